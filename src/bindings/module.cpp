@@ -1,0 +1,281 @@
+// Python sees: checked rows, the margin rules, and three functions over arrays that Python owns.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "check.hpp"
+#include "dispatch.hpp"
+#include "kernels.hpp"
+#include "rules.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace sureline;
+
+namespace {
+
+using Input = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+using Output = nb::ndarray<nb::c_contig, nb::device::cpu>;
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+[[noreturn]] void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
+
+bool is_single(const Input& array, const char* name) {
+  if (array.dtype() == nb::dtype<float>()) return true;
+  if (array.dtype() != nb::dtype<double>()) refuse(std::string(name) + " must be an array of float32 or float64.");
+  return false;
+}
+
+const InstructionSet* g_instruction_set = nullptr;
+
+// The widest that this machine has, or the one that the environment names.
+void choose_instruction_set() {
+  const InstructionSet* sets = instruction_sets();
+  const char* wanted = std::getenv("SURELINE_INSTRUCTION_SET");
+  for (int i = 0; i < kInstructionSets; ++i)
+    if (sets[i].available && (!wanted || !*wanted || std::string(wanted) == sets[i].name)) g_instruction_set = &sets[i];
+  if (!g_instruction_set)
+    throw nb::import_error(("SURELINE_INSTRUCTION_SET is '" + std::string(wanted) + "', which this machine or this build does not have; "
+                            "'baseline' always works.").c_str());
+}
+
+const Kernels& kernels(bool single) { return single ? *g_instruction_set->single : *g_instruction_set->twofold; }
+
+// Rows are checked when they are made, so whatever holds one may loop over it.
+struct CheckedRows {
+  Rows rows;
+  bool ascending = true;
+  std::vector<Input> owners;  // keep the arrays alive
+};
+
+CheckedRows dense_rows(const Input& X) {
+  if (X.ndim() != 2) refuse("X must have two dimensions.");
+  CheckedRows checked;
+  checked.owners = {X};
+  checked.rows = {Rows::Layout::dense, is_single(X, "X"), X.data(), nullptr, nullptr, int64_t(X.shape(0)), int64_t(X.shape(1))};
+  const Rows& rows = checked.rows;
+  std::optional<std::string> wrong;
+  {
+    nb::gil_scoped_release release;
+    wrong = rows.single ? check_dense(static_cast<const float*>(rows.values), rows.n_rows, rows.n_columns)
+                        : check_dense(static_cast<const double*>(rows.values), rows.n_rows, rows.n_columns);
+  }
+  if (wrong) refuse(*wrong);
+  return checked;
+}
+
+template <class T, class I>
+std::optional<std::string> check_csr_arrays(const Input& values, const Input& indices, const Input& indptr, int64_t n_columns, bool& ascending) {
+  return check_csr(static_cast<const T*>(values.data()), int64_t(values.size()), static_cast<const I*>(indices.data()), int64_t(indices.size()),
+                   static_cast<const I*>(indptr.data()), int64_t(indptr.size()), n_columns, ascending);
+}
+
+CheckedRows csr_rows(const Input& values, const Input& indices, const Input& indptr, int64_t n_rows, int64_t n_columns) {
+  if (values.ndim() != 1 || indices.ndim() != 1 || indptr.ndim() != 1) refuse("Input X is not a valid CSR matrix: its arrays must have one dimension.");
+  const bool wide = indices.dtype() == nb::dtype<int64_t>();
+  if (indices.dtype() != indptr.dtype() || (!wide && indices.dtype() != nb::dtype<int32_t>()))
+    refuse("Input X is not a valid CSR matrix: indices and indptr must both be int32 or both int64.");
+  if (n_columns < 0 || n_rows < 0 || int64_t(indptr.size()) != n_rows + 1)
+    refuse("Input X is not a valid CSR matrix: indptr has " + std::to_string(indptr.size()) + " entries for " + std::to_string(n_rows) +
+           " rows; it needs one more than there are rows.");
+  CheckedRows checked;
+  checked.owners = {values, indices, indptr};
+  checked.rows = {wide ? Rows::Layout::csr64 : Rows::Layout::csr32, is_single(values, "X"), values.data(), indices.data(), indptr.data(), n_rows, n_columns};
+  std::optional<std::string> wrong;
+  {
+    nb::gil_scoped_release release;
+    auto check = checked.rows.single ? (wide ? check_csr_arrays<float, int64_t> : check_csr_arrays<float, int32_t>)
+                                     : (wide ? check_csr_arrays<double, int64_t> : check_csr_arrays<double, int32_t>);
+    wrong = check(values, indices, indptr, n_columns, checked.ascending);
+  }
+  if (wrong) refuse(*wrong);
+  return checked;
+}
+
+// The arrays of a model, checked against each other and against the rows.
+Model checked_model(const std::string& shape, const Output& weights, const std::optional<Output>& factors, int64_t n_heads, bool intercept,
+                    const CheckedRows& checked) {
+  Model model;
+  int64_t width = 1;
+  if (shape == "identity")
+    model.shape = Shape::identity;
+  else if (shape == "full")
+    model.shape = Shape::full;
+  else if (shape == "diagonal" || shape == "theta")
+    model.shape = shape == "theta" ? Shape::theta : Shape::diagonal, width = 2;
+  else
+    refuse("shape must be 'identity', 'diagonal', 'theta' or 'full', not '" + shape + "'.");
+  const auto dtype = checked.rows.single ? nb::dtype<float>() : nb::dtype<double>();
+  if (weights.dtype() != dtype || (factors && factors->dtype() != dtype)) refuse("The model's arrays and X must have the same dtype.");
+  if (!checked.ascending) refuse("The columns of a row of X must be sorted and distinct.");
+  if (n_heads < 1 || weights.size() % size_t(n_heads * width) != 0) refuse("weights does not fit n_heads.");
+  model.n_heads = n_heads;
+  model.n_slots = int64_t(weights.size()) / (n_heads * width);
+  if (model.n_slots < checked.rows.n_columns + 1) refuse("X has more columns than the model has weights.");
+  if (model.shape == Shape::full) {
+    if (!factors || int64_t(factors->size()) != n_heads * (model.n_slots * (model.n_slots + 1) / 2)) refuse("factors does not fit weights.");
+    if (model.n_slots != checked.rows.n_columns + 1) refuse("With a full covariance X must have as many columns as the model.");
+    model.factors = factors->data();
+  }
+  model.weights = weights.data();
+  model.intercept = intercept;
+  return model;
+}
+
+using LearnResult = std::tuple<int64_t, int64_t, int64_t, int64_t, std::string>;
+
+LearnResult learn(const Rule& rule, const std::string& shape, const Output& weights, const std::optional<Output>& factors,
+                  nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> memory, int64_t n_heads, bool intercept,
+                  const std::string& policy, const CheckedRows& checked, const Vector<int32_t>& labels,
+                  const std::optional<Vector<double>>& sample_weight, const std::optional<Vector<int64_t>>& order, bool journal) {
+  const Model model = checked_model(shape, weights, factors, n_heads, intercept, checked);
+  Task task;
+  task.rows = checked.rows;
+  const int64_t n_rows = checked.rows.n_rows;
+  if (policy == "binary")
+    task.policy = Policy::binary;
+  else if (policy == "rival")
+    task.policy = Policy::rival;
+  else if (policy == "ovr")
+    task.policy = Policy::one_vs_rest;
+  else
+    refuse("policy must be 'binary', 'rival' or 'ovr', not '" + policy + "'.");
+  if ((task.policy == Policy::binary) != (n_heads == 1)) refuse("policy does not fit n_heads.");
+  if (int64_t(memory.shape(1)) != kMemoryColumns || int64_t(memory.shape(0)) != (task.policy == Policy::one_vs_rest ? n_heads : 1))
+    refuse("memory does not fit the policy.");
+  if (rule.steps_theta != (model.shape == Shape::theta) && model.shape != Shape::full) refuse("The rule does not fit the shape.");
+  if (rule.tracks_norm && model.shape != Shape::identity) refuse("The rule does not fit the shape.");
+  if (int64_t(labels.size()) != n_rows || (sample_weight && int64_t(sample_weight->size()) != n_rows)) refuse("X and y differ in length.");
+  const int32_t n_classes = task.policy == Policy::binary ? 2 : int32_t(n_heads);
+  for (size_t i = 0; i < labels.size(); ++i)
+    if (labels.data()[i] < 0 || labels.data()[i] >= n_classes) refuse("A label is out of range.");
+  if (sample_weight)
+    for (size_t i = 0; i < sample_weight->size(); ++i)
+      if (!std::isfinite(sample_weight->data()[i]) || sample_weight->data()[i] < 0)
+        refuse("sample_weight must be finite and not negative; row " + std::to_string(i) + " has " + std::to_string(sample_weight->data()[i]) + ".");
+  if (order) {
+    for (size_t i = 0; i < order->size(); ++i)
+      if (order->data()[i] < 0 || order->data()[i] >= n_rows) refuse("order names a row that is not there.");
+    task.order = order->data();
+    task.n_order = int64_t(order->size());
+  }
+  if (journal && model.shape == Shape::full) refuse("A full covariance has no journal.");
+  task.labels = labels.data();
+  task.sample_weight = sample_weight ? sample_weight->data() : nullptr;
+  task.rule = &rule;
+  task.memory = reinterpret_cast<Memory*>(memory.data());
+  task.journal = journal;
+  Outcome outcome;
+  {
+    nb::gil_scoped_release release;
+    outcome = kernels(checked.rows.single).learn(task, model);
+  }
+  static const char* const names[] = {"", "score", "step", "memory"};
+  return {outcome.seen, outcome.mistakes, outcome.updates, outcome.row, names[int(outcome.refusal)]};
+}
+
+int64_t evaluate(bool variance, const std::string& shape, const Output& weights, const std::optional<Output>& factors, int64_t n_heads, bool intercept,
+                 const CheckedRows& checked, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+  const Model model = checked_model(shape, weights, factors, n_heads, intercept, checked);
+  if (int64_t(out.shape(0)) != checked.rows.n_rows || int64_t(out.shape(1)) != n_heads) refuse("out does not fit X and n_heads.");
+  nb::gil_scoped_release release;
+  const Kernels& table = kernels(checked.rows.single);
+  return (variance ? table.variance : table.score)(checked.rows, model, out.data());
+}
+
+rules::PA::Variant pa_variant(const std::string& name) {
+  if (name == "hard") return rules::PA::Variant::hard;
+  if (name == "I") return rules::PA::Variant::I;
+  if (name == "II") return rules::PA::Variant::II;
+  refuse("variant must be 'hard', 'I' or 'II', not '" + name + "'.");
+}
+
+rules::SCW::Variant scw_variant(const std::string& name) {
+  if (name == "I") return rules::SCW::Variant::I;
+  if (name == "II") return rules::SCW::Variant::II;
+  refuse("variant must be 'I' or 'II', not '" + name + "'.");
+}
+
+template <class R>
+nb::class_<AnyRule<R>, Rule> bind_rule(nb::module_& m, const char* name) {
+  return nb::class_<AnyRule<R>, Rule>(m, name);
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  m.doc() = "The compiled core of sureline: checked rows, margin rules, and the learning loop.";
+  choose_instruction_set();
+
+  nb::class_<Step>(m, "Step", "Coefficients of w <- kappa w + alpha y S x and S <- gamma (S - beta (S x)(S x)').")
+      .def_ro("alpha", &Step::alpha)
+      .def_ro("beta", &Step::beta)
+      .def_ro("u", &Step::u, "x'Sx after the step, before gamma.")
+      .def_ro("kappa", &Step::kappa)
+      .def_ro("gamma", &Step::gamma);
+
+  nb::class_<Rule>(m, "Rule", "A margin rule: from the margin and the variance of an example to the coefficients of the step.")
+      .def("active", &Rule::active, "m"_a, "False if a margin m means no step, whatever the variance.")
+      .def(
+          "step",
+          [](const Rule& rule, double m_, double v, double weight, double norm2, double k, double c) {
+            Memory memory;
+            memory.norm2 = norm2, memory.k = k, memory.c = c;
+            return rule.active(m_) ? rule.step(m_, v, weight, memory) : Step{};
+          },
+          "m"_a, "v"_a, nb::kw_only(), "weight"_a = 1.0, "norm2"_a = 0.0, "k"_a = 1.0, "c"_a = 0.1,
+          "The step for margin m and variance v; norm2, k and c are what ROMMA, ALMA and IELLIP remember.");
+
+  bind_rule<rules::Perceptron>(m, "Perceptron").def("__init__", [](AnyRule<rules::Perceptron>* self) { new (self) AnyRule<rules::Perceptron>({}); });
+  bind_rule<rules::PA>(m, "PA").def("__init__", [](AnyRule<rules::PA>* self, const std::string& variant, double C) {
+    new (self) AnyRule<rules::PA>({pa_variant(variant), C});
+  }, "variant"_a = "I", "C"_a = 1.0);
+  bind_rule<rules::ROMMA>(m, "ROMMA").def("__init__", [](AnyRule<rules::ROMMA>* self, bool aggressive) {
+    new (self) AnyRule<rules::ROMMA>({aggressive});
+  }, "aggressive"_a = false);
+  bind_rule<rules::ALMA>(m, "ALMA").def("__init__", [](AnyRule<rules::ALMA>* self, double alpha, double B, double C) {
+    new (self) AnyRule<rules::ALMA>({alpha, B, C});
+  }, "alpha"_a, "B"_a, "C"_a);
+  bind_rule<rules::SOP>(m, "SOP").def("__init__", [](AnyRule<rules::SOP>* self) { new (self) AnyRule<rules::SOP>({}); });
+  bind_rule<rules::IELLIP>(m, "IELLIP").def("__init__", [](AnyRule<rules::IELLIP>* self, double b) {
+    new (self) AnyRule<rules::IELLIP>({b});
+  }, "b"_a = 0.3);
+  bind_rule<rules::AROW>(m, "AROW").def("__init__", [](AnyRule<rules::AROW>* self, double r) { new (self) AnyRule<rules::AROW>({r}); }, "r"_a = 1.0);
+  bind_rule<rules::NAROW>(m, "NAROW").def("__init__", [](AnyRule<rules::NAROW>* self, double b) { new (self) AnyRule<rules::NAROW>({b}); }, "b"_a = 1.0);
+  bind_rule<rules::NHERD>(m, "NHERD").def("__init__", [](AnyRule<rules::NHERD>* self, double C) { new (self) AnyRule<rules::NHERD>({C}); }, "C"_a = 1.0);
+  bind_rule<rules::SCW>(m, "SCW").def("__init__", [](AnyRule<rules::SCW>* self, const std::string& variant, double C, double phi) {
+    new (self) AnyRule<rules::SCW>(rules::SCW{scw_variant(variant), C, phi});
+  }, "variant"_a, "C"_a, "phi"_a);
+
+  nb::class_<CheckedRows>(m, "Rows", "Rows that were checked when they were made: indices in range, values finite.")
+      .def_static("dense", &dense_rows, "X"_a)
+      .def_static("csr", &csr_rows, "values"_a, "indices"_a, "indptr"_a, "n_rows"_a, "n_columns"_a)
+      .def_ro("ascending", &CheckedRows::ascending, "Whether the columns strictly ascend in every row, as learning needs it.")
+      .def_prop_ro("n_rows", [](const CheckedRows& checked) { return checked.rows.n_rows; })
+      .def_prop_ro("n_columns", [](const CheckedRows& checked) { return checked.rows.n_columns; });
+
+  m.def("learn", &learn, "rule"_a, "shape"_a, "weights"_a, "factors"_a.none(), "memory"_a, "n_heads"_a, "intercept"_a, "policy"_a, "rows"_a, "labels"_a,
+        "sample_weight"_a.none(), "order"_a.none(), "journal"_a,
+        "Learn from the rows in place. Returns (seen, mistakes, updates, refused row or -1, why it was refused).");
+  m.def("score", [](const std::string& shape, const Output& weights, const std::optional<Output>& factors, int64_t n_heads, bool intercept,
+                    const CheckedRows& rows, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+    return evaluate(false, shape, weights, factors, n_heads, intercept, rows, out);
+  }, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a, "out"_a, "out[row, head] = stored weights . x. Returns the first row with no finite score, or -1.");
+  m.def("variance", [](const std::string& shape, const Output& weights, const std::optional<Output>& factors, int64_t n_heads, bool intercept,
+                       const CheckedRows& rows, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+    return evaluate(true, shape, weights, factors, n_heads, intercept, rows, out);
+  }, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a, "out"_a, "out[row, head] = x'Sx. Returns the first row with no finite variance, or -1.");
+
+  m.def("instruction_set", [] { return std::string(g_instruction_set->name); }, "The instruction set whose loops run.");
+  m.attr("MEMORY_COLUMNS") = kMemoryColumns;
+}

@@ -1,0 +1,12 @@
+// The loops for one instruction set and one scalar type, both given by the build.
+#include "learn.hpp"
+
+namespace sureline::SURELINE_ISA {
+
+const Kernels& kernels(SURELINE_SCALAR) {
+  using T = SURELINE_SCALAR;
+  static constexpr Kernels table = {learn<T>, evaluate<T, false>, evaluate<T, true>};
+  return table;
+}
+
+}  // namespace sureline::SURELINE_ISA

@@ -1,0 +1,221 @@
+// The margin rules: every learner of the confidence-weighted family as one function of two scalars.
+//
+// Given the margin m = y w.x and the variance v = x'Sx of an example, a rule returns the coefficients of the step
+//
+//     w <- kappa w + alpha y S x,      S <- gamma (S - beta (S x)(S x)').
+//
+// A rule owns hyper-parameters only. It sees neither rows nor weights, so that it can be read beside its paper and
+// tested on scalars alone; what an algorithm remembers between rounds (ROMMA's |w|^2, ALMA's k, IELLIP's c) is in Memory.
+// s is the example's weight: its loss counts s times in the objective that the step minimises.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace sureline {
+
+struct Step {
+  double alpha = 0;
+  double beta = 0;
+  double u = 0;      // x'Sx after the step, before gamma: v - beta v^2 without its cancellation
+  double kappa = 1;  // ROMMA and ALMA rescale the weights
+  double gamma = 1;  // IELLIP widens the ellipsoid
+  bool moves() const { return alpha != 0 || beta != 0; }
+};
+
+// The scalars of one binary problem that live as long as its weights. Python owns them as one row of a float64 array;
+// the order of the members is the order of the columns.
+struct Memory {
+  double weight_scale = 1;      // w = weight_scale * (the stored numbers), so that kappa costs O(1); SOP's 1 / a
+  double covariance_scale = 1;  // S likewise
+  double norm2 = 0;             // |w|^2, for the rules that track it
+  double k = 1;                 // updates so far, plus one
+  double c = 0;                 // IELLIP's c_k
+  double bound = 0;             // no stored weight exceeds it in size
+  double resolution = 0;        // relative differences below this are rounding in the state's scalar type
+};
+inline constexpr int kMemoryColumns = sizeof(Memory) / sizeof(double);
+
+namespace rules {
+
+// Rosenblatt 1958: on a mistake, w += y x.
+struct Perceptron {
+  bool active(double m) const { return m <= 0; }
+  Step step(double, double, double s) const { return {.alpha = s}; }
+};
+
+// Crammer et al., JMLR 2006; section 2.2 of Wang, Zhao & Hoi, ICML 2012. v = |x|^2.
+struct PA {
+  enum class Variant { hard, I, II };
+  Variant variant = Variant::I;
+  double C = 1;
+  bool active(double m) const { return m < 1; }
+  Step step(double m, double v, double s) const {
+    if (variant == Variant::II) return {.alpha = (1 - m) / (v + 1 / (2 * s * C))};
+    const double tau = (1 - m) / v;
+    return {.alpha = variant == Variant::I ? std::fmin(s * C, tau) : tau};
+  }
+};
+
+// Li & Long, Machine Learning 2002: the smallest w with y w.x >= 1 and w.w_t >= |w_t|^2.
+// Deviates: |w| is held at 1e30 at most. On data that no w separates it grows without limit, and from about 1e16
+// on only the direction of w still takes part in any decision.
+struct ROMMA {
+  static constexpr bool tracks_norm = true;
+  static constexpr double kLargestNorm = 1e30;
+  bool aggressive = false;
+  bool active(double m) const { return aggressive ? m < 1 : m <= 0; }
+  Step step(double m, double v, double, const Memory& memory) const {
+    const double n = memory.norm2;
+    if (n == 0) return {.alpha = 1 / v};
+    if (aggressive && v * n <= m) return {.alpha = 1 / v, .kappa = 0};  // the older constraint is implied
+    const double D = v * n - m * m;
+    if (D <= memory.resolution * v * n) return {};  // x is parallel to w: the two constraints contradict
+    Step step{.alpha = n * (1 - m) / D, .kappa = (v * n - m) / D};
+    const double norm = std::sqrt(step.kappa * step.kappa * n + 2 * step.kappa * step.alpha * m + step.alpha * step.alpha * v);
+    if (norm > kLargestNorm) {
+      step.alpha *= kLargestNorm / norm;
+      step.kappa *= kLargestNorm / norm;
+    }
+    return step;
+  }
+};
+
+// Gentile, JMLR 2001, p = 2, on x / |x|: k-th update where the margin is at most (1 - alpha) B / sqrt(k), then back
+// into the unit ball.
+struct ALMA {
+  static constexpr bool needs_variance = true, tracks_norm = true;
+  double alpha = 0.9, B = 1 / 0.9, C = 1.4142135623730951;
+  bool active(double) const { return true; }
+  Step step(double m, double v, double s, const Memory& memory) const {
+    const double length = std::sqrt(v), root_k = std::sqrt(memory.k);
+    if (m / length > (1 - alpha) * B / root_k) return {};
+    const double a = s * C / (root_k * length);
+    const double norm2 = memory.norm2 + 2 * a * m + a * a * v;
+    const double kappa = norm2 > 1 ? 1 / std::sqrt(norm2) : 1.0;
+    return {.alpha = kappa * a, .kappa = kappa};
+  }
+};
+
+// Cesa-Bianchi, Conconi & Gentile, SIAM J. Comput. 2005. The state is theta, the weights are S theta, and alpha is
+// the step of theta: on a mistake theta += y x and S absorbs x. Python sets S_0 = I / a.
+struct SOP {
+  static constexpr bool steps_theta = true;
+  bool active(double m) const { return m <= 0; }
+  Step step(double, double v, double s) const {
+    const double beta = s / (1 + s * v);
+    return {.alpha = s, .beta = beta, .u = v / (1 + s * v)};
+  }
+};
+
+// Yang, Jin & Ye, ICML 2009: the ellipsoid method; c shrinks by the factor b with every update.
+struct IELLIP {
+  double b = 0.3, c = 0.1;
+  bool active(double m) const { return m <= 0; }
+  Step step(double m, double v, double, const Memory& memory) const {
+    return {.alpha = (1 - m) / v, .beta = memory.c / v, .u = v * (1 - memory.c), .gamma = 1 / (1 - memory.c)};
+  }
+  void remember(Memory& memory) const { memory.c *= b; }
+};
+
+// Crammer, Kulesza & Dredze, NIPS 2009, eqs 9-10.
+struct AROW {
+  double r = 1;
+  bool active(double m) const { return m < 1; }
+  Step step(double m, double v, double s) const {
+    const double beta = 1 / (v + r / s);
+    return {.alpha = (1 - m) * beta, .beta = beta, .u = v * (r / s) * beta};
+  }
+};
+
+// Orabona & Crammer, NIPS 2010: AROW whose r grows with what is not known yet.
+struct NAROW {
+  double b = 1;
+  bool active(double m) const { return m < 1; }
+  Step step(double m, double v, double s) const {
+    if (!(b * v > 1)) return {};  // r is infinite
+    return AROW{v / (b * v - 1)}.step(m, v, s);
+  }
+};
+
+// Crammer & Lee, NIPS 2010 (the exact covariance).
+struct NHERD {
+  double C = 1;
+  bool active(double m) const { return m < 1; }
+  Step step(double m, double v, double s) const {
+    const double t = s * C * v;
+    return {.alpha = (1 - m) / (v + 1 / (s * C)), .beta = s * C * ((t + 2) / (1 + t)) / (1 + t), .u = v / (1 + t) / (1 + t)};
+  }
+};
+
+// Wang, Zhao & Hoi, ICML 2012, propositions 1 and 2, and CW (Crammer, Dredze & Pereira, NIPS 2008), which is SCW-I with
+// C = infinity. Written in mu = m / sqrt(v) and a = alpha sqrt(v), where every term is of order one: the published
+// formulas overflow or cancel for rows that are very long, very short or almost right already.
+struct SCW {
+  static constexpr bool needs_variance = true;
+  enum class Variant { I, II };
+  Variant variant = Variant::I;
+  double C = 1;
+  double phi = 0.6744897501960817;
+  bool active(double) const { return true; }
+  Step step(double m, double v, double s) const {
+    const double root_v = std::sqrt(v), mu = m / root_v;
+    if (!(phi > mu)) return {};
+    double a = variant == Variant::I ? std::fmin(s * C * root_v, a_tight(mu, 1)) : a_tight(mu, 1 + 1 / (2 * s * C * v));
+    if (a == 0) return {};
+    const double q = 2 / (a * phi + std::sqrt(a * a * phi * phi + 4));  // sqrt(u / v)
+    return {.alpha = a / root_v, .beta = a * phi / (v * (q + a * phi)), .u = v * q * q};
+  }
+
+ private:
+  // The root a of phi sqrt(u) - mu - n a = 0 (in units of sqrt(v)): the constraint is tight for n = 1 (CW, SCW-I);
+  // n = 1 + 1/(2 C v) is proposition 2. Each branch adds numbers of one sign.
+  double a_tight(double mu, double n) const {
+    const double p = phi * phi;
+    const double linear = std::fabs(mu) * (2 + p / n);
+    const double root = phi * std::sqrt(p * (mu / n) * (mu / n) + 4 * (1 + p / n));
+    if (mu > 0) return 2 * (p - mu * mu) / (n * (root + linear));
+    return (linear + root) / (2 * (n + p));
+  }
+};
+
+}  // namespace rules
+
+// A rule behind one indirect call a row, which costs a few parts in a hundred of a sparse row and spares compiling
+// every loop once per rule.
+class Rule {
+ public:
+  virtual ~Rule() = default;
+  virtual bool active(double m) const = 0;  // false: no step whatever the variance, so nobody need compute it
+  virtual Step step(double m, double v, double s, const Memory& memory) const = 0;
+  virtual void remember(Memory&) const {}  // after a step was taken
+  bool needs_variance = false;             // the decision to step depends on v
+  bool steps_theta = false;                // alpha steps theta, where w = S theta
+  bool tracks_norm = false;                // step() reads memory.norm2
+};
+
+template <class R>
+class AnyRule final : public Rule {
+ public:
+  explicit AnyRule(const R& rule) : rule_(rule) {
+    if constexpr (requires { R::needs_variance; }) needs_variance = R::needs_variance;
+    if constexpr (requires { R::steps_theta; }) steps_theta = R::steps_theta;
+    if constexpr (requires { R::tracks_norm; }) tracks_norm = R::tracks_norm;
+  }
+  bool active(double m) const override { return rule_.active(m); }
+  Step step(double m, double v, double s, const Memory& memory) const override {
+    if constexpr (requires { rule_.step(m, v, s, memory); })
+      return rule_.step(m, v, s, memory);
+    else
+      return rule_.step(m, v, s);
+  }
+  void remember(Memory& memory) const override {
+    if constexpr (requires { rule_.remember(memory); }) rule_.remember(memory);
+  }
+
+ private:
+  R rule_;
+};
+
+}  // namespace sureline

@@ -1,0 +1,312 @@
+"""What all online classifiers share: the scikit-learn contract around a stream of rows."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import check_array, check_random_state, check_X_y
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _core
+from ._rows import Array, checked_rows, checked_sample_weight, class_indices, refuse_corrupt_sparse
+from ._state import Policy, Shape, State
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Base of the linear classifiers that see one example at a time.
+
+    A subclass is a dataclass whose fields are its parameters. It names its rule; it adds no loop and no state.
+    """
+
+    fit_intercept: bool = True
+    dtype: str = "float64"
+    multi_class: str = "native"
+    growing: bool = False
+    passes: int = 1
+    shuffle: bool = False
+    random_state: Any = None
+
+    # The checks of the parameters, as data; each subclass adds its own.
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "fit_intercept": ["boolean"],
+        "dtype": [StrOptions({"float32", "float64"})],
+        "multi_class": [StrOptions({"native", "ovr"})],
+        "growing": ["boolean"],
+        "passes": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    # -- what an algorithm says of itself -----------------------------------------------------------------------------
+
+    @abstractmethod
+    def _rule(self) -> _core.Rule:
+        """The margin rule with this estimator's parameters."""
+
+    def _shape(self) -> Shape:
+        return "identity"
+
+    def _initial_scalars(self) -> dict[str, float]:
+        """What the state starts with, where that is not the default: covariance_scale, c."""
+        return {}
+
+    # -- learning -------------------------------------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything and learn from the rows of X, `passes` times over.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Two or more classes, of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The loss of an example counts this many times in the objective of its step. 0 is as if the example had
+            not come.
+        """
+        before = self.__dict__.copy()
+        try:
+            X, y = self._validated(X, y, reset=True)
+            check_classification_targets(y)
+            classes = np.unique(y)
+            if len(classes) < 2 and not self.growing:
+                raise ValueError(
+                    f"{type(self).__name__} needs examples of at least 2 classes. Got the one class {classes[0]!r}; "
+                    "with growing=True, or with partial_fit and classes=[...], the others may come later."
+                )
+            weight = checked_sample_weight(sample_weight, X.shape[0])
+            rows = checked_rows(X, self.dtype)
+            self.n_features_in_ = X.shape[1]
+            state = self._fresh_state(X.shape[1])
+            if len(classes) > 2:
+                state.add_heads(len(classes), self._policy())
+            rng = check_random_state(self.random_state)
+            labels = class_indices(y, classes)
+            counts = np.zeros(3, dtype=np.int64)
+            for _ in range(self.passes):
+                order = rng.permutation(rows.n_rows).astype(np.int64) if self.shuffle else None
+                counts += state.learn(self._rule(), rows, labels, weight, order, journal=False)
+            self.classes_ = classes
+            self._state = state
+            self.n_seen_, self.n_mistakes_, self.n_updates_ = (int(count) for count in counts)
+        except BaseException:
+            self.__dict__ = before  # a refused batch leaves the model as it was
+            raise
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, once each and in their order.
+
+        Many calls with parts of a stream give the same bits as one call with all of it. A call that raises leaves the
+        model exactly as it was.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            All classes that will ever come. The first call needs it, unless `growing` is set: then a class exists from
+            the row on that first carries it, and `classes_` is in that order.
+        sample_weight : array-like of shape (n_samples,), default=None
+        """
+        before = self.__dict__.copy()
+        try:
+            self._partial_fit(X, y, classes, sample_weight)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+        first = not hasattr(self, "_state")
+        X, y = self._validated(X, y, reset=first)
+        known = self._known_classes(classes, first)
+        labels = class_indices(y, known)
+        n_known = len(known)
+        if (labels < 0).any():
+            row = int(np.argmax(labels < 0))
+            if not self.growing:
+                raise ValueError(
+                    f"y has the label {y[row]!r} in row {row}, which is not among the classes {known.tolist()}; "
+                    "name all classes in the first call of partial_fit, or set growing=True."
+                )
+            check_classification_targets(y)
+            known = self._with_new_classes(known, y[labels < 0])
+            labels = class_indices(y, known)
+        weight = checked_sample_weight(sample_weight, X.shape[0])
+
+        if first:
+            state = self._fresh_state(X.shape[1])
+            if n_known > 2:
+                state.add_heads(n_known, self._policy())
+        else:
+            state = self._state
+        n_columns = max(X.shape[1], state.n_columns)
+        rows = checked_rows(X, state.dtype, n_columns if state.shape == "full" else None)
+
+        # In place where a refusal can be undone or leaves no trace, otherwise on a copy.
+        alone = rows.n_rows == 1 and state.policy != "ovr"
+        grows = not first and (n_columns > state.n_columns or len(known) > len(self.classes_))
+        nonzeros = X.nnz if hasattr(X, "nnz") else X.size
+        journal = not first and not alone and not grows and state.shape != "full" and state.nbytes > 16 * nonzeros
+        if grows or not (first or alone or journal):
+            state = state.copy()
+        state.widen(n_columns)
+
+        counts = np.zeros(3, dtype=np.int64)
+        for start, stop, n_classes in _stretches(labels, n_known):
+            if n_classes > max(state.n_heads, 2):
+                state.add_heads(n_classes, self._policy())
+            part = None if stop - start == rows.n_rows else np.arange(start, stop)
+            # Labels of classes that come later in the batch are not looked at yet, but must be in range.
+            seen_labels = labels if part is None else np.where(labels < n_classes, labels, 0).astype(np.int32)
+            counts += state.learn(self._rule(), rows, seen_labels, weight, part, journal)
+
+        self.classes_ = known
+        self._state = state
+        self.n_features_in_ = n_columns
+        if first:
+            self.n_seen_ = self.n_mistakes_ = self.n_updates_ = 0
+        self.n_seen_ += int(counts[0])
+        self.n_mistakes_ += int(counts[1])
+        self.n_updates_ += int(counts[2])
+
+    # -- answers --------------------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """The score of each row: of the class ``classes_[1]`` if there are two, else one for each class.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+        """
+        scores = self._scores(self._judged(X)[0])
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> Array:
+        """The class of each row. A score of exactly 0 is the first class of two; of equal scores the first wins."""
+        scores = self._scores(self._judged(X)[0])
+        if scores.shape[1] > 1:
+            chosen = scores.argmax(axis=1)
+        else:
+            chosen = (scores[:, 0] > 0).astype(np.intp)
+        labels: Array = self.classes_[chosen]
+        return labels
+
+    @property
+    def coef_(self) -> Array:
+        """Weights, of shape (1, n_features), or (n_classes, n_features) for more than two classes."""
+        return self._fitted_state("coef_").coefficients()[:, 1:]
+
+    @property
+    def intercept_(self) -> Array:
+        """Intercepts, of shape (1,) or (n_classes,); zeros with ``fit_intercept=False``."""
+        return self._fitted_state("intercept_").coefficients()[:, 0]
+
+    def _scores(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
+        return self._state.scores(rows)
+
+    # -- pieces ---------------------------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _fitted_state(self, attribute: str) -> State:
+        if not hasattr(self, "_state"):
+            raise AttributeError(f"This {type(self).__name__} has no {attribute} before fit or partial_fit was called.")
+        return self._state
+
+    def _fresh_state(self, n_columns: int) -> State:
+        return State(self._shape(), self.dtype, n_columns, bool(self.fit_intercept), **self._initial_scalars())
+
+    def _policy(self) -> Policy:
+        """How more than two classes are learned."""
+        return "ovr" if self.multi_class == "ovr" else "rival"
+
+    def _validated(self, X: Any, y: Any = None, *, reset: bool = False) -> Any:
+        """X (and y) as arrays, by scikit-learn's rules, except that the values of X are left to the core's check."""
+        refuse_corrupt_sparse(X)
+        options: dict[str, Any] = {
+            "accept_sparse": "csr",
+            "accept_large_sparse": True,
+            "dtype": [np.float64, np.float32],
+            "order": "C",
+            "ensure_all_finite": False,
+            "reset": reset,
+        }
+        if self.growing:  # any width is welcome, so nothing is compared with n_features_in_ or feature names
+            del options["reset"]
+            return check_array(X, **options) if y is None else check_X_y(X, y, **options)
+        return validate_data(self, X, "no_validation" if y is None else y, **options)
+
+    def _judged(self, X: Any) -> tuple[_core.Rows, npt.NDArray[np.float64] | float]:
+        """Rows of X as wide as the model, and for each the sum of squares of what lies beyond.
+
+        Only with `growing` can there be more columns than the model has. Nothing was learned about those: they
+        have no weight, and the variance that every feature starts with.
+        """
+        check_is_fitted(self)
+        X = self._validated(X)
+        state = self._state
+        width = state.n_columns if state.shape == "full" else None
+        if X.shape[1] <= state.n_columns:
+            return checked_rows(X, state.dtype, width), 0.0
+        checked_rows(X, state.dtype)
+        beyond = X[:, state.n_columns :]
+        squares = beyond.multiply(beyond) if sparse.issparse(beyond) else np.square(beyond)
+        return checked_rows(X[:, : state.n_columns], state.dtype, width), np.asarray(squares.sum(axis=1), np.float64).reshape(-1, 1)
+
+    def _known_classes(self, classes: Any, first: bool) -> Array:
+        given = None if classes is None else np.unique(np.asarray(classes))
+        if not first:
+            if given is not None and not np.array_equal(given, self.classes_) and not self.growing:
+                raise ValueError(f"classes={given.tolist()} is not what the first call of partial_fit got: {self.classes_.tolist()}.")
+            return self.classes_ if given is None else self._with_new_classes(self.classes_, given)
+        if given is None:
+            if not self.growing:
+                raise ValueError("classes must be passed to the first call of partial_fit, unless growing=True.")
+            return np.empty(0)
+        if len(given) < 2 and not self.growing:
+            raise ValueError(f"classes must name at least 2 classes. Got {given.tolist()} instead.")
+        return given
+
+    @staticmethod
+    def _with_new_classes(known: Array, labels: Array) -> Array:
+        """`known`, then the other labels in the order of their first appearance."""
+        distinct, first_seen = np.unique(labels, return_index=True)
+        distinct = distinct[np.argsort(first_seen)]
+        if len(known) == 0:
+            return distinct
+        if distinct.dtype.kind != known.dtype.kind and not {distinct.dtype.kind, known.dtype.kind} <= set("biuf"):
+            raise ValueError(f"y has labels of another type than the classes so far, {known.tolist()}. Got {distinct[0]!r}.")
+        return np.concatenate([known, distinct[~np.isin(distinct, known)]])
+
+
+def _stretches(labels: npt.NDArray[np.int32], n_known: int) -> list[tuple[int, int, int]]:
+    """Cut rows where a class appears for the first time: (start, stop, classes that exist in there).
+
+    So a stream gives the same model however it is cut into calls.
+    """
+    if len(labels) == 0:
+        return [(0, 0, n_known)]
+    highest = np.maximum.accumulate(labels)
+    n_classes = np.maximum(highest + 1, n_known)
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(n_classes)) + 1, [len(labels)]])
+    return [(int(a), int(b), int(n_classes[a])) for a, b in zip(starts[:-1], starts[1:], strict=True)]

@@ -1,0 +1,59 @@
+"""The parameters that all estimators share, written down once for their docstrings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+C = TypeVar("C", bound=type)
+
+COMMON = """fit_intercept : bool, default=True
+        Learn an intercept, as the weight of a feature that is always 1.
+    dtype : {"float64", "float32"}, default="float64"
+        Of the weights. float32 halves the memory and is faster on wide data.
+    multi_class : {"native", "ovr"}, default="native"
+        With more than two classes: move the true class and its best rival, or learn each class against the rest.
+    growing : bool, default=False
+        Let `partial_fit` accept more columns than before and classes not seen before.
+    passes : int, default=1
+        How often `fit` goes over the rows.
+    shuffle : bool, default=False
+        Let `fit` visit the rows in a new random order in each pass. Off by default: order is data.
+    random_state : int, RandomState instance or None, default=None
+        For `shuffle`.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels; with two of them the second is the positive one.
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        The weights.
+    intercept_ : array of shape (1,) or (n_classes,)
+        The intercepts.
+    n_features_in_ : int
+        Number of columns.
+    n_seen_ : int
+        Examples learned from, over all passes; those of weight 0 do not count.
+    n_mistakes_ : int
+        Examples whose label was predicted wrongly just before learning from them.
+    n_updates_ : int
+        Examples that changed the model."""
+
+COVARIANCE = """covariance : {"diag", "full"}, default="diag"
+        Shape of the covariance of the weights: a variance per weight, or the whole matrix (memory and time per
+        update grow with the square of the number of features).
+    """ + COMMON + """
+    covariance_ : array of the shape of `coef_`, or (1 or n_classes, n_features, n_features) if full
+        Covariance of the weights.
+    intercept_variance_ : array of shape (1,) or (n_classes,)
+        Variance of the intercepts."""
+
+
+def documented(common: str) -> Callable[[C], C]:
+    """Put `common` in the place of {common} in the docstring of a class."""
+
+    def fill(cls: C) -> C:
+        cls.__doc__ = (cls.__doc__ or "").replace("{common}", common).replace("{{", "{").replace("}}", "}")
+        return cls
+
+    return fill

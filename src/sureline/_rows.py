@@ -1,0 +1,90 @@
+"""From what a caller passes as X, y and sample_weight to arrays that the core may loop over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from . import _core
+
+Array = npt.NDArray[Any]
+
+
+def refuse_corrupt_sparse(X: Any) -> None:
+    """Raise ValueError if converting X to CSR could read or write outside its arrays.
+
+    SciPy trusts the arrays of its own matrices. CSR needs no conversion and is checked by the core.
+    """
+    if not sparse.issparse(X) or X.format == "csr":
+        return
+    try:
+        if X.format in ("csc", "bsr"):
+            X.check_format(full_check=True)
+        elif X.format == "coo":
+            lengths = {len(c) for c in X.coords} | {len(X.data)}
+            if len(lengths) != 1:
+                raise ValueError("row, col and data differ in length")
+            for axis, (coordinate, size) in enumerate(zip(X.coords, X.shape, strict=True)):
+                if len(coordinate) and (coordinate.min() < 0 or coordinate.max() >= size):
+                    raise ValueError(f"an index of axis {axis} is outside 0 to {size - 1}")
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"Input X is not a valid {X.format.upper()} matrix: {error}.") from None
+
+
+def checked_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core.Rows:
+    """Rows of `X` (a two-dimensional array or a SciPy sparse CSR matrix) in `dtype`, every index and value checked.
+
+    With `n_columns` the rows count as that wide; the columns they do not have are zero.
+    """
+    if not sparse.issparse(X):
+        with np.errstate(over="ignore"):  # what does not fit into float32 is refused below, with its row
+            dense = np.ascontiguousarray(X, dtype=dtype)
+        if n_columns is not None and n_columns > dense.shape[1]:
+            dense = np.pad(dense, ((0, 0), (0, n_columns - dense.shape[1])))
+        return _core.Rows.dense(dense)
+    n_rows, width = X.shape
+    index_dtype = np.int32 if X.indices.dtype == X.indptr.dtype == np.int32 else np.int64
+    with np.errstate(over="ignore"):
+        values = np.ascontiguousarray(X.data, dtype=dtype)
+    indices = np.ascontiguousarray(X.indices, dtype=index_dtype)
+    indptr = np.ascontiguousarray(X.indptr, dtype=index_dtype)
+    rows = _core.Rows.csr(values, indices, indptr, n_rows, width if n_columns is None else max(width, n_columns))
+    if rows.ascending:
+        return rows
+    # Unsorted columns, or one column several times in a row: add those up, as SciPy reads them.
+    tidy = sparse.csr_matrix((values, indices, indptr), shape=X.shape, copy=True)
+    tidy.sum_duplicates()
+    return checked_rows(tidy, dtype, n_columns)
+
+
+def checked_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
+    """Weights as a vector with one entry a row; the core refuses those that are negative or not finite."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, weight)
+    if weight.ndim != 1:
+        raise ValueError(f"sample_weight must have one dimension, one weight a row. Got an array of shape {weight.shape}.")
+    if len(weight) != n_rows:
+        raise ValueError(f"sample_weight must have one weight a row: X has {n_rows} rows, sample_weight {len(weight)}.")
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"sample_weight must be finite and not negative. Got {weight[row]} for row {row} instead.")
+    return np.ascontiguousarray(weight)
+
+
+def class_indices(y: Array, classes: Array) -> npt.NDArray[np.int32]:
+    """The position of each label in `classes`, or -1 where it is not there."""
+    if len(classes) <= 2:
+        labels = np.full(len(y), -1, dtype=np.int32)
+        for index, label in enumerate(classes):
+            labels[y == label] = index
+        return labels
+    order = np.argsort(classes, kind="stable")
+    position = order[np.minimum(np.searchsorted(classes, y, sorter=order), len(classes) - 1)]
+    return np.where(classes[position] == y, position, -1).astype(np.int32)

@@ -1,0 +1,132 @@
+"""Learners without a covariance: their step goes along x."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from numbers import Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from . import _core
+from ._estimator import OnlineClassifier
+from ._parameters import COMMON, documented
+
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+
+
+@documented(COMMON)
+@dataclass(eq=False, repr=False)
+class Perceptron(OnlineClassifier):
+    """The Perceptron: on a mistake, w += y x.
+
+    Rosenblatt, "The Perceptron", Psychological Review 65, 1958.
+
+    An example moves the weights if its margin y w.x is not positive. A sample weight s makes the step s y x.
+
+    Parameters
+    ----------
+    {common}
+    """
+
+    def _rule(self) -> _core.Rule:
+        return _core.Perceptron()
+
+
+@documented(COMMON)
+@dataclass(eq=False, repr=False)
+class PA(OnlineClassifier):
+    """Passive-aggressive learning: the smallest step that gives the example a margin of one.
+
+    Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, "Online passive-aggressive algorithms", JMLR 7, 2006; section 2.2 of Wang,
+    Zhao & Hoi, ICML 2012.
+
+    An example moves the weights if its hinge loss 1 - y w.x is positive: w += tau y x, where tau is loss / |x|^2 ("hard"),
+    min(C, loss / |x|^2) ("I") or loss / (|x|^2 + 1/(2C)) ("II").
+
+    Parameters
+    ----------
+    variant : {{"I", "II", "hard"}}, default="I"
+        How the loss is paid for: linearly, squared, or at any price.
+    C : float, default=1.0
+        The price of the loss: the smaller, the more cautious. Unused by "hard".
+    {common}
+    """
+
+    variant: str = "I"
+    C: float = 1.0
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        "variant": [StrOptions({"I", "II", "hard"})],
+        "C": [_POSITIVE],
+    }
+
+    def _rule(self) -> _core.Rule:
+        return _core.PA(self.variant, self.C)
+
+
+@documented(COMMON)
+@dataclass(eq=False, repr=False)
+class ROMMA(OnlineClassifier):
+    """The relaxed online maximum margin algorithm, and agg-ROMMA.
+
+    Li & Long, "The relaxed online maximum margin algorithm", Machine Learning 46, 2002.
+
+    On a mistake (aggressive: on a positive hinge loss) w becomes the shortest vector with y w.x >= 1 and
+    w.w_old >= |w_old|^2. Sample weights other than 0 change nothing: the problem has no loss term. On data that no w
+    separates the length of w grows without limit; it is held at 1e30, where only the direction of w still matters.
+
+    Parameters
+    ----------
+    aggressive : bool, default=False
+        Update on every positive hinge loss instead of on mistakes only.
+    {common}
+    """
+
+    aggressive: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        "aggressive": ["boolean"],
+    }
+
+    def _rule(self) -> _core.Rule:
+        return _core.ROMMA(bool(self.aggressive))
+
+
+@documented(COMMON)
+@dataclass(eq=False, repr=False)
+class ALMA(OnlineClassifier):
+    """The approximate large margin algorithm for the 2-norm.
+
+    Gentile, "A new approximate maximal margin classification algorithm", JMLR 2, 2001.
+
+    Examples count as x / |x|. The k-th update comes when y w.x <= (1 - alpha) B / sqrt(k): w += (C / sqrt(k)) y x, and then
+    back into the unit ball.
+
+    Parameters
+    ----------
+    alpha : float, default=0.9
+        The margin reached is at least 1 - alpha of the best possible.
+    B : float, default=None
+        Scale of the margin that is asked for; 1 / alpha if None.
+    C : float, default=sqrt(2)
+        Scale of the steps.
+    {common}
+    """
+
+    alpha: float = 0.9
+    B: float | None = None
+    C: float = sqrt(2)
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        "alpha": [Interval(Real, 0, 1, closed="right")],
+        "B": [_POSITIVE, None],
+        "C": [_POSITIVE],
+    }
+
+    def _rule(self) -> _core.Rule:
+        return _core.ALMA(self.alpha, 1 / self.alpha if self.B is None else self.B, self.C)
