@@ -13,6 +13,14 @@
 
 namespace sureline::SURELINE_ISA {
 
+#if defined(__AVX512F__)
+inline constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+inline constexpr int kVectorBytes = 32;
+#else
+inline constexpr int kVectorBytes = 16;
+#endif
+
 template <class T_, bool one_head>
 struct Full {
   using T = T_;
@@ -22,9 +30,9 @@ struct Full {
   int64_t n_slots, n_heads;
   bool intercept;
   T* factors;
-  T* scratch;  // 4 n_slots: x, U'x for two heads, S x
+  T* scratch;  // per slot: x, U'x for two heads, S x, and the plan of a step for two heads
 
-  static int64_t scratch_size(int64_t n_slots) { return 4 * n_slots; }
+  static int64_t scratch_size(int64_t n_slots) { return 10 * n_slots; }
   static int64_t column_start(int64_t j) { return j * (j + 1) / 2; }
 
   T* at(int64_t column, int64_t head) const {
@@ -49,8 +57,20 @@ struct Full {
     if constexpr (Row::dense) {
       scratch[0] = intercept ? T(1) : T(0);
       std::memcpy(scratch + 1, x.values, size_t(x.n) * sizeof(T));
-      for (int64_t j = 0; j < n_slots; ++j) {
-        f[j] = scratch[j] + dot(U, scratch, j);
+      int64_t j = 0;
+      for (; j + 4 <= n_slots; j += 4) {
+        const T* u[4] = {U, U + (j + 1), U + 2 * j + 3, U + 3 * j + 6};
+        dots(u, scratch, j, f + j);
+        for (int c = 0; c < 4; ++c) {
+          for (int i = 0; i < c; ++i) f[j + c] += u[c][j + i] * scratch[j + i];
+          f[j + c] += scratch[j + c];
+        }
+        U += 4 * j + 10;
+      }
+      for (; j < n_slots; ++j) {
+        const T* u[1] = {U};
+        dots(u, scratch, j, f + j);
+        f[j] += scratch[j];
         U += j + 1;
       }
     } else {
@@ -75,59 +95,112 @@ struct Full {
     v = variance(x, head, 0);
     return score(x, head);
   }
-  // False if a step would take the factor beyond what T can hold: features some 20 orders of magnitude apart.
+  // False if a step would take the factor beyond what T can hold: features some 20 orders of magnitude apart. Otherwise
+  // plans the step that update() then takes. Bierman 1977; r = 1/beta - v = keep / beta is the noise of the Kalman
+  // filter whose gain has beta in it.
   bool fits(int64_t head, int which, double v, double beta, double keep) const {
-    if (!(beta > 0)) return true;
-    const T* U = factor(head);
+    const T* D = factor(head);
     const T* f = Ux(which);
-    double before = keep / beta, b_so_far = 0, lambda = 0;
+    double before = beta > 0 ? keep / beta : 0, b_so_far = 0, largest = 0;
     for (int64_t j = 0; j < n_slots; ++j) {
-      const double b = double(U[column_start(j) + j]) * f[j];
-      if (b_so_far > 0) lambda = std::fmax(lambda, std::fabs(f[j] / before));
-      before += f[j] * b;
+      D += j;  // the last number of column j
+      const double b = double(*D) * f[j], after = before + f[j] * b;
+      double lambda = 0, left = 1;
+      if (beta > 0 && b_so_far > 0) lambda = -f[j] / before;  // else S x is still 0 where lambda would multiply it
+      if (beta > 0 && after > 0) left = before / after;
+      plan(which, j) = {T(b), T(lambda), T(*D * left)};
+      largest = std::fmax(largest, std::fabs(lambda));
       b_so_far += std::fabs(b);
+      before = after;
+      ++D;
     }
-    return lambda * std::sqrt(v) < (sizeof(T) == 4 ? 1e25 : 1e250);  // |k_i| <= sqrt(v), since S_ii <= 1
+    return largest * std::sqrt(v) < (sizeof(T) == 4 ? 1e25 : 1e250);  // |(S x)_i| <= sqrt(v), since S_ii <= 1
   }
-  // Bierman 1977. r = 1/beta - v = keep / beta is the noise that makes beta the Kalman gain's denominator.
   template <class Row>
-  void update(const Row&, int64_t head, int which, double a, double beta, double keep) const {
-    T* U = factor(head);
-    const T* f = Ux(which);
+  void update(const Row&, int64_t head, int which, double a, double, double) const {
     T* k = scratch + 3 * n_slots;  // becomes S x, for the S before the step
-    double before = beta > 0 ? keep / beta : 0, b_so_far = 0;
-    for (int64_t j = 0; j < n_slots; ++j) {
-      T& D = U[j];
-      const double b = double(D) * f[j];
-      if (beta > 0) {
-        const double after = before + f[j] * b;
-        absorb(U, k, j, b_so_far > 0 ? T(-f[j] / before) : T(0), T(b));  // k = 0 so far where b was
-        const T smaller = T(D * (before / after));
-        D = smaller > kSmallestVariance<T> ? smaller : kSmallestVariance<T>;
-        before = after;
-        b_so_far += std::fabs(b);
-      } else {
-        absorb(U, k, j, T(0), T(b));
+    T* U = factor(head);
+    const Plan* p = &plan(which, 0);
+    int64_t j = 0;
+    for (; j + 4 <= n_slots; j += 4) {
+      T* u[4] = {U, U + (j + 1), U + 2 * j + 3, U + 3 * j + 6};
+      absorb4(u[0], u[1], u[2], u[3], k, j, p + j);
+      for (int c = 0; c < 4; ++c) {  // the corner where the four columns end
+        absorb(u[c] + j, k + j, c, p[j + c]);
+        finish(u[c] + j + c, k + j + c, p[j + c]);
       }
-      k[j] = T(b);
+      U += 4 * j + 10;
+    }
+    for (; j < n_slots; ++j) {
+      absorb(U, k, j, p[j]);
+      finish(U + j, k + j, p[j]);
       U += j + 1;
     }
-    for (int64_t j = 0; j < n_slots; ++j) {
+    for (j = 0; j < n_slots; ++j) {
       T* w = weights + j * n_heads + head;
       *w = T(*w + a * k[j]);
     }
   }
 
  private:
-  static T dot(const T* u, const T* x, int64_t n) {
-    return sum<T, 64 / sizeof(T) * 2>(n, [&](int64_t i) { return u[i] * x[i]; });
+  struct Plan {
+    T b, lambda, D;
+  };
+  Plan& plan(int which, int64_t j) const { return reinterpret_cast<Plan*>(scratch + (4 + 3 * which) * n_slots)[j]; }
+
+  // u.x over the first n entries of C columns at once, which reads x once for all. There are 64 bytes of partial sums a
+  // column, in as many vectors as that takes here, so that the bits are the same on every machine.
+  typedef T Vector __attribute__((vector_size(kVectorBytes)));
+  static constexpr int kPerVector = kVectorBytes / sizeof(T), kVectors = 64 / kVectorBytes, kWide = kPerVector * kVectors;
+  static Vector load(const T* p) {
+    Vector vector;
+    std::memcpy(&vector, p, sizeof vector);
+    return vector;
   }
-  static void absorb(T* __restrict u, T* __restrict k, int64_t n, T lambda, T b) {
+  template <int C>
+  static void dots(const T* const (&u)[C], const T* x, int64_t n, T* out) {
+    Vector sums[C][kVectors] = {};
+    int64_t i = 0;
+    for (; i + kWide <= n; i += kWide)
+      for (int k = 0; k < kVectors; ++k) {
+        const Vector x_i = load(x + i + k * kPerVector);
+        for (int c = 0; c < C; ++c) sums[c][k] += load(u[c] + i + k * kPerVector) * x_i;
+      }
+    for (int c = 0; c < C; ++c) {
+      T s[kWide];
+      std::memcpy(s, sums[c], sizeof s);
+      for (int64_t e = i; e < n; ++e) s[e - i] += u[c][e] * x[e];
+      for (int half = kWide / 2; half > 0; half /= 2)
+        for (int l = 0; l < half; ++l) s[l] += s[l + half];
+      out[c] = s[0];
+    }
+  }
+  static void absorb(T* __restrict u, T* __restrict k, int64_t n, const Plan& p) {
     for (int64_t i = 0; i < n; ++i) {
       const T old = u[i];
-      u[i] = old + lambda * k[i];
-      k[i] += old * b;
+      u[i] = old + p.lambda * k[i];
+      k[i] += old * p.b;
     }
+  }
+  // absorb() for four columns at once, which reads and writes k once instead of four times.
+  static void absorb4(T* __restrict u0, T* __restrict u1, T* __restrict u2, T* __restrict u3, T* __restrict k, int64_t n, const Plan* p) {
+    const Plan p0 = p[0], p1 = p[1], p2 = p[2], p3 = p[3];
+    for (int64_t i = 0; i < n; ++i) {
+      T x = k[i];
+      const T o0 = u0[i], o1 = u1[i], o2 = u2[i], o3 = u3[i];
+      u0[i] = o0 + p0.lambda * x;
+      x += o0 * p0.b;
+      u1[i] = o1 + p1.lambda * x;
+      x += o1 * p1.b;
+      u2[i] = o2 + p2.lambda * x;
+      x += o2 * p2.b;
+      u3[i] = o3 + p3.lambda * x;
+      k[i] = x + o3 * p3.b;
+    }
+  }
+  static void finish(T* D, T* k, const Plan& p) {
+    *D = p.D > kSmallestVariance<T> ? p.D : kSmallestVariance<T>;
+    *k = p.b;
   }
 };
 

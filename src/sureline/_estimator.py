@@ -88,9 +88,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             weight = checked_sample_weight(sample_weight, X.shape[0])
             rows = checked_rows(X, self.dtype)
             self.n_features_in_ = X.shape[1]
-            state = self._fresh_state(X.shape[1])
-            if len(classes) > 2:
-                state.add_heads(len(classes), self._policy())
+            state = self._fresh_state(X.shape[1], len(classes))
             rng = check_random_state(self.random_state)
             labels = class_indices(y, classes)
             counts = np.zeros(3, dtype=np.int64)
@@ -148,9 +146,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         weight = checked_sample_weight(sample_weight, X.shape[0])
 
         if first:
-            state = self._fresh_state(X.shape[1])
-            if n_known > 2:
-                state.add_heads(n_known, self._policy())
+            state = self._fresh_state(X.shape[1], n_known)
         else:
             state = self._state
         n_columns = max(X.shape[1], state.n_columns)
@@ -233,8 +229,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             raise AttributeError(f"This {type(self).__name__} has no {attribute} before fit or partial_fit was called.")
         return self._state
 
-    def _fresh_state(self, n_columns: int) -> State:
-        return State(self._shape(), self.dtype, n_columns, bool(self.fit_intercept), **self._initial_scalars())
+    def _fresh_state(self, n_columns: int, n_classes: int) -> State:
+        intercept = bool(self.fit_intercept)
+        return State(self._shape(), self.dtype, n_columns, intercept, n_classes, self._policy(), **self._initial_scalars())
 
     def _policy(self) -> Policy:
         """How more than two classes are learned."""

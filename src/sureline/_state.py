@@ -43,6 +43,8 @@ class State:
         dtype: npt.DTypeLike,
         n_columns: int,
         intercept: bool,
+        n_classes: int = 2,
+        policy: Policy = "rival",
         *,
         covariance_scale: float = 1.0,
         c: float = 0.0,
@@ -51,15 +53,16 @@ class State:
         self.dtype = np.dtype(dtype)
         self.intercept = intercept
         self.n_columns = n_columns
-        self.policy: Policy = "binary"
-        self.weights = self._fresh_weights(n_columns + 1, 1)
-        self.factors = self._fresh_factor(n_columns + 1)[np.newaxis] if shape == "full" else None
+        self.policy: Policy = policy if n_classes > 2 else "binary"
+        n_heads = n_classes if n_classes > 2 else 1
+        self.weights = self._fresh_weights(n_columns + 1, n_heads)
+        self.factors = np.tile(self._fresh_factor(n_columns + 1), (n_heads, 1)) if shape == "full" else None
         self._fresh_memory = np.zeros(_core.MEMORY_COLUMNS)
         self._fresh_memory[[WEIGHT_SCALE, COVARIANCE_SCALE, K, C]] = 1.0, covariance_scale, 1.0, c
         if shape == "theta":  # the stored numbers are theta and S without its scale; the weights are S theta
             self._fresh_memory[WEIGHT_SCALE] = covariance_scale
         self._fresh_memory[RESOLUTION] = 64 * np.finfo(self.dtype).eps
-        self.memory = self._fresh_memory[np.newaxis].copy()
+        self.memory = np.tile(self._fresh_memory, (n_heads if self.policy == "ovr" else 1, 1))
 
     @property
     def n_heads(self) -> int:
@@ -90,7 +93,7 @@ class State:
             wider[: len(self.weights)] = self.weights
             self.weights = wider
         if self.factors is not None:
-            factors = np.broadcast_to(self._fresh_factor(slots), (self.n_heads, slots * (slots + 1) // 2)).copy()
+            factors = np.tile(self._fresh_factor(slots), (self.n_heads, 1))
             factors[:, : self.factors.shape[1]] = self.factors
             self.factors = factors
         self.n_columns = n_columns
@@ -125,7 +128,7 @@ class State:
         missing = n_classes - self.n_heads
         self.weights = np.concatenate([self.weights, self._fresh_weights(len(self.weights), missing)], axis=1)
         if self.factors is not None:
-            fresh = np.broadcast_to(self._fresh_factor(self.n_columns + 1), (missing, self.factors.shape[1]))
+            fresh = np.tile(self._fresh_factor(self.n_columns + 1), (missing, 1))
             self.factors = np.concatenate([self.factors, fresh])
         if policy == "ovr":
             self.memory = np.concatenate([self.memory, np.tile(self._fresh_memory, (missing, 1))])

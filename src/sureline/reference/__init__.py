@@ -1,0 +1,18 @@
+"""The learners again, in plain NumPy: a few lines each, in the letters of their papers.
+
+They are the definition that the compiled core is tested against, and slow. A learner is made with the parameters of
+the estimator of the same name and run over rows:
+
+>>> import numpy as np
+>>> from sureline import reference
+>>> X, y = np.array([[1.0, 2.0], [2.0, -1.0], [-1.0, -1.0]]), np.array([1, 1, 0])
+>>> model = reference.AROW(r=1.0, covariance="full").run(X, y)
+>>> model.n_mistakes_, model.n_updates_
+(1, 3)
+>>> model.coef_.shape, model.covariance_.shape
+((1, 2), (1, 2, 2))
+"""
+
+from .learners import ALMA, AROW, CW, IELLIP, NAROW, NHERD, PA, ROMMA, SCW, SOP, Perceptron
+
+__all__ = ["ALMA", "AROW", "CW", "IELLIP", "NAROW", "NHERD", "PA", "ROMMA", "SCW", "SOP", "Perceptron"]

@@ -1,0 +1,115 @@
+"""Predict, count, learn: the protocol around a learner, one example at a time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+class Learner(ABC):
+    """A linear classifier with weights w and covariance S, of which there is one each, or one for each class.
+
+    A problem is always binary: heads with signs. Two classes are one head with the sign of the label. More classes are
+    either one problem over all heads, in which the true class has the sign + and its best rival the sign -, or
+    (multi_class="ovr") a problem for each class against the rest. A problem's margin m is the signed sum of its heads'
+    scores, its variance v the sum of their variances.
+    """
+
+    covariance: str | None = None  # None: S is the identity
+
+    def __init__(self, *, fit_intercept: bool = True, multi_class: str = "native") -> None:
+        self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+
+    def start(self, n_heads: int, d: int) -> None:
+        """w = 0, S = I."""
+        self.w = np.zeros((n_heads, d))
+        self.S = np.ones((n_heads, d)) if self.covariance != "full" else np.tile(np.eye(d), (n_heads, 1, 1))
+
+    @abstractmethod
+    def turn(self, x: Array, heads: dict[int, int], s: float) -> bool:
+        """Learn from x, which has weight s, with the given signs of the heads. True if anything changed."""
+
+    def Sx(self, head: int, x: Array) -> Array:
+        return self.S[head] @ x if self.covariance == "full" else self.S[head] * x
+
+    def margin(self, x: Array, heads: dict[int, int]) -> float:
+        return float(sum(sign * (self.w[head] @ x) for head, sign in heads.items()))
+
+    def variance(self, x: Array, heads: dict[int, int]) -> float:
+        return float(sum(x @ self.Sx(head, x) for head in heads))
+
+    def shrink(self, x: Array, head: int, beta: float) -> None:
+        """S -= beta (S x)(S x)', or the diagonal of that."""
+        g = self.Sx(head, x)
+        self.S[head] -= beta * (np.outer(g, g) if self.covariance == "full" else g * g)
+
+    def run(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from the rows of X in their order. Sets coef_, intercept_, covariance_ and the counters."""
+        X, y = np.asarray(X, float), np.asarray(y)
+        weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, float)
+        X = np.column_stack([np.full(len(X), float(self.fit_intercept)), X])  # the intercept is an always-1 feature
+        self.classes_ = np.unique(y)
+        n_classes = len(self.classes_)
+        n_heads = 1 if n_classes == 2 else n_classes
+        alone = n_classes > 2 and self.multi_class == "ovr"
+        # Each problem has a memory of its own, so one against the rest is as many learners.
+        problems = [self] if not alone else [self._twin() for _ in range(n_heads)]
+        for problem in problems:
+            problem.start(1 if alone else n_heads, X.shape[1])
+        self.n_seen_ = self.n_mistakes_ = self.n_updates_ = 0
+        for x, label, s in zip(X, np.searchsorted(self.classes_, y), weights, strict=True):
+            if s == 0:
+                continue
+            self.n_seen_ += 1
+            f = np.concatenate([problem.weights() @ x for problem in problems])
+            predicted = int(f[0] > 0) if n_classes == 2 else int(np.argmax(f))
+            self.n_mistakes_ += int(predicted != label)
+            if n_classes == 2:
+                moved = self.turn(x, {0: 1 if label == 1 else -1}, s)
+            elif alone:
+                moved = any([p.turn(x, {0: 1 if k == label else -1}, s) for k, p in enumerate(problems)])
+            else:
+                f[label] = -np.inf
+                moved = self.turn(x, {int(label): 1, int(np.argmax(f)): -1}, s)
+            self.n_updates_ += int(moved)
+        w = np.concatenate([problem.weights() for problem in problems])
+        S = np.concatenate([problem.S for problem in problems])
+        self.coef_, self.intercept_ = w[:, 1:], w[:, 0]
+        if self.covariance is not None:
+            self.covariance_ = S[:, 1:] if S.ndim == 2 else S[:, 1:, 1:]
+            self.intercept_variance_ = S[:, 0] if S.ndim == 2 else S[:, 0, 0]
+        return self
+
+    def weights(self) -> Array:
+        return self.w
+
+    def _twin(self) -> Learner:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+
+class MarginLearner(Learner):
+    """w += alpha y S x and S -= beta (S x)(S x)', with coefficients that depend on margin and variance alone."""
+
+    @abstractmethod
+    def coefficients(self, m: float, v: float, s: float) -> tuple[float, float]:
+        """alpha and beta for margin m, variance v and weight s; (0, 0) for no step."""
+
+    def turn(self, x: Array, heads: dict[int, int], s: float) -> bool:
+        m, v = self.margin(x, heads), self.variance(x, heads)
+        if v == 0:  # a row of zeros
+            return False
+        alpha, beta = self.coefficients(m, v, s)
+        if alpha == 0 and beta == 0:
+            return False
+        for head, sign in heads.items():
+            self.w[head] += alpha * sign * self.Sx(head, x)
+            self.shrink(x, head, beta)
+        return True
