@@ -103,7 +103,8 @@ CheckedRows csr_rows(const Input& values, const Input& indices, const Input& ind
 }
 
 // The arrays of a model, checked against each other and against the rows.
-Model checked_model(const std::string& shape, const Output& weights, const std::optional<Output>& factors, int64_t n_heads, bool intercept,
+template <class Array>
+Model checked_model(const std::string& shape, const Array& weights, const std::optional<Array>& factors, int64_t n_heads, bool intercept,
                     const CheckedRows& checked) {
   Model model;
   int64_t width = 1;
@@ -125,9 +126,9 @@ Model checked_model(const std::string& shape, const Output& weights, const std::
   if (model.shape == Shape::full) {
     if (!factors || int64_t(factors->size()) != n_heads * (model.n_slots * (model.n_slots + 1) / 2)) refuse("factors does not fit weights.");
     if (model.n_slots != checked.rows.n_columns + 1) refuse("With a full covariance X must have as many columns as the model.");
-    model.factors = factors->data();
+    model.factors = const_cast<void*>(static_cast<const void*>(factors->data()));
   }
-  model.weights = weights.data();
+  model.weights = const_cast<void*>(static_cast<const void*>(weights.data()));  // written only where Array is Output
   model.intercept = intercept;
   return model;
 }
@@ -184,7 +185,7 @@ LearnResult learn(const Rule& rule, const std::string& shape, const Output& weig
   return {outcome.seen, outcome.mistakes, outcome.updates, outcome.row, names[int(outcome.refusal)]};
 }
 
-int64_t evaluate(bool variance, const std::string& shape, const Output& weights, const std::optional<Output>& factors, int64_t n_heads, bool intercept,
+int64_t evaluate(bool variance, const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads, bool intercept,
                  const CheckedRows& checked, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
   const Model model = checked_model(shape, weights, factors, n_heads, intercept, checked);
   if (int64_t(out.shape(0)) != checked.rows.n_rows || int64_t(out.shape(1)) != n_heads) refuse("out does not fit X and n_heads.");
@@ -267,11 +268,11 @@ NB_MODULE(_core, m) {
   m.def("learn", &learn, "rule"_a, "shape"_a, "weights"_a, "factors"_a.none(), "memory"_a, "n_heads"_a, "intercept"_a, "policy"_a, "rows"_a, "labels"_a,
         "sample_weight"_a.none(), "order"_a.none(), "journal"_a,
         "Learn from the rows in place. Returns (seen, mistakes, updates, refused row or -1, why it was refused).");
-  m.def("score", [](const std::string& shape, const Output& weights, const std::optional<Output>& factors, int64_t n_heads, bool intercept,
+  m.def("score", [](const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads, bool intercept,
                     const CheckedRows& rows, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
     return evaluate(false, shape, weights, factors, n_heads, intercept, rows, out);
   }, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a, "out"_a, "out[row, head] = stored weights . x. Returns the first row with no finite score, or -1.");
-  m.def("variance", [](const std::string& shape, const Output& weights, const std::optional<Output>& factors, int64_t n_heads, bool intercept,
+  m.def("variance", [](const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads, bool intercept,
                        const CheckedRows& rows, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
     return evaluate(true, shape, weights, factors, n_heads, intercept, rows, out);
   }, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a, "out"_a, "out[row, head] = x'Sx. Returns the first row with no finite variance, or -1.");

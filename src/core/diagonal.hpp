@@ -16,8 +16,10 @@ inline T flip_one(T S) {
   return std::bit_cast<T>(Bits(std::bit_cast<Bits>(S) ^ std::bit_cast<Bits>(T(1))));
 }
 
+// Variances shrink no further than this: CW on noise takes away a fixed share with every step, and below lies the end
+// of the exponents.
 template <class T>
-inline constexpr T kSmallestVariance = sizeof(T) == 4 ? T(1.2e-38) : T(2.3e-308);
+inline constexpr T kSmallestVariance = sizeof(T) == 4 ? T(1e-30) : T(1e-150);
 
 // A step is computed in the scalars of the state, unless its coefficients are too large for them (very short rows).
 template <class T, class Body>

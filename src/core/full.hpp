@@ -102,12 +102,13 @@ struct Full {
     const T* D = factor(head);
     const T* f = Ux(which);
     double before = beta > 0 ? keep / beta : 0, b_so_far = 0, largest = 0;
+    const bool shrinks = beta > 0 && before < 1e300;
     for (int64_t j = 0; j < n_slots; ++j) {
       D += j;  // the last number of column j
       const double b = double(*D) * f[j], after = before + f[j] * b;
       double lambda = 0, left = 1;
-      if (beta > 0 && b_so_far > 0) lambda = -f[j] / before;  // else S x is still 0 where lambda would multiply it
-      if (beta > 0 && after > 0) left = before / after;
+      if (shrinks && b_so_far > 0) lambda = -f[j] / before;  // else S x is still 0 where lambda would multiply it
+      if (shrinks && after > 0) left = before / after;
       plan(which, j) = {T(b), T(lambda), T(*D * left)};
       largest = std::fmax(largest, std::fabs(lambda));
       b_so_far += std::fabs(b);

@@ -86,6 +86,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                     "with growing=True, or with partial_fit and classes=[...], the others may come later."
                 )
             weight = checked_sample_weight(sample_weight, X.shape[0])
+            if weight is not None and not weight.any():
+                raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
             rows = checked_rows(X, self.dtype)
             self.n_features_in_ = X.shape[1]
             state = self._fresh_state(X.shape[1], len(classes))
@@ -157,7 +159,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         grows = not first and (n_columns > state.n_columns or len(known) > len(self.classes_))
         nonzeros = X.nnz if hasattr(X, "nnz") else X.size
         journal = not first and not alone and not grows and state.shape != "full" and state.nbytes > 16 * nonzeros
-        if grows or not (first or alone or journal):
+        if grows or not (first or alone or journal) or not state.weights.flags.writeable:  # say, mapped from a file
             state = state.copy()
         state.widen(n_columns)
 
@@ -237,8 +239,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """How more than two classes are learned."""
         return "ovr" if self.multi_class == "ovr" else "rival"
 
-    def _validated(self, X: Any, y: Any = None, *, reset: bool = False) -> Any:
+    def _validated(self, X: Any, y: Any = "no_validation", *, reset: bool = False) -> Any:
         """X (and y) as arrays, by scikit-learn's rules, except that the values of X are left to the core's check."""
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         refuse_corrupt_sparse(X)
         options: dict[str, Any] = {
             "accept_sparse": "csr",
@@ -250,8 +254,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         }
         if self.growing:  # any width is welcome, so nothing is compared with n_features_in_ or feature names
             del options["reset"]
-            return check_array(X, **options) if y is None else check_X_y(X, y, **options)
-        return validate_data(self, X, "no_validation" if y is None else y, **options)
+            return check_array(X, **options) if isinstance(y, str) else check_X_y(X, y, **options)
+        return validate_data(self, X, y, **options)
 
     def _judged(self, X: Any) -> tuple[_core.Rows, npt.NDArray[np.float64] | float]:
         """Rows of X as wide as the model, and for each the sum of squares of what lies beyond.

@@ -1,0 +1,68 @@
+# make demo    the learners on a stream, as a table and a picture
+# make test    lint and tests: what has to pass before anything lands
+# make bench   speed, as ratios measured in one run
+.DEFAULT_GOAL := help
+VENV := .venv
+BIN := $(VENV)/bin
+DATA := $(or $(SURELINE_DATA),../shared/data)
+SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(shell find src -type f -not -path '*/__pycache__/*' 2>/dev/null)
+
+# The first Python that is new enough, or the one named by PYTHON=...
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
+
+.PHONY: help install demo test quicktest lint format bench table3 wheel clean
+
+help:
+	@sed -n 's/^# make /make /p' Makefile
+	@echo "make lint    formatting, types, layers, compiler warnings      make table3  the SCW paper's table 3 (minutes)"
+	@echo "make wheel   an abi3 wheel in dist/                            make clean   remove what was built"
+
+install: $(VENV)/installed
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "sureline needs Python 3.11 or newer and found none: install it, or name it with 'make PYTHON=/path/to/python3'." >&2; exit 1; }
+	@command -v $(firstword $(CXX)) c++ g++ clang++ >/dev/null 2>&1 || { echo "sureline needs a C++20 compiler and found none: install GCC 11 or Clang 14 or newer (Debian, Ubuntu: apt install g++; Fedora: dnf install gcc-c++; macOS: xcode-select --install)." >&2; exit 1; }
+	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); echo "Python's venv module is missing (Debian, Ubuntu: apt install python3-venv)." >&2; exit 1; }
+
+$(VENV)/installed: $(VENV)/bin/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -Ccmake.define.SURELINE_WARNINGS_AS_ERRORS=ON ".[plot,test,lint]"
+	@touch $@
+
+demo: install
+	$(BIN)/python -m sureline.demo --output out/demo.png
+
+test: lint
+	$(BIN)/python -m pytest -n 2 tests
+
+quicktest: install
+	$(BIN)/python -m pytest -n 2 -x -q tests
+
+# The generated stub is in the installed package, so the types are checked on a copy that has it.
+lint: install
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --quiet --check .
+	$(BIN)/clang-format --dry-run --Werror $(wildcard src/core/*.?pp src/bindings/*.?pp benchmarks/*.?pp)
+	$(BIN)/lint-imports --no-cache
+	@rm -rf build/types && mkdir -p build/types && cp -R src/sureline build/types/
+	@cp "$$($(BIN)/python -c 'import importlib.util as u; print(u.find_spec("sureline").submodule_search_locations[0])')/_core.pyi" build/types/sureline/
+	$(BIN)/mypy --strict build/types/sureline
+	@! grep -rn 'Python.h\|nanobind' src/core || { echo "src/core must not know of Python" >&2; exit 1; }
+
+format: install
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format --quiet .
+	$(BIN)/clang-format -i $(wildcard src/core/*.?pp src/bindings/*.?pp benchmarks/*.?pp)
+
+bench: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "river>=0.21"
+	$(BIN)/python benchmarks/speed.py
+
+table3: install
+	$(BIN)/python benchmarks/scw_table3.py --data "$(DATA)"
+
+wheel: install
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+clean:
+	rm -rf build dist out $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

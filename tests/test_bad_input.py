@@ -1,0 +1,306 @@
+"""Whatever is passed: a correct result or one clear ValueError, and a refused batch leaves no trace."""
+
+import numpy as np
+import pytest
+from catalogue import Case, every_case, everything, stream
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sureline import AROW, CW, IELLIP, PA, ROMMA, SCW, SOP, Perceptron
+
+
+def csr(X=None) -> sparse.csr_matrix:
+    return sparse.csr_matrix(stream(20)[0] if X is None else X)
+
+
+def corrupt(name: str) -> sparse.csr_matrix:
+    X = csr()
+    if name == "column too large":
+        X.indices[7] = 12
+    elif name == "column huge":
+        X.indices[7] = 2**31 - 1
+    elif name == "column negative":
+        X.indices[7] = -1
+    elif name == "indptr decreases":
+        X.indptr[3] = X.indptr[5] + 1
+    elif name == "indptr past the end":
+        X.indptr[-1] = len(X.data) + 5
+    elif name == "indptr negative":
+        X.indptr[3] = -4
+    elif name == "indptr does not start at 0":
+        X.indptr[0] = 1
+    elif name == "fewer values":
+        X.data = X.data[:-3]
+    elif name == "fewer indices":
+        X.indices = X.indices[:-3]
+    elif name == "short indptr":
+        X.indptr = X.indptr[:-2]
+    elif name == "int64 column beyond int32":
+        X.indices = X.indices.astype(np.int64)
+        X.indptr = X.indptr.astype(np.int64)
+        X.indices[7] = 2**40
+    return X
+
+
+CORRUPT = [
+    "column too large",
+    "column huge",
+    "column negative",
+    "indptr decreases",
+    "indptr past the end",
+    "indptr negative",
+    "indptr does not start at 0",
+    "fewer values",
+    "fewer indices",
+    "short indptr",
+    "int64 column beyond int32",
+]
+
+
+@pytest.mark.parametrize("kind", CORRUPT)
+@pytest.mark.parametrize("covariance", ["diag", "full"])
+def test_corrupt_csr_is_refused(kind: str, covariance: str) -> None:
+    X, y = stream(20)
+    model = AROW(covariance=covariance).partial_fit(X, y, classes=[0, 1])
+    before = everything(model)
+    for call in (
+        lambda: model.partial_fit(corrupt(kind), y),
+        lambda: model.fit(corrupt(kind), y),
+        lambda: model.predict(corrupt(kind)),
+        lambda: model.decision_std(corrupt(kind)),
+    ):
+        with pytest.raises(ValueError, match="not a valid CSR matrix"):
+            call()
+    assert everything(model) == before
+
+
+def test_corrupt_matrices_of_other_formats_are_refused() -> None:
+    y = stream(20)[1]
+    csc = csr().tocsc()
+    csc.indices[3] = 10**6
+    with pytest.raises(ValueError, match="not a valid CSC matrix"):
+        AROW().fit(csc, y)
+    coo = csr().tocoo()
+    coo.col[3] = 10**6
+    with pytest.raises(ValueError, match="not a valid COO matrix"):
+        AROW().fit(coo, y)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_random_csr_arrays_never_crash(data) -> None:
+    n_rows, n_columns = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
+    X = csr(np.ones((n_rows, n_columns)))
+    small = st.integers(-3, 12)
+    X.indptr = np.array(data.draw(st.lists(small, min_size=0, max_size=7)), dtype=np.int32)
+    X.indices = np.array(data.draw(st.lists(small, max_size=12)), dtype=data.draw(st.sampled_from([np.int32, np.int64])))
+    X.data = np.array(data.draw(st.lists(st.floats(), max_size=12)))
+    y = np.arange(n_rows) % 2
+    try:
+        model = SCW().partial_fit(X, y, classes=[0, 1])
+    except ValueError:
+        return
+    assert np.isfinite(model.coef_).all()
+    assert X.indptr[0] == 0  # it was valid after all
+    assert (np.diff(X.indptr) >= 0).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
+def test_not_finite_values_are_named_with_their_place(value: float, as_rows) -> None:
+    X, y = stream(20)
+    model = AROW().partial_fit(X, y, classes=[0, 1])
+    before = everything(model)
+    X[11, 4] = value
+    for call in (model.partial_fit, model.fit, lambda rows, _: model.predict(rows)):
+        with pytest.raises(ValueError, match=r"(NaN|infinity).* in row 11, column 4"):
+            call(as_rows(X), y)
+    assert everything(model) == before
+
+
+@pytest.mark.parametrize("weight", [np.nan, np.inf, -1.0])
+def test_bad_sample_weights_are_named_with_their_row(weight: float) -> None:
+    X, y = stream(20)
+    weights = np.ones(20)
+    weights[13] = weight
+    with pytest.raises(ValueError, match=r"sample_weight must be finite and not negative\. Got .* for row 13"):
+        AROW().fit(X, y, weights)
+    with pytest.raises(ValueError, match="sample_weight must have one weight a row: X has 20 rows, sample_weight 3"):
+        AROW().fit(X, y, np.ones(3))
+    with pytest.raises(ValueError, match="sample_weight must have one dimension"):
+        AROW().fit(X, y, np.ones((20, 1)))
+
+
+def test_bad_labels() -> None:
+    X, y = stream(20)
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        AROW().fit(X, np.where(y == 1, np.nan, 0.0))
+    with pytest.raises(ValueError, match="Input y contains infinity"):
+        AROW().partial_fit(X, np.where(y == 1, np.inf, 0.0), classes=[0, 1])
+    with pytest.raises(ValueError, match="needs examples of at least 2 classes. Got the one class"):
+        AROW().fit(X, np.zeros(20))
+    with pytest.raises(ValueError, match=r"classes must be passed to the first call of partial_fit"):
+        AROW().partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"y has the label .*5.* in row 3.*\[0, 1\].*growing=True"):
+        AROW().partial_fit(X, np.where(np.arange(20) == 3, 5, y), classes=[0, 1])
+    with pytest.raises(ValueError, match=r"classes=\[0, 2\] is not what the first call"):
+        AROW().partial_fit(X, y, classes=[0, 1]).partial_fit(X, y, classes=[0, 2])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        AROW().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        AROW().partial_fit(X, y, classes=[0])
+    with pytest.raises(ValueError, match="Unknown label type"):
+        AROW().fit(X, np.linspace(0, 1, 20))
+
+
+def test_bad_shapes() -> None:
+    X, y = stream(20)
+    model = AROW().fit(X, y)
+    with pytest.raises(ValueError, match="12 features"):
+        model.predict(X[:, :5])
+    with pytest.raises(ValueError, match="12 features"):
+        model.partial_fit(np.ones((20, 13)), y)
+    with pytest.raises(ValueError, match="2D array"):
+        model.predict(X[0])
+    with pytest.raises(ValueError, match="minimum of 1 is required"):
+        model.partial_fit(np.empty((0, 12)), [])
+    with pytest.raises(ValueError, match="minimum of 1 is required"):
+        AROW().fit(np.empty((20, 0)), y)
+    with pytest.raises(ValueError, match="minimum of 1 is required"):
+        AROW().fit(sparse.csr_matrix((20, 0)), y)
+    with pytest.raises(ValueError, match="minimum of 1 is required"):
+        model.predict(sparse.csr_matrix((0, 12)))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (AROW(r=-1), r"The 'r' parameter of AROW must be a float in the range \(0.*inf\). Got -1 instead."),
+        (AROW(r=np.nan), "The 'r' parameter of AROW"),
+        (AROW(covariance="low-rank"), "The 'covariance' parameter of AROW must be a str among"),
+        (CW(eta=1.0), r"The 'eta' parameter of CW must be a float in the range \[0.5, 1"),
+        (SCW(variant="III"), "The 'variant' parameter of SCW"),
+        (SCW(C=0), "The 'C' parameter of SCW"),
+        (PA(C=np.inf), "The 'C' parameter of PA"),
+        (IELLIP(b=1.0), "The 'b' parameter of IELLIP"),
+        (SOP(a=0), "The 'a' parameter of SOP"),
+        (Perceptron(dtype="float16"), "The 'dtype' parameter of Perceptron"),
+        (Perceptron(passes=0), "The 'passes' parameter of Perceptron"),
+        (Perceptron(multi_class="multinomial"), "The 'multi_class' parameter of Perceptron"),
+    ],
+    ids=lambda e: type(e).__name__ if not isinstance(e, str) else "",
+)
+def test_bad_parameters_are_named(estimator, message: str) -> None:
+    X, y = stream(20)
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        estimator.partial_fit(X, y, classes=[0, 1])
+
+
+def test_read_only_and_strided_input() -> None:
+    X, y = stream(40)
+    expected = everything(SCW().fit(X, y))
+    X.flags.writeable = y.flags.writeable = False
+    assert everything(SCW().fit(X, y)) == expected
+    rows = csr(X)
+    for array in (rows.data, rows.indices, rows.indptr):
+        array.flags.writeable = False
+    model = SCW().fit(rows, y)
+    assert model.n_seen_ == 40
+    model.predict(rows)
+    assert everything(SCW().fit(np.repeat(X, 2, axis=1)[:, ::2], y)) == expected
+    assert everything(SCW().fit(X.tolist(), y.tolist())) == expected
+
+
+@every_case
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
+def test_rows_of_zeros_and_constant_rows(case: Case, as_rows) -> None:
+    X, y = np.zeros((30, 3)), np.arange(30) % 2
+    model = case.make(fit_intercept=False).fit(as_rows(X), y)
+    assert model.n_updates_ == 0
+    assert model.n_mistakes_ == 15  # 0 is predicted
+    assert not model.coef_.any()
+    if case.gaussian:
+        np.testing.assert_array_equal(model.predict_proba(as_rows(X)), 0.5)
+    model = case.make().fit(as_rows(X), y)  # with an intercept there is something to learn
+    assert np.isfinite(model.intercept_).all()
+
+
+@every_case
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_nothing_becomes_infinite_whatever_the_scale(case: Case, dtype: str, n_classes: int) -> None:
+    for exponent in (-320, -300, -200, -160, -100, -45, -30, 15, 30, 37, 60, 100, 150, 160, 200, 300, 308):
+        for policy in ("native", "ovr"):
+            X, y = stream(40, 3, n_classes)
+            calm = X.copy()
+            with np.errstate(over="ignore"):
+                X[20:] *= float(f"1e{exponent}")
+            model = case.make(dtype=dtype, multi_class=policy).partial_fit(calm[:20], y[:20], classes=range(n_classes))
+            before = everything(model)
+            for rows in (X[20:], sparse.csr_matrix(X[20:])):
+                try:
+                    model.partial_fit(rows, y[20:])
+                except ValueError as error:
+                    assert "row " in str(error).lower()
+                    assert everything(model) == before
+                assert np.isfinite(model.coef_).all()
+                if case.gaussian:
+                    assert np.isfinite(model.covariance_).all()
+                    assert np.isfinite(model._state.memory).all()
+                try:
+                    assert np.isfinite(model.decision_function(rows)).all()
+                except ValueError as error:
+                    assert "ow " in str(error)
+                before = everything(model)
+
+
+@pytest.mark.parametrize("width", [3, 5000], ids=["copied", "journalled"])
+@pytest.mark.parametrize("multi_class", ["native", "ovr"])
+@every_case
+def test_a_row_refused_in_the_middle_takes_the_batch_back(case: Case, width: int, multi_class: str) -> None:
+    """Whether the model was copied before or what changed is written down depends on its width."""
+    if width > 100 and case.parameters.get("covariance") == "full":
+        width = 60
+    X, y = stream(30, 3, 3)
+    X = sparse.csr_matrix((csr(X).data, csr(X).indices * (width // 3), csr(X).indptr), shape=(30, width))
+    model = case.make(multi_class=multi_class).partial_fit(X, y, classes=[0, 1, 2])
+    before, dictionary = everything(model), model.__dict__.copy()
+    bad = X.copy()
+    bad.data[bad.indptr[25] :] *= 1e200
+    weight = np.ones(30)
+    weight[25:] = 1e200
+    try:
+        model.partial_fit(bad, y, sample_weight=weight)
+    except ValueError:
+        assert everything(model) == before
+        assert model.__dict__.keys() == dictionary.keys()
+    else:  # some rules ignore scale and weight: that is a correct result
+        assert np.isfinite(model.coef_).all()
+    if case.name in ("Perceptron", "SOP", "AROW"):
+        assert everything(model) == before
+
+
+def test_romma_does_not_diverge_on_noise() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((50_000, 4)), rng.integers(0, 2, 50_000)
+    for dtype in ("float32", "float64"):
+        for aggressive in (False, True):
+            model = ROMMA(aggressive=aggressive, dtype=dtype).fit(X, y)
+            assert np.isfinite(model.coef_).all()
+            assert np.abs(model.coef_).max() <= 1.1e30
+
+
+def test_a_full_covariance_too_large_says_so() -> None:
+    X = sparse.csr_matrix((np.ones(2), np.array([0, 1]), np.array([0, 1, 2])), shape=(2, 30_000_000))
+    with pytest.raises(MemoryError, match=r"covariance='full' needs \d+ GiB for 30000000 features"):
+        AROW(covariance="full").fit(X, [0, 1])
+
+
+def test_a_failed_first_call_leaves_an_unfitted_estimator() -> None:
+    model = AROW()
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit([[np.nan]], [0], classes=[0, 1])
+    assert vars(model) == vars(AROW())

@@ -1,0 +1,181 @@
+"""What must not change the result: how the rows are stored, cut, or visited by whom."""
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from catalogue import ALL, Case, every_case, everything, stream
+from scipy import sparse
+from sklearn.base import clone
+
+from sureline import AROW, PA, SCW, _core
+
+
+@every_case
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
+def test_chunks_equal_one_call_to_the_bit(case: Case, n_classes: int, as_rows) -> None:
+    X, y = stream(n_classes=n_classes)
+    classes = np.arange(n_classes)
+    whole = case.make().partial_fit(as_rows(X), y, classes=classes)
+    for sizes in ([1] * 300, [7, 100, 1, 192]):
+        parts, at = case.make(), 0
+        for size in sizes:
+            parts.partial_fit(as_rows(X[at : at + size]), y[at : at + size], classes=classes)
+            at += size
+        assert everything(parts) == everything(whole)
+    assert everything(case.make().fit(as_rows(X), y)) == everything(whole)
+
+
+@every_case
+def test_index_types_and_order_of_columns_do_not_matter(case: Case) -> None:
+    X, y = stream()
+    plain = sparse.csr_matrix(X)
+    expected = everything(case.make().fit(plain, y))
+    wide = plain.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    assert everything(case.make().fit(wide, y)) == expected
+    rng = np.random.default_rng(0)
+    shuffled = plain.copy()
+    for row in range(plain.shape[0]):
+        span = slice(*plain.indptr[row : row + 2])
+        order = rng.permutation(span.stop - span.start)
+        shuffled.indices[span], shuffled.data[span] = plain.indices[span][order], plain.data[span][order]
+    before = shuffled.indices.copy()
+    assert everything(case.make().fit(shuffled, y)) == expected
+    np.testing.assert_array_equal(shuffled.indices, before)  # what was passed is not tidied up in place
+
+
+def test_a_column_that_comes_twice_in_a_row_counts_as_its_sum() -> None:
+    twice = sparse.csr_matrix((np.array([1.0, 2.0, 4.0]), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
+    once = np.array([[3.0, 0.0], [0.0, 4.0]])
+    assert everything(AROW().fit(twice, [0, 1])) == everything(AROW().fit(once, [0, 1])) or np.allclose(
+        AROW().fit(twice, [0, 1]).coef_, AROW().fit(once, [0, 1]).coef_, rtol=1e-12
+    )
+
+
+@every_case
+def test_float32_is_near_float64(case: Case) -> None:
+    X, y = stream(n_rows=150, seed=5)
+    X = X.astype(np.float32)
+    single, double = case.make(dtype="float32").fit(X, y), case.make(dtype="float64").fit(X, y)
+    assert single.coef_.dtype == np.float32
+    assert abs(single.n_mistakes_ - double.n_mistakes_) <= 3
+    assert np.abs(single.coef_ - double.coef_).max() < 2e-3 * np.abs(double.coef_).max()
+
+
+@every_case
+def test_pickled_models_go_on_learning_as_the_original(case: Case) -> None:
+    X, y = stream(n_classes=3)
+    model = case.make().partial_fit(X[:100], y[:100], classes=[0, 1, 2])
+    twin = pickle.loads(pickle.dumps(model))
+    assert everything(twin) == everything(model)
+    model.partial_fit(X[100:], y[100:])
+    twin.partial_fit(X[100:], y[100:])
+    assert everything(twin) == everything(model)
+    fresh = clone(model)
+    assert not hasattr(fresh, "coef_")
+    assert everything(fresh.fit(X, y)) == everything(model)
+
+
+@every_case
+def test_weight_zero_is_as_if_the_row_had_not_come(case: Case) -> None:
+    X, y = stream()
+    weight = np.random.default_rng(0).integers(0, 2, len(y)).astype(float)
+    assert everything(case.make().fit(X, y, weight)) == everything(case.make().fit(X[weight > 0], y[weight > 0]))
+
+
+def test_two_threads_give_the_same_bits_as_one_after_the_other() -> None:
+    X, y = stream(n_rows=20_000, n_columns=50)
+    rows = sparse.csr_matrix(X)
+    cases = [case for case in ALL if case.name in ("AROW", "ROMMA", "SCW", "PA")]
+    alone = [everything(case.make().fit(rows, y)) for case in cases]
+    together: dict[int, list] = {}
+
+    def work(first: int) -> None:
+        for i in range(first, len(cases), 2):
+            together[i] = everything(cases[i].make().fit(rows, y))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [together[i] for i in range(len(cases))] == alone
+
+
+def test_the_loop_lets_other_threads_run() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((4000, 300)), rng.integers(0, 2, 4000)
+    ticks, done = 0, threading.Event()
+
+    def learn() -> None:
+        AROW(covariance="full").fit(X, y)
+        done.set()
+
+    worker = threading.Thread(target=learn)
+    worker.start()
+    while not done.wait(0.001):
+        ticks += 1
+    worker.join()
+    assert ticks > 10  # with the GIL held this thread would wake up once or twice
+
+
+def test_passes_and_shuffling() -> None:
+    X, y = stream()
+    twice = AROW(passes=2).fit(X, y)
+    again = AROW().partial_fit(X, y, classes=[0, 1]).partial_fit(X, y)
+    assert everything(twice) == everything(again)
+    assert twice.n_seen_ == 2 * len(y)
+    a, b, c = (SCW(shuffle=True, random_state=seed).fit(X, y) for seed in (0, 0, 1))
+    assert everything(a) == everything(b) != everything(c)
+    order = np.random.RandomState(0).permutation(len(y))
+    assert everything(a) == everything(SCW().fit(X[order], y[order]))
+
+
+def test_fit_forgets() -> None:
+    X, y = stream()
+    model = PA().fit(X, y)
+    before = everything(model)
+    assert everything(model.fit(X, y)) == before
+
+
+PROGRAM = """
+import sys; sys.path.insert(0, {tests!r})
+from catalogue import ALL, everything, stream
+from scipy import sparse
+import hashlib
+digest = hashlib.sha256()
+for case in ALL:
+    for dtype in ("float32", "float64"):
+        for n_classes in (2, 3):
+            X, y = stream(n_columns=37, n_classes=n_classes)
+            for rows in (X, sparse.csr_matrix(X)):
+                model = case.make(dtype=dtype).fit(rows, y)
+                digest.update(repr(everything(model)).encode())
+                digest.update(model.decision_function(rows).tobytes())
+from sureline import _core
+print(_core.instruction_set(), digest.hexdigest())
+"""
+
+
+def test_every_instruction_set_gives_the_same_bits() -> None:
+    """This build has more than one only on x86-64; a machine without the wider ones compares what it has."""
+    digests = {}
+    for name in ("baseline", "avx2", "avx512"):
+        program = PROGRAM.format(tests=os.path.dirname(__file__))
+        environment = {**os.environ, "SURELINE_INSTRUCTION_SET": name}
+        run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        if run.returncode:
+            assert "ImportError" in run.stderr
+            assert "'baseline' always works" in run.stderr
+            assert name != "baseline"
+        else:
+            used, digests[name] = run.stdout.split()
+            assert used == name
+    assert len(set(digests.values())) == 1
+    assert _core.instruction_set() in digests
