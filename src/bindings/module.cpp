@@ -51,61 +51,49 @@ void choose_instruction_set() {
 
 const Kernels& kernels(bool single) { return single ? *g_instruction_set->single : *g_instruction_set->twofold; }
 
-// Rows are checked when they are made, so whatever holds one may loop over it.
-struct CheckedRows {
+// Rows whose starts were checked when they were made; the loops look at the rest as they go.
+struct HeldRows {
   Rows rows;
-  bool ascending = true;
   std::vector<Input> owners;  // keep the arrays alive
 };
 
-CheckedRows dense_rows(const Input& X) {
+HeldRows dense_rows(const Input& X) {
   if (X.ndim() != 2) refuse("X must have two dimensions.");
-  CheckedRows checked;
-  checked.owners = {X};
-  checked.rows = {Rows::Layout::dense, is_single(X, "X"), X.data(), nullptr, nullptr, int64_t(X.shape(0)), int64_t(X.shape(1))};
-  const Rows& rows = checked.rows;
-  std::optional<std::string> wrong;
-  {
-    nb::gil_scoped_release release;
-    wrong = rows.single ? check_dense(static_cast<const float*>(rows.values), rows.n_rows, rows.n_columns)
-                        : check_dense(static_cast<const double*>(rows.values), rows.n_rows, rows.n_columns);
-  }
-  if (wrong) refuse(*wrong);
-  return checked;
+  HeldRows held;
+  held.owners = {X};
+  held.rows = {Rows::Layout::dense, is_single(X, "X"), X.data(), nullptr, nullptr, int64_t(X.shape(0)), int64_t(X.shape(1))};
+  return held;
 }
 
-template <class T, class I>
-std::optional<std::string> check_csr_arrays(const Input& values, const Input& indices, const Input& indptr, int64_t n_columns, bool& ascending) {
-  return check_csr(static_cast<const T*>(values.data()), int64_t(values.size()), static_cast<const I*>(indices.data()), int64_t(indices.size()),
-                   static_cast<const I*>(indptr.data()), int64_t(indptr.size()), n_columns, ascending);
-}
-
-CheckedRows csr_rows(const Input& values, const Input& indices, const Input& indptr, int64_t n_rows, int64_t n_columns) {
-  if (values.ndim() != 1 || indices.ndim() != 1 || indptr.ndim() != 1) refuse("Input X is not a valid CSR matrix: its arrays must have one dimension.");
+HeldRows csr_rows(const Input& values, const Input& indices, const Input& indptr, int64_t n_rows, int64_t n_columns) {
+  const std::string prefix = "Input X is not a valid CSR matrix: ";
+  if (values.ndim() != 1 || indices.ndim() != 1 || indptr.ndim() != 1) refuse(prefix + "its arrays must have one dimension.");
   const bool wide = indices.dtype() == nb::dtype<int64_t>();
   if (indices.dtype() != indptr.dtype() || (!wide && indices.dtype() != nb::dtype<int32_t>()))
-    refuse("Input X is not a valid CSR matrix: indices and indptr must both be int32 or both int64.");
+    refuse(prefix + "indices and indptr must both be int32 or both int64.");
   if (n_columns < 0 || n_rows < 0 || int64_t(indptr.size()) != n_rows + 1)
-    refuse("Input X is not a valid CSR matrix: indptr has " + std::to_string(indptr.size()) + " entries for " + std::to_string(n_rows) +
+    refuse(prefix + "indptr has " + std::to_string(indptr.size()) + " entries for " + std::to_string(n_rows) +
            " rows; it needs one more than there are rows.");
-  CheckedRows checked;
-  checked.owners = {values, indices, indptr};
-  checked.rows = {wide ? Rows::Layout::csr64 : Rows::Layout::csr32, is_single(values, "X"), values.data(), indices.data(), indptr.data(), n_rows, n_columns};
-  std::optional<std::string> wrong;
-  {
-    nb::gil_scoped_release release;
-    auto check = checked.rows.single ? (wide ? check_csr_arrays<float, int64_t> : check_csr_arrays<float, int32_t>)
-                                     : (wide ? check_csr_arrays<double, int64_t> : check_csr_arrays<double, int32_t>);
-    wrong = check(values, indices, indptr, n_columns, checked.ascending);
-  }
-  if (wrong) refuse(*wrong);
-  return checked;
+  HeldRows held;
+  held.owners = {values, indices, indptr};
+  held.rows = {wide ? Rows::Layout::csr64 : Rows::Layout::csr32, is_single(values, "X"), values.data(), indices.data(), indptr.data(), n_rows, n_columns};
+  const int64_t n_values = int64_t(values.size()), n_indices = int64_t(indices.size());
+  const auto wrong = wide ? check_starts(static_cast<const int64_t*>(indptr.data()), n_rows, n_values, n_indices)
+                          : check_starts(static_cast<const int32_t*>(indptr.data()), n_rows, n_values, n_indices);
+  if (wrong) refuse(prefix + *wrong + ".");
+  return held;
+}
+
+// What the loops say of a row, in words for Python: nothing, or why it was refused.
+const char* name_of(Refusal refusal) {
+  static const char* const names[] = {"", "contents", "order", "score", "step", "memory"};
+  return names[int(refusal)];
 }
 
 // The arrays of a model, checked against each other and against the rows.
 template <class Array>
 Model checked_model(const std::string& shape, const Array& weights, const std::optional<Array>& factors, int64_t n_heads, bool intercept,
-                    const CheckedRows& checked) {
+                    const HeldRows& held) {
   Model model;
   int64_t width = 1;
   if (shape == "identity")
@@ -116,16 +104,15 @@ Model checked_model(const std::string& shape, const Array& weights, const std::o
     model.shape = shape == "theta" ? Shape::theta : Shape::diagonal, width = 2;
   else
     refuse("shape must be 'identity', 'diagonal', 'theta' or 'full', not '" + shape + "'.");
-  const auto dtype = checked.rows.single ? nb::dtype<float>() : nb::dtype<double>();
+  const auto dtype = held.rows.single ? nb::dtype<float>() : nb::dtype<double>();
   if (weights.dtype() != dtype || (factors && factors->dtype() != dtype)) refuse("The model's arrays and X must have the same dtype.");
-  if (!checked.ascending) refuse("The columns of a row of X must be sorted and distinct.");
   if (n_heads < 1 || weights.size() % size_t(n_heads * width) != 0) refuse("weights does not fit n_heads.");
   model.n_heads = n_heads;
   model.n_slots = int64_t(weights.size()) / (n_heads * width);
-  if (model.n_slots < checked.rows.n_columns + 1) refuse("X has more columns than the model has weights.");
+  if (model.n_slots < held.rows.n_columns + 1) refuse("X has more columns than the model has weights.");
   if (model.shape == Shape::full) {
     if (!factors || int64_t(factors->size()) != n_heads * (model.n_slots * (model.n_slots + 1) / 2)) refuse("factors does not fit weights.");
-    if (model.n_slots != checked.rows.n_columns + 1) refuse("With a full covariance X must have as many columns as the model.");
+    if (model.n_slots != held.rows.n_columns + 1) refuse("With a full covariance X must have as many columns as the model.");
     model.factors = const_cast<void*>(static_cast<const void*>(factors->data()));
   }
   model.weights = const_cast<void*>(static_cast<const void*>(weights.data()));  // written only where Array is Output
@@ -137,12 +124,12 @@ using LearnResult = std::tuple<int64_t, int64_t, int64_t, int64_t, std::string>;
 
 LearnResult learn(const Rule& rule, const std::string& shape, const Output& weights, const std::optional<Output>& factors,
                   nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> memory, int64_t n_heads, bool intercept,
-                  const std::string& policy, const CheckedRows& checked, const Vector<int32_t>& labels,
+                  const std::string& policy, const HeldRows& held, const Vector<int32_t>& labels,
                   const std::optional<Vector<double>>& sample_weight, const std::optional<Vector<int64_t>>& order, bool journal) {
-  const Model model = checked_model(shape, weights, factors, n_heads, intercept, checked);
+  const Model model = checked_model(shape, weights, factors, n_heads, intercept, held);
   Task task;
-  task.rows = checked.rows;
-  const int64_t n_rows = checked.rows.n_rows;
+  task.rows = held.rows;
+  const int64_t n_rows = held.rows.n_rows;
   if (policy == "binary")
     task.policy = Policy::binary;
   else if (policy == "rival")
@@ -179,19 +166,22 @@ LearnResult learn(const Rule& rule, const std::string& shape, const Output& weig
   Outcome outcome;
   {
     nb::gil_scoped_release release;
-    outcome = kernels(checked.rows.single).learn(task, model);
+    outcome = kernels(held.rows.single).learn(task, model);
   }
-  static const char* const names[] = {"", "score", "step", "memory"};
-  return {outcome.seen, outcome.mistakes, outcome.updates, outcome.row, names[int(outcome.refusal)]};
+  return {outcome.seen, outcome.mistakes, outcome.updates, outcome.row, name_of(outcome.refusal)};
 }
 
-int64_t evaluate(bool variance, const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads, bool intercept,
-                 const CheckedRows& checked, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
-  const Model model = checked_model(shape, weights, factors, n_heads, intercept, checked);
-  if (int64_t(out.shape(0)) != checked.rows.n_rows || int64_t(out.shape(1)) != n_heads) refuse("out does not fit X and n_heads.");
-  nb::gil_scoped_release release;
-  const Kernels& table = kernels(checked.rows.single);
-  return (variance ? table.variance : table.score)(checked.rows, model, out.data());
+std::tuple<int64_t, std::string> evaluate(bool variance, const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads, bool intercept,
+                 const HeldRows& held, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+  const Model model = checked_model(shape, weights, factors, n_heads, intercept, held);
+  if (int64_t(out.shape(0)) != held.rows.n_rows || int64_t(out.shape(1)) != n_heads) refuse("out does not fit X and n_heads.");
+  const Kernels& table = kernels(held.rows.single);
+  Outcome outcome;
+  {
+    nb::gil_scoped_release release;
+    outcome = (variance ? table.variance : table.score)(held.rows, model, out.data());
+  }
+  return {outcome.row, name_of(outcome.refusal)};
 }
 
 rules::PA::Variant pa_variant(const std::string& name) {
@@ -216,6 +206,7 @@ nb::class_<AnyRule<R>, Rule> bind_rule(nb::module_& m, const char* name) {
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of sureline: checked rows, margin rules, and the learning loop.";
+  nb::set_leak_warnings(false);  // a rule that lives as long as the interpreter is nobody's mistake
   choose_instruction_set();
 
   nb::class_<Step>(m, "Step", "Coefficients of w <- kappa w + alpha y S x and S <- gamma (S - beta (S x)(S x)').")
@@ -258,24 +249,27 @@ NB_MODULE(_core, m) {
     new (self) AnyRule<rules::SCW>(rules::SCW{scw_variant(variant), C, phi});
   }, "variant"_a, "C"_a, "phi"_a);
 
-  nb::class_<CheckedRows>(m, "Rows", "Rows that were checked when they were made: indices in range, values finite.")
+  nb::class_<HeldRows>(m, "Rows", "Rows in memory. What is inside them is checked by whoever goes over them.")
       .def_static("dense", &dense_rows, "X"_a)
       .def_static("csr", &csr_rows, "values"_a, "indices"_a, "indptr"_a, "n_rows"_a, "n_columns"_a)
-      .def_ro("ascending", &CheckedRows::ascending, "Whether the columns strictly ascend in every row, as learning needs it.")
-      .def_prop_ro("n_rows", [](const CheckedRows& checked) { return checked.rows.n_rows; })
-      .def_prop_ro("n_columns", [](const CheckedRows& checked) { return checked.rows.n_columns; });
+      .def("describe", [](const HeldRows& held, int64_t row) {
+        if (row < 0 || row >= held.rows.n_rows) refuse("There is no such row.");
+        return describe_row(held.rows, row);
+      }, "row"_a, "What is wrong with the contents of a row.")
+      .def_prop_ro("n_rows", [](const HeldRows& held) { return held.rows.n_rows; })
+      .def_prop_ro("n_columns", [](const HeldRows& held) { return held.rows.n_columns; });
 
   m.def("learn", &learn, "rule"_a, "shape"_a, "weights"_a, "factors"_a.none(), "memory"_a, "n_heads"_a, "intercept"_a, "policy"_a, "rows"_a, "labels"_a,
         "sample_weight"_a.none(), "order"_a.none(), "journal"_a,
         "Learn from the rows in place. Returns (seen, mistakes, updates, refused row or -1, why it was refused).");
   m.def("score", [](const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads, bool intercept,
-                    const CheckedRows& rows, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+                    const HeldRows& rows, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
     return evaluate(false, shape, weights, factors, n_heads, intercept, rows, out);
-  }, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a, "out"_a, "out[row, head] = stored weights . x. Returns the first row with no finite score, or -1.");
+  }, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a, "out"_a, "out[row, head] = stored weights . x. Returns (refused row or -1, why it was refused).");
   m.def("variance", [](const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads, bool intercept,
-                       const CheckedRows& rows, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+                       const HeldRows& rows, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
     return evaluate(true, shape, weights, factors, n_heads, intercept, rows, out);
-  }, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a, "out"_a, "out[row, head] = x'Sx. Returns the first row with no finite variance, or -1.");
+  }, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a, "out"_a, "out[row, head] = x'Sx. Returns (refused row or -1, why it was refused).");
 
   m.def("instruction_set", [] { return std::string(g_instruction_set->name); }, "The instruction set whose loops run.");
   m.attr("MEMORY_COLUMNS") = kMemoryColumns;

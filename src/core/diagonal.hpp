@@ -142,25 +142,32 @@ struct Diagonal {
     return intercept ? pair.f + weight(at(-1, head)) : pair.f;
   }
   // S_j - beta S_j^2 x_j^2, never below keep S_j: keep = 1 - beta v is what the whole row would leave, and what a row
-  // of one entry leaves exactly, where the difference may round to nothing.
+  // of one entry leaves exactly. Only where keep is small can the difference round to less, or to nothing.
   template <class Row>
   void update(const Row& x, int64_t head, int, double a, double beta, double keep) const {
-    in_which_scalars<T>(a, beta, [&](auto a_, auto beta_) {
-      using A = decltype(a_);
-      for (int64_t i = 0; i < x.size(); ++i) step<A>(at(x.index(i), head), a_, beta_, A(keep), x.value(i));
-      if (intercept) step<A>(at(-1, head), a_, beta_, A(keep), 1);
-    });
+    if (keep > 1e-3)
+      update<false>(x, head, a, beta, keep);
+    else
+      update<true>(x, head, a, beta, keep);
   }
 
  private:
   static double S(const T* p) { return flip_one(p[1]); }
   static double weight(const T* p) { return theta ? p[0] * S(p) : double(p[0]); }
-  template <class A>
+  template <bool guarded, class Row>
+  void update(const Row& x, int64_t head, double a, double beta, double keep) const {
+    in_which_scalars<T>(a, beta, [&](auto a_, auto beta_) {
+      using A = decltype(a_);
+      for (int64_t i = 0; i < x.size(); ++i) step<guarded, A>(at(x.index(i), head), a_, beta_, A(keep), x.value(i));
+      if (intercept) step<guarded, A>(at(-1, head), a_, beta_, A(keep), 1);
+    });
+  }
+  template <bool guarded, class A>
   static void step(T* p, A a, A beta, A keep, A x) {
     const A variance = flip_one(p[1]), Sx = variance * x;
     p[0] = T(p[0] + a * (theta ? x : Sx));
     const A left = 1 - beta * Sx * x;
-    const T smaller = T(variance * (left > keep ? left : keep));
+    const T smaller = T(variance * (!guarded || left > keep ? left : keep));
     p[1] = flip_one(smaller > kSmallestVariance<T> ? smaller : kSmallestVariance<T>);
   }
 };

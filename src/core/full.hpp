@@ -13,14 +13,6 @@
 
 namespace sureline::SURELINE_ISA {
 
-#if defined(__AVX512F__)
-inline constexpr int kVectorBytes = 64;
-#elif defined(__AVX__)
-inline constexpr int kVectorBytes = 32;
-#else
-inline constexpr int kVectorBytes = 16;
-#endif
-
 template <class T_, bool one_head>
 struct Full {
   using T = T_;
@@ -153,19 +145,14 @@ struct Full {
   // column, in as many vectors as that takes here, so that the bits are the same on every machine.
   typedef T Vector __attribute__((vector_size(kVectorBytes)));
   static constexpr int kPerVector = kVectorBytes / sizeof(T), kVectors = 64 / kVectorBytes, kWide = kPerVector * kVectors;
-  static Vector load(const T* p) {
-    Vector vector;
-    std::memcpy(&vector, p, sizeof vector);
-    return vector;
-  }
   template <int C>
   static void dots(const T* const (&u)[C], const T* x, int64_t n, T* out) {
     Vector sums[C][kVectors] = {};
     int64_t i = 0;
     for (; i + kWide <= n; i += kWide)
       for (int k = 0; k < kVectors; ++k) {
-        const Vector x_i = load(x + i + k * kPerVector);
-        for (int c = 0; c < C; ++c) sums[c][k] += load(u[c] + i + k * kPerVector) * x_i;
+        const Vector x_i = load<Vector>(x + i + k * kPerVector);
+        for (int c = 0; c < C; ++c) sums[c][k] += load<Vector>(u[c] + i + k * kPerVector) * x_i;
       }
     for (int c = 0; c < C; ++c) {
       T s[kWide];

@@ -9,7 +9,7 @@
 
 namespace sureline {
 
-// Rows that have been checked: columns in range and ascending within a row, all values finite.
+// Rows whose starts and lengths have been checked. What is inside a row is looked at just before it is used.
 struct Rows {
   enum class Layout { dense, csr32, csr64 };
   Layout layout = Layout::dense;
@@ -53,7 +53,9 @@ struct Task {
   bool journal = false;  // remember what changes, and undo all of it if a row is refused
 };
 
-enum class Refusal { none, score, step, memory };
+// Why a row was refused: what is in it (a value that is not finite, a column out of range); its columns do not ascend;
+// its score or variance overflows; its step would; no memory is left for the journal.
+enum class Refusal { none, contents, order, score, step, memory };
 
 struct Outcome {
   int64_t seen = 0, mistakes = 0, updates = 0;
@@ -63,11 +65,10 @@ struct Outcome {
 
 struct Kernels {
   Outcome (*learn)(const Task&, const Model&);
-  // out[row][head] = stored weights . x, without Memory::weight_scale. Returns the first row whose score is not
-  // finite, or -1.
-  int64_t (*score)(const Rows&, const Model&, double* out);
+  // out[row][head] = stored weights . x, without Memory::weight_scale. Only refusal and row of the outcome are set.
+  Outcome (*score)(const Rows&, const Model&, double* out);
   // out[row][head] = x'Sx, without Memory::covariance_scale.
-  int64_t (*variance)(const Rows&, const Model&, double* out);
+  Outcome (*variance)(const Rows&, const Model&, double* out);
 };
 
 }  // namespace sureline

@@ -42,17 +42,10 @@ class Learner {
       const int64_t row = task_.order ? task_.order[t] : t;
       if (ahead && t + 1 < n) prefetch(rows_[task_.order ? task_.order[t + 1] : t + 1]);
       const double s = task_.sample_weight ? task_.sample_weight[row] : 1.0;
-      if (s == 0) continue;
-      switch (task_.policy) {
-        case Policy::binary:
-          binary(row, s);
-          break;
-        case Policy::rival:
-          rival(row, s);
-          break;
-        case Policy::one_vs_rest:
-          one_vs_rest(row, s);
-          break;
+      outcome_.refusal = rows_[row].inspect(task_.rows.n_columns);
+      if (outcome_.refusal == Refusal::none) {
+        if (s == 0) continue;
+        take(row, s);
       }
       if (outcome_.refusal != Refusal::none) {
         outcome_.row = row;
@@ -66,6 +59,17 @@ class Learner {
   }
 
  private:
+  void take(int64_t row, double s) {
+    switch (task_.policy) {
+      case Policy::binary:
+        return binary(row, s);
+      case Policy::rival:
+        return rival(row, s);
+      case Policy::one_vs_rest:
+        return one_vs_rest(row, s);
+    }
+  }
+
   void binary(int64_t row, double s) {
     const Row x = rows_[row];
     MovedHead moved{0, task_.labels[row] == 1 ? 1.0 : -1.0};
@@ -74,14 +78,14 @@ class Learner {
     else
       moved.f = space_.score(x, 0);
     moved.f *= task_.memory->weight_scale;
-    if (!finite(moved.f)) return refuse(Refusal::score);
+    if (!finite(moved.f)) return refuse_score(x);
     outcome_.mistakes += (moved.f > 0) != (moved.sign > 0);
     moved_ = turn(row, x, s, *task_.memory, &moved, 1, task_.rule->needs_variance);
   }
 
   void rival(int64_t row, double s) {
     const Row x = rows_[row];
-    if (!score_all(x)) return refuse(Refusal::score);
+    if (!score_all(x)) return refuse_score(x);
     const int64_t label = task_.labels[row];
     int64_t rival = label == 0 ? 1 : 0;
     for (int64_t head = rival + 1; head < space_.n_heads; ++head)
@@ -94,7 +98,7 @@ class Learner {
 
   void one_vs_rest(int64_t row, double s) {
     const Row x = rows_[row];
-    if (!score_all(x)) return refuse(Refusal::score);
+    if (!score_all(x)) return refuse_score(x);
     const int64_t label = task_.labels[row];
     int64_t best = 0;
     for (int64_t head = 1; head < space_.n_heads; ++head)
@@ -122,8 +126,10 @@ class Learner {
     double m = 0, v = 0;
     for (int i = 0; i < n_moved; ++i) m += moved[i].sign * moved[i].f;
     if (!task_.rule->active(m)) return false;
+    const bool along_x = Space::kTheta || !task_.rule->uses_variance;
+    const double largest_x = along_x ? std::fmax(largest_size(x.values, x.n), space_.intercept) : 0.0;
     for (int i = 0; i < n_moved; ++i) {
-      if (!have_variance) moved[i].v = space_.variance(x, moved[i].head, i);
+      if (!have_variance) moved[i].v = task_.rule->uses_variance ? space_.variance(x, moved[i].head, i) : largest_x;
       moved[i].v *= memory.covariance_scale;
       v += moved[i].v;
     }
@@ -154,7 +160,7 @@ class Learner {
       if (task_.rule->steps_theta && !Space::kTheta)  // the step of S theta that the steps of theta and S make
         a[i] = h.sign * step.alpha * keep[i] - step.beta * h.f;
       if (!Space::kTheta) a[i] *= scale;
-      const double reach = Space::kTheta ? largest_value(x) : std::sqrt(h.v / scale);
+      const double reach = along_x ? largest_x : std::sqrt(h.v / scale);
       if (!grows_safely(bound, weight_scale, h.head, std::fabs(a[i]) * reach)) return refuse(Refusal::step), false;
       if constexpr (requires { &Space::fits; })
         if (!space_.fits(h.head, i, h.v / scale, beta, keep[i])) return refuse(Refusal::step), false;
@@ -176,7 +182,7 @@ class Learner {
     return true;
   }
 
-  // |S_j x_j| <= sqrt(S_jj v) and S_jj <= 1, so no stored weight moves by more than |a| sqrt(v). The running sum of
+  // |S_j x_j| <= sqrt(S_jj v) and S_jj <= 1, so no stored weight moves by more than |a| sqrt(v), and what steps along x by no more than |a| times its largest entry. The running sum of
   // these is a bound that costs nothing; only if it is reached are the weights looked at.
   bool grows_safely(double& bound, double weight_scale, int64_t head, double growth) const {
     const double limit = kLargestWeight<T> / (weight_scale > 1 ? weight_scale : 1.0);
@@ -184,12 +190,6 @@ class Learner {
     if (bound < limit) return true;
     bound = largest_weight(head) + growth;
     return bound < limit;
-  }
-
-  static double largest_value(const Row& x) {
-    double size = 1;
-    for (int64_t i = 0; i < x.size(); ++i) size = std::fmax(size, std::fabs(double(x.value(i))));
-    return size;
   }
 
   // The heads that share a problem's scale: all of them, or one against the rest.
@@ -219,6 +219,7 @@ class Learner {
     for (int64_t i = 0; i < x.size(); ++i) __builtin_prefetch(space_.at(x.index(i), 0), 1);
   }
   void refuse(Refusal why) { outcome_.refusal = why; }
+  void refuse_score(const Row& x) { refuse(finite(largest_size(x.values, x.n)) ? Refusal::score : Refusal::contents); }
 
   const Task& task_;
   const Space space_;
@@ -271,22 +272,27 @@ Outcome learn(const Task& task, const Model& model) {
 }
 
 template <class T, bool variance>
-int64_t evaluate(const Rows& checked, const Model& model, double* out) {
+Outcome evaluate(const Rows& described, const Model& model, double* out) {
   Buffer<T> scratch;
-  if (model.shape == Shape::full && !scratch.reserve(Full<T, true>::scratch_size(model.n_slots))) return checked.n_rows;
-  return with_rows<T>(checked, [&](const auto& rows) {
+  if (model.shape == Shape::full && !scratch.reserve(Full<T, true>::scratch_size(model.n_slots)))
+    return {.refusal = Refusal::memory};
+  return with_rows<T>(described, [&](const auto& rows) {
     return with_space(model, scratch.data(), [&](const auto& space) {
       for (int64_t row = 0; row < rows.n_rows; ++row) {
         const auto x = rows[row];
-        if constexpr (variance)
-          for (int64_t head = 0; head < model.n_heads; ++head) out[head] = space.variance(x, head, 0);
-        else
-          space.scores(x, out);
-        for (int64_t head = 0; head < model.n_heads; ++head)
-          if (!finite(out[head])) return row;
+        Refusal refusal = x.inspect(described.n_columns);
+        if (refusal == Refusal::none) {
+          if constexpr (variance)
+            for (int64_t head = 0; head < model.n_heads; ++head) out[head] = space.variance(x, head, 0);
+          else
+            space.scores(x, out);
+          for (int64_t head = 0; head < model.n_heads; ++head)
+            if (!finite(out[head])) refusal = finite(largest_size(x.values, x.n)) ? Refusal::score : Refusal::contents;
+        }
+        if (refusal != Refusal::none) return Outcome{.refusal = refusal, .row = row};
         out += model.n_heads;
       }
-      return int64_t(-1);
+      return Outcome{};
     });
   });
 }

@@ -41,6 +41,7 @@ namespace rules {
 
 // Rosenblatt 1958: on a mistake, w += y x.
 struct Perceptron {
+  static constexpr bool uses_variance = false;
   bool active(double m) const { return m <= 0; }
   Step step(double, double, double s) const { return {.alpha = s}; }
 };
@@ -190,6 +191,7 @@ class Rule {
   virtual bool active(double m) const = 0;  // false: no step whatever the variance, so nobody need compute it
   virtual Step step(double m, double v, double s, const Memory& memory) const = 0;
   virtual void remember(Memory&) const {}  // after a step was taken
+  bool uses_variance = true;               // step() reads v; if not, it gets a number that is 0 only for a row of zeros
   bool needs_variance = false;             // the decision to step depends on v
   bool steps_theta = false;                // alpha steps theta, where w = S theta
   bool tracks_norm = false;                // step() reads memory.norm2
@@ -199,6 +201,7 @@ template <class R>
 class AnyRule final : public Rule {
  public:
   explicit AnyRule(const R& rule) : rule_(rule) {
+    if constexpr (requires { R::uses_variance; }) uses_variance = R::uses_variance;
     if constexpr (requires { R::needs_variance; }) needs_variance = R::needs_variance;
     if constexpr (requires { R::steps_theta; }) steps_theta = R::steps_theta;
     if constexpr (requires { R::tracks_norm; }) tracks_norm = R::tracks_norm;

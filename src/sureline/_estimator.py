@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -17,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from ._rows import Array, checked_rows, checked_sample_weight, class_indices, refuse_corrupt_sparse
+from ._rows import Array, UnsortedColumns, as_rows, checked_sample_weight, class_indices, distinct, refuse_corrupt_sparse, tidy
 from ._state import Policy, Shape, State
 
 
@@ -78,8 +79,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         before = self.__dict__.copy()
         try:
             X, y = self._validated(X, y, reset=True)
-            check_classification_targets(y)
-            classes = np.unique(y)
+            if y.dtype.kind not in "biu":
+                check_classification_targets(y)
+            classes = distinct(y)
             if len(classes) < 2 and not self.growing:
                 raise ValueError(
                     f"{type(self).__name__} needs examples of at least 2 classes. Got the one class {classes[0]!r}; "
@@ -88,15 +90,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             weight = checked_sample_weight(sample_weight, X.shape[0])
             if weight is not None and not weight.any():
                 raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
-            rows = checked_rows(X, self.dtype)
-            self.n_features_in_ = X.shape[1]
-            state = self._fresh_state(X.shape[1], len(classes))
-            rng = check_random_state(self.random_state)
             labels = class_indices(y, classes)
-            counts = np.zeros(3, dtype=np.int64)
-            for _ in range(self.passes):
-                order = rng.permutation(rows.n_rows).astype(np.int64) if self.shuffle else None
-                counts += state.learn(self._rule(), rows, labels, weight, order, journal=False)
+            state, counts = _with_columns_in_order(X, lambda X: self._passes_over(X, labels, len(classes), weight))
+            self.n_features_in_ = X.shape[1]
             self.classes_ = classes
             self._state = state
             self.n_seen_, self.n_mistakes_, self.n_updates_ = (int(count) for count in counts)
@@ -104,6 +100,17 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             self.__dict__ = before  # a refused batch leaves the model as it was
             raise
         return self
+
+    def _passes_over(self, X: Any, labels: Any, n_classes: int, weight: Any) -> tuple[State, Any]:
+        """A fresh state that has learned from the rows `passes` times, and its counts."""
+        rows = as_rows(X, self.dtype)
+        state = self._fresh_state(X.shape[1], n_classes)
+        rng = check_random_state(self.random_state)
+        counts = np.zeros(3, dtype=np.int64)
+        for _ in range(self.passes):
+            order = rng.permutation(rows.n_rows).astype(np.int64) if self.shuffle else None
+            counts += state.learn(self._rule(), rows, labels, weight, order, journal=False)
+        return state, counts
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -147,39 +154,45 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             labels = class_indices(y, known)
         weight = checked_sample_weight(sample_weight, X.shape[0])
 
-        if first:
-            state = self._fresh_state(X.shape[1], n_known)
-        else:
-            state = self._state
-        n_columns = max(X.shape[1], state.n_columns)
-        rows = checked_rows(X, state.dtype, n_columns if state.shape == "full" else None)
-
-        # In place where a refusal can be undone or leaves no trace, otherwise on a copy.
-        alone = rows.n_rows == 1 and state.policy != "ovr"
-        grows = not first and (n_columns > state.n_columns or len(known) > len(self.classes_))
-        nonzeros = X.nnz if hasattr(X, "nnz") else X.size
-        journal = not first and not alone and not grows and state.shape != "full" and state.nbytes > 16 * nonzeros
-        if grows or not (first or alone or journal) or not state.weights.flags.writeable:  # say, mapped from a file
-            state = state.copy()
-        state.widen(n_columns)
-
-        counts = np.zeros(3, dtype=np.int64)
-        for start, stop, n_classes in _stretches(labels, n_known):
-            if n_classes > max(state.n_heads, 2):
-                state.add_heads(n_classes, self._policy())
-            part = None if stop - start == rows.n_rows else np.arange(start, stop)
-            # Labels of classes that come later in the batch are not looked at yet, but must be in range.
-            seen_labels = labels if part is None else np.where(labels < n_classes, labels, 0).astype(np.int32)
-            counts += state.learn(self._rule(), rows, seen_labels, weight, part, journal)
-
+        state, counts = _with_columns_in_order(X, lambda X: self._go_on(X, labels, n_known, len(known), weight))
         self.classes_ = known
         self._state = state
-        self.n_features_in_ = n_columns
+        self.n_features_in_ = state.n_columns
         if first:
             self.n_seen_ = self.n_mistakes_ = self.n_updates_ = 0
         self.n_seen_ += int(counts[0])
         self.n_mistakes_ += int(counts[1])
         self.n_updates_ += int(counts[2])
+
+    def _go_on(self, X: Any, labels: Any, n_known: int, n_classes: int, weight: Any) -> tuple[State, Any]:
+        """The state after these rows, and their counts. The estimator's own state is changed only if all goes well.
+
+        `n_known` classes exist from the start, the others from the row on that first carries them.
+        """
+        first = not hasattr(self, "_state")
+        state = self._fresh_state(X.shape[1], n_known) if first else self._state
+        n_columns = max(X.shape[1], state.n_columns)
+        rows = as_rows(X, state.dtype, n_columns if state.shape == "full" else None)
+
+        # In place where a refusal leaves no trace or can be undone, otherwise on a copy.
+        alone = rows.n_rows == 1 and state.policy != "ovr"
+        grows = not first and (n_columns > state.n_columns or n_classes > len(self.classes_))
+        nonzeros = X.nnz if sparse.issparse(X) else X.size
+        journal = not (first or alone or grows) and state.shape != "full" and state.nbytes > 16 * nonzeros
+        read_only = not state.weights.flags.writeable  # say, mapped from a file
+        if not (first or alone or journal) or grows or read_only:
+            state = state.copy()
+        state.widen(n_columns)
+
+        counts = np.zeros(3, dtype=np.int64)
+        for start, stop, n_existing in _stretches(labels, n_known):
+            if n_existing > max(state.n_heads, 2):
+                state.add_heads(n_existing, self._policy())
+            part = None if stop - start == rows.n_rows else np.arange(start, stop)
+            # Labels of classes that come later in the batch are not looked at yet, but must be in range.
+            labels_so_far = labels if part is None else np.where(labels < n_existing, labels, 0).astype(np.int32)
+            counts += state.learn(self._rule(), rows, labels_so_far, weight, part, journal)
+        return state, counts
 
     # -- answers --------------------------------------------------------------------------------------------------------
 
@@ -190,12 +203,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
         """
-        scores = self._scores(self._judged(X)[0])
+        scores = self._judge(X)[0]
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> Array:
         """The class of each row. A score of exactly 0 is the first class of two; of equal scores the first wins."""
-        scores = self._scores(self._judged(X)[0])
+        scores = self._judge(X)[0]
         if scores.shape[1] > 1:
             chosen = scores.argmax(axis=1)
         else:
@@ -215,6 +228,34 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def _scores(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
         return self._state.scores(rows)
+
+    def _judge(self, X: Any, *, variances: bool = False) -> tuple[Any, Any]:
+        """Scores of the rows of X, and their variances if those are asked for; one column for each head.
+
+        Only with `growing` can X have more columns than the model. Nothing was learned about those: they have no weight,
+        and the variance that every feature starts with.
+        """
+        check_is_fitted(self)
+        X = self._validated(X)
+        state = self._state
+        width = state.n_columns if state.shape == "full" else None
+
+        def judge(X: Any) -> tuple[Any, Any]:
+            beyond: Any = 0.0
+            if X.shape[1] > state.n_columns:
+                everywhere = State("identity", state.dtype, X.shape[1], False)
+                beyond = X[:, state.n_columns :]
+                everywhere.scores(as_rows(X, state.dtype))  # refuses what is wrong with the columns left out below
+                squares = beyond.multiply(beyond) if sparse.issparse(beyond) else np.square(beyond)
+                beyond = np.asarray(squares.sum(axis=1), np.float64).reshape(-1, 1)
+                X = X[:, : state.n_columns]
+            rows = as_rows(X, state.dtype, width)
+            scores = self._scores(rows)
+            if not variances:
+                return scores, None
+            return scores, state.variances(rows) + self._initial_scalars().get("covariance_scale", 1.0) * beyond
+
+        return _with_columns_in_order(X, judge)
 
     # -- pieces ---------------------------------------------------------------------------------------------------------
 
@@ -257,23 +298,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             return check_array(X, **options) if isinstance(y, str) else check_X_y(X, y, **options)
         return validate_data(self, X, y, **options)
 
-    def _judged(self, X: Any) -> tuple[_core.Rows, npt.NDArray[np.float64] | float]:
-        """Rows of X as wide as the model, and for each the sum of squares of what lies beyond.
-
-        Only with `growing` can there be more columns than the model has. Nothing was learned about those: they
-        have no weight, and the variance that every feature starts with.
-        """
-        check_is_fitted(self)
-        X = self._validated(X)
-        state = self._state
-        width = state.n_columns if state.shape == "full" else None
-        if X.shape[1] <= state.n_columns:
-            return checked_rows(X, state.dtype, width), 0.0
-        checked_rows(X, state.dtype)
-        beyond = X[:, state.n_columns :]
-        squares = beyond.multiply(beyond) if sparse.issparse(beyond) else np.square(beyond)
-        return checked_rows(X[:, : state.n_columns], state.dtype, width), np.asarray(squares.sum(axis=1), np.float64).reshape(-1, 1)
-
     def _known_classes(self, classes: Any, first: bool) -> Array:
         given = None if classes is None else np.unique(np.asarray(classes))
         if not first:
@@ -298,6 +322,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if distinct.dtype.kind != known.dtype.kind and not {distinct.dtype.kind, known.dtype.kind} <= set("biuf"):
             raise ValueError(f"y has labels of another type than the classes so far, {known.tolist()}. Got {distinct[0]!r}.")
         return np.concatenate([known, distinct[~np.isin(distinct, known)]])
+
+
+def _with_columns_in_order(X: Any, use: Callable[[Any], tuple[Any, Any]]) -> tuple[Any, Any]:
+    """use(X), once more with tidied rows if it turns out that the columns of some row do not ascend."""
+    try:
+        return use(X)
+    except UnsortedColumns:
+        return use(tidy(X))
 
 
 def _stretches(labels: npt.NDArray[np.int32], n_known: int) -> list[tuple[int, int, int]]:

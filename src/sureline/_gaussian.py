@@ -10,7 +10,6 @@ import numpy.typing as npt
 from scipy.special import ndtr
 from sklearn.utils._param_validation import StrOptions
 
-from . import _core
 from ._estimator import OnlineClassifier
 from ._rows import Array
 from ._state import Shape
@@ -51,7 +50,7 @@ class GaussianClassifier(OnlineClassifier):
 
         Small where the features of the row have been seen often, whatever the score.
         """
-        std = np.sqrt(self._variances(*self._judged(X)))
+        std: npt.NDArray[np.float64] = np.sqrt(self._judge(X, variances=True)[1])
         return std[:, 0] if std.shape[1] == 1 else std
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
@@ -62,8 +61,7 @@ class GaussianClassifier(OnlineClassifier):
         most probable class is always the predicted one. These are probabilities of the model, as sure as its
         covariance is; they are not calibrated on held-out data.
         """
-        rows, beyond = self._judged(X)
-        f, v = self._scores(rows), self._variances(rows, beyond)
+        f, v = self._judge(X, variances=True)
         if f.shape[1] == 1:
             positive = ndtr(_ratio(f[:, 0], np.sqrt(v[:, 0])))
             columns = [1 - positive, positive] if len(self.classes_) > 1 else [np.ones_like(positive)]
@@ -84,9 +82,6 @@ class GaussianClassifier(OnlineClassifier):
         proba = self.predict_proba(X)
         best: npt.NDArray[np.float64] = proba.max(axis=1)
         return best
-
-    def _variances(self, rows: _core.Rows, beyond: npt.NDArray[np.float64] | float) -> npt.NDArray[np.float64]:
-        return self._state.variances(rows) + self._initial_scalars().get("covariance_scale", 1.0) * beyond
 
 
 def _ratio(f: Array, std: Array) -> Array:

@@ -34,13 +34,17 @@ def refuse_corrupt_sparse(X: Any) -> None:
         raise ValueError(f"Input X is not a valid {X.format.upper()} matrix: {error}.") from None
 
 
-def checked_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core.Rows:
-    """Rows of `X` (a two-dimensional array or a SciPy sparse CSR matrix) in `dtype`, every index and value checked.
+class UnsortedColumns(ValueError):
+    """The columns of a row do not ascend, which the core needs. `tidy` mends that."""
+
+
+def as_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core.Rows:
+    """Rows of `X` (a two-dimensional array or a SciPy sparse CSR matrix) in `dtype`, for the core to go over.
 
     With `n_columns` the rows count as that wide; the columns they do not have are zero.
     """
     if not sparse.issparse(X):
-        with np.errstate(over="ignore"):  # what does not fit into float32 is refused below, with its row
+        with np.errstate(over="ignore"):  # what does not fit into float32 is refused when its row is reached
             dense = np.ascontiguousarray(X, dtype=dtype)
         if n_columns is not None and n_columns > dense.shape[1]:
             dense = np.pad(dense, ((0, 0), (0, n_columns - dense.shape[1])))
@@ -51,13 +55,17 @@ def checked_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> 
         values = np.ascontiguousarray(X.data, dtype=dtype)
     indices = np.ascontiguousarray(X.indices, dtype=index_dtype)
     indptr = np.ascontiguousarray(X.indptr, dtype=index_dtype)
-    rows = _core.Rows.csr(values, indices, indptr, n_rows, width if n_columns is None else max(width, n_columns))
-    if rows.ascending:
-        return rows
-    # Unsorted columns, or one column several times in a row: add those up, as SciPy reads them.
-    tidy = sparse.csr_matrix((values, indices, indptr), shape=X.shape, copy=True)
-    tidy.sum_duplicates()
-    return checked_rows(tidy, dtype, n_columns)
+    return _core.Rows.csr(values, indices, indptr, n_rows, width if n_columns is None else max(width, n_columns))
+
+
+def tidy(X: Any) -> Any:
+    """A copy of a CSR matrix with ascending columns; those that come several times in a row are added up."""
+    if X.nnz and (X.indices.min() < 0 or X.indices.max() >= X.shape[1]):  # SciPy would not look
+        row = int(np.searchsorted(X.indptr, np.flatnonzero((X.indices < 0) | (X.indices >= X.shape[1]))[0], "right")) - 1
+        raise ValueError(f"Input X is not a valid CSR matrix: row {row} has a column index outside 0 to {X.shape[1] - 1}.")
+    copy = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=True)
+    copy.sum_duplicates()
+    return copy
 
 
 def checked_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
@@ -78,12 +86,25 @@ def checked_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.flo
     return np.ascontiguousarray(weight)
 
 
+def distinct(y: Array) -> Array:
+    """The sorted distinct values of y: np.unique, and without its sorting or hashing for labels like 0 and 1."""
+    if y.dtype.kind in "iu" and len(y):
+        least, most = int(y.min()), int(y.max())
+        if most - least == 1:
+            return np.array([least, most], y.dtype)
+        if most - least < 1000 and -(2**62) < least and most < 2**62:
+            return (np.flatnonzero(np.bincount(y.astype(np.int64) - least)) + least).astype(y.dtype)
+    return np.unique(y)
+
+
 def class_indices(y: Array, classes: Array) -> npt.NDArray[np.int32]:
     """The position of each label in `classes`, or -1 where it is not there."""
     if len(classes) <= 2:
-        labels = np.full(len(y), -1, dtype=np.int32)
-        for index, label in enumerate(classes):
-            labels[y == label] = index
+        here = [y == label for label in classes]
+        labels = here[1].astype(np.int32) if len(here) == 2 else np.zeros(len(y), np.int32)
+        unknown = ~np.logical_or.reduce(here) if here else np.ones(len(y), bool)
+        if unknown.any():
+            labels[unknown] = -1
         return labels
     order = np.argsort(classes, kind="stable")
     position = order[np.minimum(np.searchsorted(classes, y, sorter=order), len(classes) - 1)]

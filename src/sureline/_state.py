@@ -9,17 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._rows import Array, UnsortedColumns
 
 Shape = Literal["identity", "diagonal", "theta", "full"]
 Policy = Literal["binary", "rival", "ovr"]
-Array = npt.NDArray[Any]
 
 # The columns of `State.memory`, in the order of struct Memory in core/rules.hpp.
 WEIGHT_SCALE, COVARIANCE_SCALE, NORM2, K, C, BOUND, RESOLUTION = range(_core.MEMORY_COLUMNS)
-
-
-class RefusedRow(ValueError):
-    """A row that the state cannot absorb and stay finite. Nothing of its batch was absorbed."""
 
 
 def _bits_of_one(dtype: np.dtype[Any]) -> Any:
@@ -163,34 +159,38 @@ class State:
         )
         if why:
             self.memory[:] = memory
-        if why == "memory":
-            raise MemoryError("not enough memory to learn from this batch; pass fewer rows at a time")
-        if why == "score":
-            raise RefusedRow(f"Row {row} of X has a score or a variance beyond float64; scale X so that its values are of the order of 1.")
-        if why == "step":
-            raise RefusedRow(
-                f"Row {row} of X needs a step that {self.dtype} cannot hold; scale X so that its values are of the order of 1, "
-                "and keep sample_weight moderate."
-            )
+            raise self._refusal(rows, row, why)
         return seen, mistakes, updates
+
+    def _refusal(self, rows: _core.Rows, row: int, why: str) -> Exception:
+        if why == "contents":
+            return ValueError(rows.describe(row))
+        if why == "order":
+            return UnsortedColumns(f"Row {row} of X does not have its columns in order.")
+        if why == "memory":
+            return MemoryError("not enough memory for this batch; pass fewer rows at a time")
+        advice = "scale X so that its values are of the order of 1"
+        if why == "score":
+            return ValueError(f"Row {row} of X has a score or a variance beyond float64; {advice}.")
+        return ValueError(f"Row {row} of X needs a step that {self.dtype} cannot hold; {advice}, and keep sample_weight moderate.")
 
     def scores(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
         """w.x for every row and head."""
-        out = self._evaluate(_core.score, rows, "score")
+        out = self._evaluate(_core.score, rows)
         out *= self.memory[:, WEIGHT_SCALE]
         return out
 
     def variances(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
         """x'Sx for every row and head."""
-        out = self._evaluate(_core.variance, rows, "variance")
+        out = self._evaluate(_core.variance, rows)
         out *= self.memory[:, COVARIANCE_SCALE]
         return out
 
-    def _evaluate(self, function: Any, rows: _core.Rows, what: str) -> npt.NDArray[np.float64]:
+    def _evaluate(self, function: Any, rows: _core.Rows) -> npt.NDArray[np.float64]:
         out = np.empty((rows.n_rows, self.n_heads))
-        row = function(self.shape, self.weights, self.factors, self.n_heads, self.intercept, rows, out)
-        if row >= 0:
-            raise ValueError(f"Row {row} of X has a {what} beyond float64; scale X so that its values are of the order of 1.")
+        row, why = function(self.shape, self.weights, self.factors, self.n_heads, self.intercept, rows, out)
+        if why:
+            raise self._refusal(rows, row, why)
         return out
 
     # -- what a user sees -----------------------------------------------------------------------------------------------
