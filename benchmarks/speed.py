@@ -67,7 +67,9 @@ def pointer(array: Any) -> ctypes.c_void_p:
 def sparse_rows(floors: ctypes.CDLL, title: str, shape: tuple[int, int, int], arow_limit: float) -> None:
     X, y = make_sparse_stream(*shape, random_state=0)
     signs = (2 * y - 1).astype(np.int8)
-    print(f"\n{title}: {X.shape[0]:,} x {X.shape[1]:,}, {X.nnz // X.shape[0]} nonzeros a row, one pass in memory, float32")
+    print(
+        f"\n{title}: {X.shape[0]:,} x {X.shape[1]:,}, {X.nnz // X.shape[0]} nonzeros a row, one pass in memory, float32"
+    )
     size = ctypes.c_int64(X.shape[0]), ctypes.c_int64(X.shape[1])
     arguments = (pointer(X.data), pointer(X.indices), pointer(X.indptr), pointer(signs), *size)
     learners = [("AROW", AROW, arow_limit), ("Perceptron", Perceptron, 0.65), ("PA", PA, 0.65)]
@@ -80,7 +82,9 @@ def sparse_rows(floors: ctypes.CDLL, title: str, shape: tuple[int, int, int], ar
         actions.append(lambda estimator=estimator: estimator(dtype="float32").fit(X, y))
         actions.append(lambda name=name: getattr(floors, f"floor_{name.lower()}")(*arguments))
     times = shortest(*actions)
-    print(f"  {'SGDClassifier(loss=hinge), one epoch':<58}{1e3 * times[0]:>8.1f} ms   unshuffled {1e3 * times[1]:.1f} ms")
+    print(
+        f"  {'SGDClassifier(loss=hinge), one epoch':<58}{1e3 * times[0]:>8.1f} ms   unshuffled {1e3 * times[1]:.1f} ms"
+    )
     for i, (name, estimator, limit) in enumerate(learners):
         ours, floor = times[2 + 2 * i], times[3 + 2 * i]
         updates = estimator(dtype="float32").fit(X, y).n_updates_

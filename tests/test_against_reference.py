@@ -16,7 +16,11 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 
 def compare(case: Case, model, oracle) -> None:
-    assert (model.n_seen_, model.n_mistakes_, model.n_updates_) == (oracle.n_seen_, oracle.n_mistakes_, oracle.n_updates_)
+    assert (model.n_seen_, model.n_mistakes_, model.n_updates_) == (
+        oracle.n_seen_,
+        oracle.n_mistakes_,
+        oracle.n_updates_,
+    )
     assert difference(model.coef_, oracle.coef_) < 1e-9
     if oracle.intercept_.any():
         assert difference(model.intercept_, oracle.intercept_) < 1e-9

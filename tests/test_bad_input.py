@@ -94,7 +94,9 @@ def test_random_csr_arrays_never_crash(data) -> None:
     X = csr(np.ones((n_rows, n_columns)))
     small = st.integers(-3, 12)
     X.indptr = np.array(data.draw(st.lists(small, min_size=0, max_size=7)), dtype=np.int32)
-    X.indices = np.array(data.draw(st.lists(small, max_size=12)), dtype=data.draw(st.sampled_from([np.int32, np.int64])))
+    X.indices = np.array(
+        data.draw(st.lists(small, max_size=12)), dtype=data.draw(st.sampled_from([np.int32, np.int64]))
+    )
     X.data = np.array(data.draw(st.lists(st.floats(), max_size=12)))
     y = np.arange(n_rows) % 2
     try:
@@ -138,7 +140,7 @@ def test_bad_labels() -> None:
         AROW().fit(X, np.where(y == 1, np.nan, 0.0))
     with pytest.raises(ValueError, match="Input y contains infinity"):
         AROW().partial_fit(X, np.where(y == 1, np.inf, 0.0), classes=[0, 1])
-    with pytest.raises(ValueError, match="needs examples of at least 2 classes. Got the one class"):
+    with pytest.raises(ValueError, match="needs examples of at least 2 classes"):
         AROW().fit(X, np.zeros(20))
     with pytest.raises(ValueError, match=r"classes must be passed to the first call of partial_fit"):
         AROW().partial_fit(X, y)

@@ -1,5 +1,7 @@
 """Streams that open up: wider rows and new classes."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from catalogue import Case, every_case, everything, stream
@@ -21,7 +23,7 @@ def test_how_the_stream_is_cut_does_not_matter(case: Case, multi_class: str) -> 
     assert whole.classes_.tolist() == [9, 3, 7, 5]  # in the order of their first rows
     for cuts in ([0, 100, 300], [0, 15, 33, 100, 101, 250, 300], [0, *range(100, 301)]):
         parts = case.make(growing=True, multi_class=multi_class)
-        for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
+        for start, stop in pairwise(cuts):
             width = 6 if stop <= 100 else 12
             parts.partial_fit(rows[start:stop, :width], y[start:stop])
         assert parts.classes_.tolist() == whole.classes_.tolist()
@@ -30,7 +32,11 @@ def test_how_the_stream_is_cut_does_not_matter(case: Case, multi_class: str) -> 
         np.testing.assert_array_equal(parts.intercept_, whole.intercept_)
         if case.gaussian:
             np.testing.assert_array_equal(parts.covariance_, whole.covariance_)
-        assert (parts.n_seen_, parts.n_mistakes_, parts.n_updates_) == (whole.n_seen_, whole.n_mistakes_, whole.n_updates_)
+        assert (parts.n_seen_, parts.n_mistakes_, parts.n_updates_) == (
+            whole.n_seen_,
+            whole.n_mistakes_,
+            whole.n_updates_,
+        )
 
 
 @every_case
@@ -69,10 +75,14 @@ def test_rows_narrower_or_wider_than_the_model_are_judged() -> None:
         padded = np.column_stack([X, np.full((len(X), 2), 3.0)])
         np.testing.assert_array_equal(model.decision_function(padded), model.decision_function(X))
         np.testing.assert_allclose(model.decision_std(padded) ** 2, model.decision_std(X) ** 2 + 18.0)
-        np.testing.assert_allclose(model.decision_std(sparse.csr_matrix(padded)) ** 2, model.decision_std(X) ** 2 + 18.0)
+        np.testing.assert_allclose(
+            model.decision_std(sparse.csr_matrix(padded)) ** 2, model.decision_std(X) ** 2 + 18.0
+        )
         narrow = X.copy()
         narrow[:, 8:] = 0
-        np.testing.assert_allclose(model.decision_function(X[:, :8]), model.decision_function(narrow), rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(
+            model.decision_function(X[:, :8]), model.decision_function(narrow), rtol=1e-12, atol=1e-14
+        )
         np.testing.assert_allclose(model.decision_std(X[:, :8]), model.decision_std(narrow), rtol=1e-12)
         with pytest.raises(ValueError, match="NaN in row 0, column 12"):
             model.predict(np.where(padded == 3.0, np.nan, padded))

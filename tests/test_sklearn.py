@@ -13,14 +13,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sureline import AROW, SCW
 
 REPETITION = (
-    "A weight of 2 makes the loss count twice in the objective of one step; two rows are two steps, each taken from where "
-    "the last one ended, and these learners are defined by their steps."
+    "A weight of 2 makes the loss count twice in the objective of one step; two rows are two steps, each taken from "
+    "where the last one ended, and these learners are defined by their steps."
 )
 
 
 MONOTONE = (
-    "The check wants the probability to rise with the score over all rows. Here it is Phi(score / std), and the standard "
-    "deviation of the score is the row's own: of two equal scores the one along well-known features is the surer."
+    "The check wants the probability to rise with the score over all rows. Here it is Phi(score / std), and the "
+    "standard deviation of the score is the row's own: of two equal scores the one along well-known features is surer."
 )
 
 
@@ -50,7 +50,8 @@ def test_grid_search_and_pipelines() -> None:
     X, y = load_iris(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), SCW(passes=3)), {"scw__C": [0.01, 0.1, 1.0], "scw__covariance": ["diag", "full"]}
+        make_pipeline(StandardScaler(), SCW(passes=3)),
+        {"scw__C": [0.01, 0.1, 1.0], "scw__covariance": ["diag", "full"]},
     )
     assert search.fit(X[order], y[order]).best_score_ > 0.9
 

@@ -45,8 +45,10 @@ void choose_instruction_set() {
   for (int i = 0; i < kInstructionSets; ++i)
     if (sets[i].available && (!wanted || !*wanted || std::string(wanted) == sets[i].name)) g_instruction_set = &sets[i];
   if (!g_instruction_set)
-    throw nb::import_error(("SURELINE_INSTRUCTION_SET is '" + std::string(wanted) + "', which this machine or this build does not have; "
-                            "'baseline' always works.").c_str());
+    throw nb::import_error(("SURELINE_INSTRUCTION_SET is '" + std::string(wanted) +
+                            "', which this machine or this build does not have; "
+                            "'baseline' always works.")
+                               .c_str());
 }
 
 const Kernels& kernels(bool single) { return single ? *g_instruction_set->single : *g_instruction_set->twofold; }
@@ -61,13 +63,15 @@ HeldRows dense_rows(const Input& X) {
   if (X.ndim() != 2) refuse("X must have two dimensions.");
   HeldRows held;
   held.owners = {X};
-  held.rows = {Rows::Layout::dense, is_single(X, "X"), X.data(), nullptr, nullptr, int64_t(X.shape(0)), int64_t(X.shape(1))};
+  held.rows = {Rows::Layout::dense, is_single(X, "X"),  X.data(), nullptr, nullptr,
+               int64_t(X.shape(0)), int64_t(X.shape(1))};
   return held;
 }
 
 HeldRows csr_rows(const Input& values, const Input& indices, const Input& indptr, int64_t n_rows, int64_t n_columns) {
   const std::string prefix = "Input X is not a valid CSR matrix: ";
-  if (values.ndim() != 1 || indices.ndim() != 1 || indptr.ndim() != 1) refuse(prefix + "its arrays must have one dimension.");
+  if (values.ndim() != 1 || indices.ndim() != 1 || indptr.ndim() != 1)
+    refuse(prefix + "its arrays must have one dimension.");
   const bool wide = indices.dtype() == nb::dtype<int64_t>();
   if (indices.dtype() != indptr.dtype() || (!wide && indices.dtype() != nb::dtype<int32_t>()))
     refuse(prefix + "indices and indptr must both be int32 or both int64.");
@@ -76,7 +80,13 @@ HeldRows csr_rows(const Input& values, const Input& indices, const Input& indptr
            " rows; it needs one more than there are rows.");
   HeldRows held;
   held.owners = {values, indices, indptr};
-  held.rows = {wide ? Rows::Layout::csr64 : Rows::Layout::csr32, is_single(values, "X"), values.data(), indices.data(), indptr.data(), n_rows, n_columns};
+  held.rows = {wide ? Rows::Layout::csr64 : Rows::Layout::csr32,
+               is_single(values, "X"),
+               values.data(),
+               indices.data(),
+               indptr.data(),
+               n_rows,
+               n_columns};
   const int64_t n_values = int64_t(values.size()), n_indices = int64_t(indices.size());
   const auto wrong = wide ? check_starts(static_cast<const int64_t*>(indptr.data()), n_rows, n_values, n_indices)
                           : check_starts(static_cast<const int32_t*>(indptr.data()), n_rows, n_values, n_indices);
@@ -92,8 +102,8 @@ const char* name_of(Refusal refusal) {
 
 // The arrays of a model, checked against each other and against the rows.
 template <class Array>
-Model checked_model(const std::string& shape, const Array& weights, const std::optional<Array>& factors, int64_t n_heads, bool intercept,
-                    const HeldRows& held) {
+Model checked_model(const std::string& shape, const Array& weights, const std::optional<Array>& factors,
+                    int64_t n_heads, bool intercept, const HeldRows& held) {
   Model model;
   int64_t width = 1;
   if (shape == "identity")
@@ -105,14 +115,17 @@ Model checked_model(const std::string& shape, const Array& weights, const std::o
   else
     refuse("shape must be 'identity', 'diagonal', 'theta' or 'full', not '" + shape + "'.");
   const auto dtype = held.rows.single ? nb::dtype<float>() : nb::dtype<double>();
-  if (weights.dtype() != dtype || (factors && factors->dtype() != dtype)) refuse("The model's arrays and X must have the same dtype.");
+  if (weights.dtype() != dtype || (factors && factors->dtype() != dtype))
+    refuse("The model's arrays and X must have the same dtype.");
   if (n_heads < 1 || weights.size() % size_t(n_heads * width) != 0) refuse("weights does not fit n_heads.");
   model.n_heads = n_heads;
   model.n_slots = int64_t(weights.size()) / (n_heads * width);
   if (model.n_slots < held.rows.n_columns + 1) refuse("X has more columns than the model has weights.");
   if (model.shape == Shape::full) {
-    if (!factors || int64_t(factors->size()) != n_heads * (model.n_slots * (model.n_slots + 1) / 2)) refuse("factors does not fit weights.");
-    if (model.n_slots != held.rows.n_columns + 1) refuse("With a full covariance X must have as many columns as the model.");
+    if (!factors || int64_t(factors->size()) != n_heads * (model.n_slots * (model.n_slots + 1) / 2))
+      refuse("factors does not fit weights.");
+    if (model.n_slots != held.rows.n_columns + 1)
+      refuse("With a full covariance X must have as many columns as the model.");
     model.factors = const_cast<void*>(static_cast<const void*>(factors->data()));
   }
   model.weights = const_cast<void*>(static_cast<const void*>(weights.data()));  // written only where Array is Output
@@ -122,10 +135,12 @@ Model checked_model(const std::string& shape, const Array& weights, const std::o
 
 using LearnResult = std::tuple<int64_t, int64_t, int64_t, int64_t, std::string>;
 
-LearnResult learn(const Rule& rule, const std::string& shape, const Output& weights, const std::optional<Output>& factors,
-                  nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> memory, int64_t n_heads, bool intercept,
-                  const std::string& policy, const HeldRows& held, const Vector<int32_t>& labels,
-                  const std::optional<Vector<double>>& sample_weight, const std::optional<Vector<int64_t>>& order, bool journal) {
+LearnResult learn(const Rule& rule, const std::string& shape, const Output& weights,
+                  const std::optional<Output>& factors,
+                  nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> memory, int64_t n_heads,
+                  bool intercept, const std::string& policy, const HeldRows& held, const Vector<int32_t>& labels,
+                  const std::optional<Vector<double>>& sample_weight, const std::optional<Vector<int64_t>>& order,
+                  bool journal) {
   const Model model = checked_model(shape, weights, factors, n_heads, intercept, held);
   Task task;
   task.rows = held.rows;
@@ -139,18 +154,22 @@ LearnResult learn(const Rule& rule, const std::string& shape, const Output& weig
   else
     refuse("policy must be 'binary', 'rival' or 'ovr', not '" + policy + "'.");
   if ((task.policy == Policy::binary) != (n_heads == 1)) refuse("policy does not fit n_heads.");
-  if (int64_t(memory.shape(1)) != kMemoryColumns || int64_t(memory.shape(0)) != (task.policy == Policy::one_vs_rest ? n_heads : 1))
+  if (int64_t(memory.shape(1)) != kMemoryColumns ||
+      int64_t(memory.shape(0)) != (task.policy == Policy::one_vs_rest ? n_heads : 1))
     refuse("memory does not fit the policy.");
-  if (rule.steps_theta != (model.shape == Shape::theta) && model.shape != Shape::full) refuse("The rule does not fit the shape.");
+  if (rule.steps_theta != (model.shape == Shape::theta) && model.shape != Shape::full)
+    refuse("The rule does not fit the shape.");
   if (rule.tracks_norm && model.shape != Shape::identity) refuse("The rule does not fit the shape.");
-  if (int64_t(labels.size()) != n_rows || (sample_weight && int64_t(sample_weight->size()) != n_rows)) refuse("X and y differ in length.");
+  if (int64_t(labels.size()) != n_rows || (sample_weight && int64_t(sample_weight->size()) != n_rows))
+    refuse("X and y differ in length.");
   const int32_t n_classes = task.policy == Policy::binary ? 2 : int32_t(n_heads);
   for (size_t i = 0; i < labels.size(); ++i)
     if (labels.data()[i] < 0 || labels.data()[i] >= n_classes) refuse("A label is out of range.");
   if (sample_weight)
     for (size_t i = 0; i < sample_weight->size(); ++i)
       if (!std::isfinite(sample_weight->data()[i]) || sample_weight->data()[i] < 0)
-        refuse("sample_weight must be finite and not negative; row " + std::to_string(i) + " has " + std::to_string(sample_weight->data()[i]) + ".");
+        refuse("sample_weight must be finite and not negative; row " + std::to_string(i) + " has " +
+               std::to_string(sample_weight->data()[i]) + ".");
   if (order) {
     for (size_t i = 0; i < order->size(); ++i)
       if (order->data()[i] < 0 || order->data()[i] >= n_rows) refuse("order names a row that is not there.");
@@ -171,10 +190,13 @@ LearnResult learn(const Rule& rule, const std::string& shape, const Output& weig
   return {outcome.seen, outcome.mistakes, outcome.updates, outcome.row, name_of(outcome.refusal)};
 }
 
-std::tuple<int64_t, std::string> evaluate(bool variance, const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads, bool intercept,
-                 const HeldRows& held, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+std::tuple<int64_t, std::string> evaluate(bool variance, const std::string& shape, const Input& weights,
+                                          const std::optional<Input>& factors, int64_t n_heads, bool intercept,
+                                          const HeldRows& held,
+                                          nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
   const Model model = checked_model(shape, weights, factors, n_heads, intercept, held);
-  if (int64_t(out.shape(0)) != held.rows.n_rows || int64_t(out.shape(1)) != n_heads) refuse("out does not fit X and n_heads.");
+  if (int64_t(out.shape(0)) != held.rows.n_rows || int64_t(out.shape(1)) != n_heads)
+    refuse("out does not fit X and n_heads.");
   const Kernels& table = kernels(held.rows.single);
   Outcome outcome;
   {
@@ -216,7 +238,8 @@ NB_MODULE(_core, m) {
       .def_ro("kappa", &Step::kappa)
       .def_ro("gamma", &Step::gamma);
 
-  nb::class_<Rule>(m, "Rule", "A margin rule: from the margin and the variance of an example to the coefficients of the step.")
+  nb::class_<Rule>(m, "Rule",
+                   "A margin rule: from the margin and the variance of an example to the coefficients of the step.")
       .def("active", &Rule::active, "m"_a, "False if a margin m means no step, whatever the variance.")
       .def(
           "step",
@@ -228,48 +251,81 @@ NB_MODULE(_core, m) {
           "m"_a, "v"_a, nb::kw_only(), "weight"_a = 1.0, "norm2"_a = 0.0, "k"_a = 1.0, "c"_a = 0.1,
           "The step for margin m and variance v; norm2, k and c are what ROMMA, ALMA and IELLIP remember.");
 
-  bind_rule<rules::Perceptron>(m, "Perceptron").def("__init__", [](AnyRule<rules::Perceptron>* self) { new (self) AnyRule<rules::Perceptron>({}); });
-  bind_rule<rules::PA>(m, "PA").def("__init__", [](AnyRule<rules::PA>* self, const std::string& variant, double C) {
-    new (self) AnyRule<rules::PA>({pa_variant(variant), C});
-  }, "variant"_a = "I", "C"_a = 1.0);
-  bind_rule<rules::ROMMA>(m, "ROMMA").def("__init__", [](AnyRule<rules::ROMMA>* self, bool aggressive) {
-    new (self) AnyRule<rules::ROMMA>({aggressive});
-  }, "aggressive"_a = false);
-  bind_rule<rules::ALMA>(m, "ALMA").def("__init__", [](AnyRule<rules::ALMA>* self, double alpha, double B, double C) {
-    new (self) AnyRule<rules::ALMA>({alpha, B, C});
-  }, "alpha"_a, "B"_a, "C"_a);
-  bind_rule<rules::SOP>(m, "SOP").def("__init__", [](AnyRule<rules::SOP>* self) { new (self) AnyRule<rules::SOP>({}); });
-  bind_rule<rules::IELLIP>(m, "IELLIP").def("__init__", [](AnyRule<rules::IELLIP>* self, double b) {
-    new (self) AnyRule<rules::IELLIP>({b});
-  }, "b"_a = 0.3);
-  bind_rule<rules::AROW>(m, "AROW").def("__init__", [](AnyRule<rules::AROW>* self, double r) { new (self) AnyRule<rules::AROW>({r}); }, "r"_a = 1.0);
-  bind_rule<rules::NAROW>(m, "NAROW").def("__init__", [](AnyRule<rules::NAROW>* self, double b) { new (self) AnyRule<rules::NAROW>({b}); }, "b"_a = 1.0);
-  bind_rule<rules::NHERD>(m, "NHERD").def("__init__", [](AnyRule<rules::NHERD>* self, double C) { new (self) AnyRule<rules::NHERD>({C}); }, "C"_a = 1.0);
-  bind_rule<rules::SCW>(m, "SCW").def("__init__", [](AnyRule<rules::SCW>* self, const std::string& variant, double C, double phi) {
-    new (self) AnyRule<rules::SCW>(rules::SCW{scw_variant(variant), C, phi});
-  }, "variant"_a, "C"_a, "phi"_a);
+  bind_rule<rules::Perceptron>(m, "Perceptron").def("__init__", [](AnyRule<rules::Perceptron>* self) {
+    new (self) AnyRule<rules::Perceptron>({});
+  });
+  bind_rule<rules::PA>(m, "PA").def(
+      "__init__",
+      [](AnyRule<rules::PA>* self, const std::string& variant, double C) {
+        new (self) AnyRule<rules::PA>({pa_variant(variant), C});
+      },
+      "variant"_a = "I", "C"_a = 1.0);
+  bind_rule<rules::ROMMA>(m, "ROMMA")
+      .def(
+          "__init__",
+          [](AnyRule<rules::ROMMA>* self, bool aggressive) { new (self) AnyRule<rules::ROMMA>({aggressive}); },
+          "aggressive"_a = false);
+  bind_rule<rules::ALMA>(m, "ALMA").def(
+      "__init__",
+      [](AnyRule<rules::ALMA>* self, double alpha, double B, double C) {
+        new (self) AnyRule<rules::ALMA>({alpha, B, C});
+      },
+      "alpha"_a, "B"_a, "C"_a);
+  bind_rule<rules::SOP>(m, "SOP").def("__init__",
+                                      [](AnyRule<rules::SOP>* self) { new (self) AnyRule<rules::SOP>({}); });
+  bind_rule<rules::IELLIP>(m, "IELLIP")
+      .def(
+          "__init__", [](AnyRule<rules::IELLIP>* self, double b) { new (self) AnyRule<rules::IELLIP>({b}); },
+          "b"_a = 0.3);
+  bind_rule<rules::AROW>(m, "AROW").def(
+      "__init__", [](AnyRule<rules::AROW>* self, double r) { new (self) AnyRule<rules::AROW>({r}); }, "r"_a = 1.0);
+  bind_rule<rules::NAROW>(m, "NAROW")
+      .def(
+          "__init__", [](AnyRule<rules::NAROW>* self, double b) { new (self) AnyRule<rules::NAROW>({b}); },
+          "b"_a = 1.0);
+  bind_rule<rules::NHERD>(m, "NHERD")
+      .def(
+          "__init__", [](AnyRule<rules::NHERD>* self, double C) { new (self) AnyRule<rules::NHERD>({C}); },
+          "C"_a = 1.0);
+  bind_rule<rules::SCW>(m, "SCW").def(
+      "__init__",
+      [](AnyRule<rules::SCW>* self, const std::string& variant, double C, double phi) {
+        new (self) AnyRule<rules::SCW>(rules::SCW{scw_variant(variant), C, phi});
+      },
+      "variant"_a, "C"_a, "phi"_a);
 
   nb::class_<HeldRows>(m, "Rows", "Rows in memory. What is inside them is checked by whoever goes over them.")
       .def_static("dense", &dense_rows, "X"_a)
       .def_static("csr", &csr_rows, "values"_a, "indices"_a, "indptr"_a, "n_rows"_a, "n_columns"_a)
-      .def("describe", [](const HeldRows& held, int64_t row) {
-        if (row < 0 || row >= held.rows.n_rows) refuse("There is no such row.");
-        return describe_row(held.rows, row);
-      }, "row"_a, "What is wrong with the contents of a row.")
+      .def(
+          "describe",
+          [](const HeldRows& held, int64_t row) {
+            if (row < 0 || row >= held.rows.n_rows) refuse("There is no such row.");
+            return describe_row(held.rows, row);
+          },
+          "row"_a, "What is wrong with the contents of a row.")
       .def_prop_ro("n_rows", [](const HeldRows& held) { return held.rows.n_rows; })
       .def_prop_ro("n_columns", [](const HeldRows& held) { return held.rows.n_columns; });
 
-  m.def("learn", &learn, "rule"_a, "shape"_a, "weights"_a, "factors"_a.none(), "memory"_a, "n_heads"_a, "intercept"_a, "policy"_a, "rows"_a, "labels"_a,
-        "sample_weight"_a.none(), "order"_a.none(), "journal"_a,
+  m.def("learn", &learn, "rule"_a, "shape"_a, "weights"_a, "factors"_a.none(), "memory"_a, "n_heads"_a, "intercept"_a,
+        "policy"_a, "rows"_a, "labels"_a, "sample_weight"_a.none(), "order"_a.none(), "journal"_a,
         "Learn from the rows in place. Returns (seen, mistakes, updates, refused row or -1, why it was refused).");
-  m.def("score", [](const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads, bool intercept,
-                    const HeldRows& rows, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
-    return evaluate(false, shape, weights, factors, n_heads, intercept, rows, out);
-  }, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a, "out"_a, "out[row, head] = stored weights . x. Returns (refused row or -1, why it was refused).");
-  m.def("variance", [](const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads, bool intercept,
-                       const HeldRows& rows, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
-    return evaluate(true, shape, weights, factors, n_heads, intercept, rows, out);
-  }, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a, "out"_a, "out[row, head] = x'Sx. Returns (refused row or -1, why it was refused).");
+  m.def(
+      "score",
+      [](const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads,
+         bool intercept, const HeldRows& rows, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+        return evaluate(false, shape, weights, factors, n_heads, intercept, rows, out);
+      },
+      "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a, "out"_a,
+      "out[row, head] = stored weights . x. Returns (refused row or -1, why it was refused).");
+  m.def(
+      "variance",
+      [](const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads,
+         bool intercept, const HeldRows& rows, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+        return evaluate(true, shape, weights, factors, n_heads, intercept, rows, out);
+      },
+      "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a, "out"_a,
+      "out[row, head] = x'Sx. Returns (refused row or -1, why it was refused).");
 
   m.def("instruction_set", [] { return std::string(g_instruction_set->name); }, "The instruction set whose loops run.");
   m.attr("MEMORY_COLUMNS") = kMemoryColumns;

@@ -28,8 +28,11 @@ std::optional<std::string> check_starts(const I* indptr, int64_t n_rows, int64_t
 
 template <class T>
 std::string describe_value(T x, int64_t row, int64_t column) {
-  const char* what = x != x ? "NaN" : sizeof(T) == 4 ? "infinity or a value too large for dtype('float32')" : "infinity";
-  return std::string("Input X contains ") + what + " in row " + std::to_string(row) + ", column " + std::to_string(column) + ".";
+  const char* what = x != x           ? "NaN"
+                     : sizeof(T) == 4 ? "infinity or a value too large for dtype('float32')"
+                                      : "infinity";
+  return std::string("Input X contains ") + what + " in row " + std::to_string(row) + ", column " +
+         std::to_string(column) + ".";
 }
 
 template <class T>
@@ -47,8 +50,8 @@ std::string describe_csr(const Rows& rows, int64_t row) {
   const I* indptr = static_cast<const I*>(rows.indptr);
   for (int64_t i = indptr[row]; i < indptr[row + 1]; ++i)
     if (indices[i] < 0 || int64_t(indices[i]) >= rows.n_columns)
-      return "Input X is not a valid CSR matrix: row " + std::to_string(row) + " has column index " + std::to_string(indices[i]) +
-             ", which is outside 0 to " + std::to_string(rows.n_columns - 1) + ".";
+      return "Input X is not a valid CSR matrix: row " + std::to_string(row) + " has column index " +
+             std::to_string(indices[i]) + ", which is outside 0 to " + std::to_string(rows.n_columns - 1) + ".";
   for (int64_t i = indptr[row]; i < indptr[row + 1]; ++i)
     if (!std::isfinite(x[i])) return describe_value(x[i], row, indices[i]);
   return "Input X changed while it was read, in row " + std::to_string(row) + ".";

@@ -34,7 +34,7 @@ inline void in_which_scalars(double a, double beta, const Body& body) {
 template <class T_, bool one_head>
 struct Identity {
   using T = T_;
-  static constexpr int kWidth = 1;     // numbers of a weight that lie together
+  static constexpr int kWidth = 1;  // numbers of a weight that lie together
   static constexpr bool kTheta = false;
   T* weights;
   int64_t n_slots, n_heads;
@@ -46,7 +46,8 @@ struct Identity {
 
   template <class Row>
   double score(const Row& x, int64_t head) const {
-    const double f = sum<double, kLanes<Row>>(x.size(), [&](int64_t i) { return double(x.value(i)) * *at(x.index(i), head); });
+    const double f =
+        sum<double, kLanes<Row>>(x.size(), [&](int64_t i) { return double(x.value(i)) * *at(x.index(i), head); });
     return intercept ? f + *at(-1, head) : f;
   }
   template <class Row>
@@ -103,7 +104,8 @@ struct Diagonal {
 
   template <class Row>
   double score(const Row& x, int64_t head) const {
-    const double f = sum<double, kLanes<Row>>(x.size(), [&](int64_t i) { return x.value(i) * weight(at(x.index(i), head)); });
+    const double f =
+        sum<double, kLanes<Row>>(x.size(), [&](int64_t i) { return x.value(i) * weight(at(x.index(i), head)); });
     return intercept ? f + weight(at(-1, head)) : f;
   }
   template <class Row>

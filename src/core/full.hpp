@@ -144,7 +144,8 @@ struct Full {
   // u.x over the first n entries of C columns at once, which reads x once for all. There are 64 bytes of partial sums a
   // column, in as many vectors as that takes here, so that the bits are the same on every machine.
   typedef T Vector __attribute__((vector_size(kVectorBytes)));
-  static constexpr int kPerVector = kVectorBytes / sizeof(T), kVectors = 64 / kVectorBytes, kWide = kPerVector * kVectors;
+  static constexpr int kPerVector = kVectorBytes / sizeof(T), kVectors = 64 / kVectorBytes,
+                       kWide = kPerVector * kVectors;
   template <int C>
   static void dots(const T* const (&u)[C], const T* x, int64_t n, T* out) {
     Vector sums[C][kVectors] = {};
@@ -171,7 +172,8 @@ struct Full {
     }
   }
   // absorb() for four columns at once, which reads and writes k once instead of four times.
-  static void absorb4(T* __restrict u0, T* __restrict u1, T* __restrict u2, T* __restrict u3, T* __restrict k, int64_t n, const Plan* p) {
+  static void absorb4(T* __restrict u0, T* __restrict u1, T* __restrict u2, T* __restrict u3, T* __restrict k,
+                      int64_t n, const Plan* p) {
     const Plan p0 = p[0], p1 = p[1], p2 = p[2], p3 = p[3];
     for (int64_t i = 0; i < n; ++i) {
       T x = k[i];

@@ -1,6 +1,6 @@
 // The border between the learning loops and everybody else: plain structs, and one table of functions per
-// instruction set. The loops (learn.hpp and what it includes) are compiled once for each instruction set; this header is
-// compiled with the baseline everywhere.
+// instruction set. The loops (learn.hpp and what it includes) are compiled once for each instruction set; this header
+// is compiled with the baseline everywhere.
 #pragma once
 
 #include <cstdint>

@@ -140,9 +140,10 @@ class Learner {
 
     const double scale = memory.covariance_scale, beta = step.beta * scale;
     double weight_scale = memory.weight_scale * step.kappa, bound = memory.bound;
-    const double norm2 = step.kappa * step.kappa * memory.norm2 + 2 * step.kappa * step.alpha * m + step.alpha * step.alpha * v;
-    if (!finite(step.alpha) || !finite(beta) || !finite(step.u) || !finite(weight_scale) || !(scale * step.gamma < 1e300) ||
-        (task_.rule->tracks_norm && !finite(norm2)))
+    const double norm2 =
+        step.kappa * step.kappa * memory.norm2 + 2 * step.kappa * step.alpha * m + step.alpha * step.alpha * v;
+    if (!finite(step.alpha) || !finite(beta) || !finite(step.u) || !finite(weight_scale) ||
+        !(scale * step.gamma < 1e300) || (task_.rule->tracks_norm && !finite(norm2)))
       return refuse(Refusal::step), false;
 
     // kappa = 0 forgets the old weights; a scale that has drifted far is folded into the stored numbers.
@@ -178,12 +179,14 @@ class Learner {
     memory.bound = bound;
     task_.rule->remember(memory);
     // |w|^2 is carried along by its recurrence; every million updates it is computed anew from the weights.
-    if (task_.rule->tracks_norm && int64_t(memory.k) % (1 << 20) == 0) memory.norm2 = norm2_of_weights(memory, moved[0].head);
+    if (task_.rule->tracks_norm && int64_t(memory.k) % (1 << 20) == 0)
+      memory.norm2 = norm2_of_weights(memory, moved[0].head);
     return true;
   }
 
-  // |S_j x_j| <= sqrt(S_jj v) and S_jj <= 1, so no stored weight moves by more than |a| sqrt(v), and what steps along x by no more than |a| times its largest entry. The running sum of
-  // these is a bound that costs nothing; only if it is reached are the weights looked at.
+  // |S_j x_j| <= sqrt(S_jj v) and S_jj <= 1, so no stored weight moves by more than |a| sqrt(v), and what steps along x
+  // by no more than |a| times its largest entry. The running sum of these is a bound that costs nothing; only if it is
+  // reached are the weights looked at.
   bool grows_safely(double& bound, double weight_scale, int64_t head, double growth) const {
     const double limit = kLargestWeight<T> / (weight_scale > 1 ? weight_scale : 1.0);
     bound += growth;
@@ -236,8 +239,10 @@ auto with_rows(const Rows& rows, const F& f) {
   const T* values = static_cast<const T*>(rows.values);
   if (rows.layout == Rows::Layout::dense) return f(DenseRows<T>{values, rows.n_rows, rows.n_columns});
   if (rows.layout == Rows::Layout::csr32)
-    return f(SparseRows<T, int32_t>{values, static_cast<const int32_t*>(rows.indices), static_cast<const int32_t*>(rows.indptr), rows.n_rows});
-  return f(SparseRows<T, int64_t>{values, static_cast<const int64_t*>(rows.indices), static_cast<const int64_t*>(rows.indptr), rows.n_rows});
+    return f(SparseRows<T, int32_t>{values, static_cast<const int32_t*>(rows.indices),
+                                    static_cast<const int32_t*>(rows.indptr), rows.n_rows});
+  return f(SparseRows<T, int64_t>{values, static_cast<const int64_t*>(rows.indices),
+                                  static_cast<const int64_t*>(rows.indptr), rows.n_rows});
 }
 
 template <class T, bool one_head, class F>
@@ -251,7 +256,8 @@ auto with_shape(const Model& model, T* scratch, const F& f) {
     case Shape::theta:
       return f(Diagonal<T, true, one_head>{w, model.n_slots, model.n_heads, model.intercept});
     default:
-      return f(Full<T, one_head>{w, model.n_slots, model.n_heads, model.intercept, static_cast<T*>(model.factors), scratch});
+      return f(
+          Full<T, one_head>{w, model.n_slots, model.n_heads, model.intercept, static_cast<T*>(model.factors), scratch});
   }
 }
 
@@ -264,10 +270,12 @@ template <class T>
 Outcome learn(const Task& task, const Model& model) {
   Buffer<double> scores;
   Buffer<T> scratch;
-  if (!scores.reserve(model.n_heads) || (model.shape == Shape::full && !scratch.reserve(Full<T, true>::scratch_size(model.n_slots))))
+  if (!scores.reserve(model.n_heads) ||
+      (model.shape == Shape::full && !scratch.reserve(Full<T, true>::scratch_size(model.n_slots))))
     return {.refusal = Refusal::memory};
   return with_rows<T>(task.rows, [&](const auto& rows) {
-    return with_space(model, scratch.data(), [&](const auto& space) { return Learner(task, space, rows, scores.data()).run(); });
+    return with_space(model, scratch.data(),
+                      [&](const auto& space) { return Learner(task, space, rows, scores.data()).run(); });
   });
 }
 

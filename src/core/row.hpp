@@ -122,7 +122,9 @@ struct SparseRows {
   const I* indices;
   const I* indptr;
   int64_t n_rows;
-  Row operator[](int64_t i) const { return {values + indptr[i], indices + indptr[i], int64_t(indptr[i + 1]) - indptr[i]}; }
+  Row operator[](int64_t i) const {
+    return {values + indptr[i], indices + indptr[i], int64_t(indptr[i + 1]) - indptr[i]};
+  }
 };
 
 // sum of term(0) ... term(n - 1) in L interleaved partial sums: enough of them to keep the adders busy, and their

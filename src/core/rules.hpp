@@ -5,8 +5,8 @@
 //     w <- kappa w + alpha y S x,      S <- gamma (S - beta (S x)(S x)').
 //
 // A rule owns hyper-parameters only. It sees neither rows nor weights, so that it can be read beside its paper and
-// tested on scalars alone; what an algorithm remembers between rounds (ROMMA's |w|^2, ALMA's k, IELLIP's c) is in Memory.
-// s is the example's weight: its loss counts s times in the objective that the step minimises.
+// tested on scalars alone; what an algorithm remembers between rounds (ROMMA's |w|^2, ALMA's k, IELLIP's c) is in
+// Memory. s is the example's weight: its loss counts s times in the objective that the step minimises.
 #pragma once
 
 #include <cmath>
@@ -74,7 +74,8 @@ struct ROMMA {
     const double D = v * n - m * m;
     if (D <= memory.resolution * v * n) return {};  // x is parallel to w: the two constraints contradict
     Step step{.alpha = n * (1 - m) / D, .kappa = (v * n - m) / D};
-    const double norm = std::sqrt(step.kappa * step.kappa * n + 2 * step.kappa * step.alpha * m + step.alpha * step.alpha * v);
+    const double norm =
+        std::sqrt(step.kappa * step.kappa * n + 2 * step.kappa * step.alpha * m + step.alpha * step.alpha * v);
     if (norm > kLargestNorm) {
       step.alpha *= kLargestNorm / norm;
       step.kappa *= kLargestNorm / norm;
@@ -146,7 +147,9 @@ struct NHERD {
   bool active(double m) const { return m < 1; }
   Step step(double m, double v, double s) const {
     const double t = s * C * v;
-    return {.alpha = (1 - m) / (v + 1 / (s * C)), .beta = s * C * ((t + 2) / (1 + t)) / (1 + t), .u = v / (1 + t) / (1 + t)};
+    return {.alpha = (1 - m) / (v + 1 / (s * C)),
+            .beta = s * C * ((t + 2) / (1 + t)) / (1 + t),
+            .u = v / (1 + t) / (1 + t)};
   }
 };
 

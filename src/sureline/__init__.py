@@ -1,4 +1,4 @@
-"""Linear classifiers from streams too large and too wide for batch learning, with answers that say how sure they are."""
+"""Linear classifiers from streams too large and too wide for batch learning, and that say how sure they are."""
 
 from .first_order import ALMA, PA, ROMMA, Perceptron
 from .second_order import AROW, CW, IELLIP, NAROW, NHERD, SCW, SOP

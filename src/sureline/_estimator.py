@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +19,25 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from ._rows import Array, UnsortedColumns, as_rows, checked_sample_weight, class_indices, distinct, refuse_corrupt_sparse, tidy
+from ._rows import (
+    Array,
+    UnsortedColumns,
+    as_rows,
+    checked_sample_weight,
+    class_indices,
+    distinct,
+    refuse_corrupt_sparse,
+    tidy,
+)
 from ._state import Policy, Shape, State
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _with_checked_parameters(method: Method) -> Method:
+    """Check the parameters of the estimator by its `_parameter_constraints` before the method runs."""
+    return cast(Method, _fit_context(prefer_skip_nested_validation=True)(method))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -48,7 +66,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         "random_state": ["random_state"],
     }
 
-    # -- what an algorithm says of itself -----------------------------------------------------------------------------
+    # -- what an algorithm says of itself --------------------------------------------------------------------
 
     @abstractmethod
     def _rule(self) -> _core.Rule:
@@ -61,9 +79,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """What the state starts with, where that is not the default: covariance_scale, c."""
         return {}
 
-    # -- learning -------------------------------------------------------------------------------------------------------
+    # -- learning --------------------------------------------------------------------------------------------
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_with_checked_parameters
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything and learn from the rows of X, `passes` times over.
 
@@ -112,7 +130,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             counts += state.learn(self._rule(), rows, labels, weight, order, journal=False)
         return state, counts
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_with_checked_parameters
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, once each and in their order.
 
@@ -194,7 +212,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             counts += state.learn(self._rule(), rows, labels_so_far, weight, part, journal)
         return state, counts
 
-    # -- answers --------------------------------------------------------------------------------------------------------
+    # -- answers ---------------------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """The score of each row: of the class ``classes_[1]`` if there are two, else one for each class.
@@ -203,16 +221,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
         """
-        scores = self._judge(X)[0]
+        scores: npt.NDArray[np.float64] = self._judge(X)[0]
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> Array:
         """The class of each row. A score of exactly 0 is the first class of two; of equal scores the first wins."""
         scores = self._judge(X)[0]
-        if scores.shape[1] > 1:
-            chosen = scores.argmax(axis=1)
-        else:
-            chosen = (scores[:, 0] > 0).astype(np.intp)
+        chosen = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.intp)
         labels: Array = self.classes_[chosen]
         return labels
 
@@ -227,13 +242,13 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return self._fitted_state("intercept_").coefficients()[:, 0]
 
     def _scores(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
-        return self._state.scores(rows)
+        return self._fitted_state("scores").scores(rows)
 
     def _judge(self, X: Any, *, variances: bool = False) -> tuple[Any, Any]:
         """Scores of the rows of X, and their variances if those are asked for; one column for each head.
 
-        Only with `growing` can X have more columns than the model. Nothing was learned about those: they have no weight,
-        and the variance that every feature starts with.
+        Only with `growing` can X have more columns than the model. Nothing was learned about those: they have no
+        weight, and the variance that every feature starts with.
         """
         check_is_fitted(self)
         X = self._validated(X)
@@ -257,7 +272,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
         return _with_columns_in_order(X, judge)
 
-    # -- pieces ---------------------------------------------------------------------------------------------------------
+    # -- pieces ----------------------------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_state")
@@ -270,11 +285,14 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def _fitted_state(self, attribute: str) -> State:
         if not hasattr(self, "_state"):
             raise AttributeError(f"This {type(self).__name__} has no {attribute} before fit or partial_fit was called.")
-        return self._state
+        state: State = self._state
+        return state
 
     def _fresh_state(self, n_columns: int, n_classes: int) -> State:
         intercept = bool(self.fit_intercept)
-        return State(self._shape(), self.dtype, n_columns, intercept, n_classes, self._policy(), **self._initial_scalars())
+        return State(
+            self._shape(), self.dtype, n_columns, intercept, n_classes, self._policy(), **self._initial_scalars()
+        )
 
     def _policy(self) -> Policy:
         """How more than two classes are learned."""
@@ -302,7 +320,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         given = None if classes is None else np.unique(np.asarray(classes))
         if not first:
             if given is not None and not np.array_equal(given, self.classes_) and not self.growing:
-                raise ValueError(f"classes={given.tolist()} is not what the first call of partial_fit got: {self.classes_.tolist()}.")
+                raise ValueError(
+                    f"classes={given.tolist()} is not what the first call of partial_fit got: {self.classes_.tolist()}."
+                )
             return self.classes_ if given is None else self._with_new_classes(self.classes_, given)
         if given is None:
             if not self.growing:
@@ -320,7 +340,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if len(known) == 0:
             return distinct
         if distinct.dtype.kind != known.dtype.kind and not {distinct.dtype.kind, known.dtype.kind} <= set("biuf"):
-            raise ValueError(f"y has labels of another type than the classes so far, {known.tolist()}. Got {distinct[0]!r}.")
+            raise ValueError(
+                f"y has labels of another type than the classes so far, {known.tolist()}. Got {distinct[0]!r}."
+            )
         return np.concatenate([known, distinct[~np.isin(distinct, known)]])
 
 
@@ -342,4 +364,4 @@ def _stretches(labels: npt.NDArray[np.int32], n_known: int) -> list[tuple[int, i
     highest = np.maximum.accumulate(labels)
     n_classes = np.maximum(highest + 1, n_known)
     starts = np.concatenate([[0], np.flatnonzero(np.diff(n_classes)) + 1, [len(labels)]])
-    return [(int(a), int(b), int(n_classes[a])) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    return [(int(a), int(b), int(n_classes[a])) for a, b in pairwise(starts)]

@@ -33,8 +33,8 @@ class GaussianClassifier(OnlineClassifier):
     def covariance_(self) -> Array:
         """Covariance of the weights in `coef_`.
 
-        The variances, in the shape of `coef_`, for ``covariance="diag"``; for "full" the matrices, of shape (1, n_features,
-        n_features) or (n_classes, n_features, n_features).
+        The variances, in the shape of `coef_`, for ``covariance="diag"``; for "full" the matrices, of shape (1,
+        n_features, n_features) or (n_classes, n_features, n_features).
         """
         S = self._fitted_state("covariance_").covariance()
         return S[:, 1:] if S.ndim == 2 else S[:, 1:, 1:]
@@ -56,11 +56,12 @@ class GaussianClassifier(OnlineClassifier):
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Probability of each class under the distribution of the weights, of shape (n_samples, n_classes).
 
-        With two classes Pr[M >= 0] = Phi(f / std) for the margin M of the second. With more, each class is compared with
-        its best rival as in learning, Phi((f_k - f_rival) / sqrt(v_k + v_rival)), and the row is scaled to sum to one. The
-        most probable class is always the predicted one. These are probabilities of the model, as sure as its
+        With two classes Pr[M >= 0] = Phi(f / std) for the margin M of the second. With more, each class is compared
+        with its best rival as in learning, Phi((f_k - f_rival) / sqrt(v_k + v_rival)), and the row is scaled to sum to
+        one. The most probable class is always the predicted one. These are probabilities of the model, as sure as its
         covariance is; they are not calibrated on held-out data.
         """
+        f: npt.NDArray[np.float64]
         f, v = self._judge(X, variances=True)
         if f.shape[1] == 1:
             positive = ndtr(_ratio(f[:, 0], np.sqrt(v[:, 0])))
@@ -75,7 +76,8 @@ class GaussianClassifier(OnlineClassifier):
         rival[at, best] = second
         rows_at = at[:, np.newaxis]
         proba: npt.NDArray[np.float64] = ndtr(_ratio(f - f[rows_at, rival], np.sqrt(v + v[rows_at, rival])))
-        return proba / proba.sum(axis=1, keepdims=True)
+        proba /= proba.sum(axis=1, keepdims=True)
+        return proba
 
     def confidence(self, X: Any) -> npt.NDArray[np.float64]:
         """Probability that the predicted label is the right one: the largest entry of each row of `predict_proba`."""

@@ -39,14 +39,18 @@ COMMON = """fit_intercept : bool, default=True
     n_updates_ : int
         Examples that changed the model."""
 
-COVARIANCE = """covariance : {"diag", "full"}, default="diag"
+COVARIANCE = (
+    """covariance : {"diag", "full"}, default="diag"
         Shape of the covariance of the weights: a variance per weight, or the whole matrix (memory and time per
         update grow with the square of the number of features).
-    """ + COMMON + """
+    """
+    + COMMON
+    + """
     covariance_ : array of the shape of `coef_`, or (1 or n_classes, n_features, n_features) if full
         Covariance of the weights.
     intercept_variance_ : array of shape (1,) or (n_classes,)
         Variance of the intercepts."""
+)
 
 
 def documented(common: str) -> Callable[[C], C]:

@@ -61,8 +61,12 @@ def as_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core
 def tidy(X: Any) -> Any:
     """A copy of a CSR matrix with ascending columns; those that come several times in a row are added up."""
     if X.nnz and (X.indices.min() < 0 or X.indices.max() >= X.shape[1]):  # SciPy would not look
-        row = int(np.searchsorted(X.indptr, np.flatnonzero((X.indices < 0) | (X.indices >= X.shape[1]))[0], "right")) - 1
-        raise ValueError(f"Input X is not a valid CSR matrix: row {row} has a column index outside 0 to {X.shape[1] - 1}.")
+        row = (
+            int(np.searchsorted(X.indptr, np.flatnonzero((X.indices < 0) | (X.indices >= X.shape[1]))[0], "right")) - 1
+        )
+        raise ValueError(
+            f"Input X is not a valid CSR matrix: row {row} has a column index outside 0 to {X.shape[1] - 1}."
+        )
     copy = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=True)
     copy.sum_duplicates()
     return copy
@@ -76,7 +80,9 @@ def checked_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.flo
     if weight.ndim == 0:
         weight = np.full(n_rows, weight)
     if weight.ndim != 1:
-        raise ValueError(f"sample_weight must have one dimension, one weight a row. Got an array of shape {weight.shape}.")
+        raise ValueError(
+            f"sample_weight must have one dimension, one weight a row. Got an array of shape {weight.shape}."
+        )
     if len(weight) != n_rows:
         raise ValueError(f"sample_weight must have one weight a row: X has {n_rows} rows, sample_weight {len(weight)}.")
     bad = ~(np.isfinite(weight) & (weight >= 0))

@@ -26,8 +26,10 @@ class State:
     """Weights, covariance and memory of a linear model.
 
     ``weights[slot, head]`` holds one number per weight (shapes "identity" and "full") or the pair of weight and
-    variance ("diagonal"; for "theta" of theta and variance). Slot 0 is the intercept and slot j + 1 is column j; there is
-    one head, or one for each class. Variances are stored with the bits of 1 flipped, so that zeros are a fresh model and
+    variance ("diagonal"; for "theta" of theta and variance). Slot 0 is the intercept and slot j + 1 is column j;
+    there is
+    one head, or one for each class. Variances are stored with the bits of 1 flipped, so that zeros are a fresh model
+    and
     memory that no feature touched costs nothing. ``factors[head]`` is the full covariance as U D U', packed by columns
     (see core/full.hpp). All weights and variances are to be multiplied by the scales in ``memory``, which has one row
     for each binary problem: one per head for policy "ovr", otherwise a single one.
@@ -75,7 +77,7 @@ class State:
         twin.memory = self.memory.copy()
         return twin
 
-    # -- growing ------------------------------------------------------------------------------------------------------
+    # -- growing ---------------------------------------------------------------------------------------------
 
     def widen(self, n_columns: int) -> None:
         """Make room for `n_columns` columns. New ones start as every column started."""
@@ -129,7 +131,7 @@ class State:
         if policy == "ovr":
             self.memory = np.concatenate([self.memory, np.tile(self._fresh_memory, (missing, 1))])
 
-    # -- learning and scoring -----------------------------------------------------------------------------------------
+    # -- learning and scoring --------------------------------------------------------------------------------
 
     def learn(
         self,
@@ -172,7 +174,9 @@ class State:
         advice = "scale X so that its values are of the order of 1"
         if why == "score":
             return ValueError(f"Row {row} of X has a score or a variance beyond float64; {advice}.")
-        return ValueError(f"Row {row} of X needs a step that {self.dtype} cannot hold; {advice}, and keep sample_weight moderate.")
+        return ValueError(
+            f"Row {row} of X needs a step that {self.dtype} cannot hold; {advice}, and keep sample_weight moderate."
+        )
 
     def scores(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
         """w.x for every row and head."""
@@ -193,7 +197,7 @@ class State:
             raise self._refusal(rows, row, why)
         return out
 
-    # -- what a user sees -----------------------------------------------------------------------------------------------
+    # -- what a user sees ------------------------------------------------------------------------------------
 
     def coefficients(self) -> Array:
         """Weights with the intercept in front: shape (heads, 1 + columns)."""
@@ -207,7 +211,7 @@ class State:
         return np.ascontiguousarray((mean * self.memory[:, WEIGHT_SCALE]).T.astype(self.dtype))
 
     def covariance(self) -> Array:
-        """S with the intercept in front: (heads, 1 + columns) for a diagonal, (heads, 1 + columns, 1 + columns) if full."""
+        """S, the intercept in front: (heads, 1 + columns) if diagonal, (heads, 1 + columns, 1 + columns) if full."""
         scale = self.memory[:, COVARIANCE_SCALE]
         if self.factors is None:
             S = self._flip_one(self.weights[: self.n_columns + 1, :, 1]).astype(np.float64)
@@ -224,7 +228,7 @@ class State:
             result[head] = half @ half.T
         return result
 
-    # -- pieces -------------------------------------------------------------------------------------------------------
+    # -- pieces ----------------------------------------------------------------------------------------------
 
     def _fresh_weights(self, n_slots: int, n_heads: int) -> Array:
         pair = (2,) if self.shape in ("diagonal", "theta") else ()
@@ -237,7 +241,8 @@ class State:
         except (MemoryError, ValueError):
             gigabytes = size * self.dtype.itemsize / 2**30
             raise MemoryError(
-                f"covariance='full' needs {gigabytes:.0f} GiB for {n_slots - 1} features, more than there is; covariance='diag' needs a few bytes per feature"
+                f"covariance='full' needs {gigabytes:.0f} GiB for {n_slots - 1} features, more than there is; "
+                "covariance='diag' needs a few bytes per feature"
             ) from None
         factor[np.arange(n_slots) * (np.arange(n_slots) + 3) // 2] = 1
         return factor

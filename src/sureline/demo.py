@@ -1,6 +1,7 @@
 """The learners side by side on one stream: ``python -m sureline.demo``.
 
-Prints a table in the manner of table 3 of Wang, Zhao & Hoi (ICML 2012) and draws the online error curves of its figure 1.
+Prints a table in the manner of table 3 of Wang, Zhao & Hoi (ICML 2012) and draws the online error curves of its
+figure 1.
 """
 
 from __future__ import annotations
@@ -96,9 +97,11 @@ def table(title: str, results: dict[str, Result]) -> str:
         rates, updates = [curve[-1] for curve in result.curves], result.updates
         milliseconds = 1000 * np.array(result.seconds)
         chosen = ", ".join(f"{key}={value:g}" for key, value in result.parameters.items() if isinstance(value, float))
+        mark = "*" if np.mean(rates) == best else " "
         lines.append(
-            f"{'*' if np.mean(rates) == best else ' '} {name:<12}{np.mean(rates):.3f} ± {np.std(rates):.3f}"
-            f"{np.mean(updates):>10.1f} ± {np.std(updates):<6.1f}{np.mean(milliseconds):>8.2f} ± {np.std(milliseconds):<6.2f}{chosen}"
+            f"{mark} {name:<12}{np.mean(rates):.3f} ± {np.std(rates):.3f}"
+            f"{np.mean(updates):>10.1f} ± {np.std(updates):<6.1f}"
+            f"{np.mean(milliseconds):>8.2f} ± {np.std(milliseconds):<6.2f}{chosen}".rstrip()
         )
     return "\n".join(lines)
 
@@ -111,7 +114,7 @@ def draw(path: Path, panels: dict[str, dict[str, Result]], cuts: npt.NDArray[np.
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(1, len(panels), figsize=(12, 5.2), layout="constrained", squeeze=False)
-    colours = plt.get_cmap("tab20").colors
+    colours = plt.get_cmap("tab20")
     for axis, (title, results) in zip(axes[0], panels.items(), strict=True):
         for i, (name, result) in enumerate(results.items()):
             second_order = "covariance" in LEARNERS[name][1]
@@ -119,7 +122,7 @@ def draw(path: Path, panels: dict[str, dict[str, Result]], cuts: npt.NDArray[np.
                 cuts,
                 np.mean(result.curves, axis=0),
                 label=name,
-                color=colours[i],
+                color=colours(i),
                 linestyle="-" if second_order else "--",
                 linewidth=2.4 if name.startswith("SCW") else 1.3,
             )
@@ -134,9 +137,15 @@ def draw(path: Path, panels: dict[str, dict[str, Result]], cuts: npt.NDArray[np.
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m sureline.demo", description="The learners side by side on one stream.")
-    parser.add_argument("--output", type=Path, default=Path("sureline-demo.png"), help="the picture, PNG or SVG (default: %(default)s)")
-    parser.add_argument("--permutations", type=int, default=20, help="how often the rows are shuffled anew (default: %(default)s)")
+    parser = argparse.ArgumentParser(
+        prog="python -m sureline.demo", description="The learners side by side on one stream."
+    )
+    parser.add_argument(
+        "--output", type=Path, default=Path("sureline-demo.png"), help="the picture, PNG or SVG (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--permutations", type=int, default=20, help="how often the rows are shuffled anew (default: %(default)s)"
+    )
     parser.add_argument("--examples", type=int, default=5000, help="length of the stream (default: %(default)s)")
     options = parser.parse_args(arguments)
     if options.output.suffix.lower() not in (".png", ".svg"):
@@ -154,7 +163,9 @@ def main(arguments: list[str] | None = None) -> int:
         heading = f"{title}: {X.shape[0]} examples, {X.shape[1]} features, {options.permutations} permutations"
         print(table(heading, panels[title]), end="\n\n")
     print("Mean ± standard deviation over the permutations; * has the fewest mistakes. A mistake is a label predicted")
-    print("wrongly just before it was learned from. Parameters are the best of the paper's grid on a pass of their own.")
+    print(
+        "wrongly just before it was learned from. Parameters are the best of the paper's grid on a pass of their own."
+    )
     try:
         draw(options.output, panels, cuts)
     except ImportError:

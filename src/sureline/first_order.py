@@ -39,11 +39,11 @@ class Perceptron(OnlineClassifier):
 class PA(OnlineClassifier):
     """Passive-aggressive learning: the smallest step that gives the example a margin of one.
 
-    Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, "Online passive-aggressive algorithms", JMLR 7, 2006; section 2.2 of Wang,
-    Zhao & Hoi, ICML 2012.
+    Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, "Online passive-aggressive algorithms", JMLR 7, 2006; section 2.2
+    of Wang, Zhao & Hoi, ICML 2012.
 
-    An example moves the weights if its hinge loss 1 - y w.x is positive: w += tau y x, where tau is loss / |x|^2 ("hard"),
-    min(C, loss / |x|^2) ("I") or loss / (|x|^2 + 1/(2C)) ("II").
+    An example moves the weights if its hinge loss 1 - y w.x is positive: w += tau y x, where tau is loss / |x|^2
+    ("hard"), min(C, loss / |x|^2) ("I") or loss / (|x|^2 + 1/(2C)) ("II").
 
     Parameters
     ----------
@@ -103,8 +103,8 @@ class ALMA(OnlineClassifier):
 
     Gentile, "A new approximate maximal margin classification algorithm", JMLR 2, 2001.
 
-    Examples count as x / |x|. The k-th update comes when y w.x <= (1 - alpha) B / sqrt(k): w += (C / sqrt(k)) y x, and then
-    back into the unit ball.
+    Examples count as x / |x|. The k-th update comes when y w.x <= (1 - alpha) B / sqrt(k): w += (C / sqrt(k)) y x,
+    and then back into the unit ball.
 
     Parameters
     ----------

@@ -28,7 +28,8 @@ class SOP(GaussianClassifier):
 
     Cesa-Bianchi, Conconi & Gentile, "A second-order Perceptron algorithm", SIAM J. Comput. 34, 2005.
 
-    With S_0 = I/a the score is theta'Sx / (1 + x'Sx). On a mistake theta += y x and S absorbs x. The weights `coef_` are
+    With S_0 = I/a the score is theta'Sx / (1 + x'Sx). On a mistake theta += y x and S absorbs x. The weights `coef_`
+    are
     S theta; with more than two classes the scores are S theta.x without the denominator. A sample weight s makes the
     step s y x, and S absorbs x s times.
 
@@ -56,8 +57,8 @@ class SOP(GaussianClassifier):
         return {"covariance_scale": 1 / self.a}
 
     def _scores(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
-        scores = self._state.scores(rows)
-        return scores / (1 + self._state.variances(rows)) if scores.shape[1] == 1 else scores
+        scores = super()._scores(rows)
+        return scores / (1 + self._fitted_state("scores").variances(rows)) if scores.shape[1] == 1 else scores
 
 
 @documented(COVARIANCE)
@@ -67,8 +68,8 @@ class IELLIP(GaussianClassifier):
 
     Yang, Jin & Ye, "Online learning by ellipsoid method", ICML 2009.
 
-    On a mistake, with g = y x / sqrt(x'Sx): w += ((1 - m) / sqrt(x'Sx)) S g and S <- (S - c S g g'S) / (1 - c); then c <- b c.
-    Sample weights other than 0 change nothing: the problem has no loss term.
+    On a mistake, with g = y x / sqrt(x'Sx): w += ((1 - m) / sqrt(x'Sx)) S g and S <- (S - c S g g'S) / (1 - c); then
+    c <- b c. Sample weights other than 0 change nothing: the problem has no loss term.
 
     Parameters
     ----------
@@ -213,8 +214,8 @@ class SCW(GaussianClassifier):
 
     Wang, Zhao & Hoi, "Exact soft confidence-weighted learning", ICML 2012.
 
-    Confidence-weighted learning that pays a price C for the loss max(0, phi sqrt(x'Sx) - y w.x) instead of forbidding it:
-    linearly in SCW-I (proposition 1), squared in SCW-II (proposition 2).
+    Confidence-weighted learning that pays a price C for the loss max(0, phi sqrt(x'Sx) - y w.x) instead of forbidding
+    it: linearly in SCW-I (proposition 1), squared in SCW-II (proposition 2).
 
     Parameters
     ----------

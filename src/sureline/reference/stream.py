@@ -36,7 +36,8 @@ class Learner(ABC):
         """Learn from x, which has weight s, with the given signs of the heads. True if anything changed."""
 
     def Sx(self, head: int, x: Array) -> Array:
-        return self.S[head] @ x if self.covariance == "full" else self.S[head] * x
+        S: Array = self.S[head]
+        return S @ x if self.covariance == "full" else S * x
 
     def margin(self, x: Array, heads: dict[int, int]) -> float:
         return float(sum(sign * (self.w[head] @ x) for head, sign in heads.items()))
@@ -59,7 +60,7 @@ class Learner(ABC):
         n_heads = 1 if n_classes == 2 else n_classes
         alone = n_classes > 2 and self.multi_class == "ovr"
         # Each problem has a memory of its own, so one against the rest is as many learners.
-        problems = [self] if not alone else [self._twin() for _ in range(n_heads)]
+        problems: list[Learner] = [self._twin() for _ in range(n_heads)] if alone else [self]
         for problem in problems:
             problem.start(1 if alone else n_heads, X.shape[1])
         self.n_seen_ = self.n_mistakes_ = self.n_updates_ = 0
@@ -73,7 +74,8 @@ class Learner(ABC):
             if n_classes == 2:
                 moved = self.turn(x, {0: 1 if label == 1 else -1}, s)
             elif alone:
-                moved = any([p.turn(x, {0: 1 if k == label else -1}, s) for k, p in enumerate(problems)])
+                moves = [p.turn(x, {0: 1 if k == label else -1}, s) for k, p in enumerate(problems)]
+                moved = any(moves)
             else:
                 f[label] = -np.inf
                 moved = self.turn(x, {int(label): 1, int(np.argmax(f)): -1}, s)
