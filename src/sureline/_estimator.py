@@ -31,7 +31,6 @@ from ._rows import (
 )
 from ._state import Policy, Shape, State
 
-
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
