@@ -1,0 +1,70 @@
+"""What the documents say is true: the README's example runs, docstrings' examples hold, the demo draws."""
+
+import doctest
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from catalogue import ALL
+
+import sureline
+from sureline import demo
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_example_of_the_readme_runs(capsys) -> None:
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL).group(1)
+    exec(compile(code, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert printed.startswith("6 seen,")
+    assert "['ham' 'spam' " in printed or "['spam' 'spam' " in printed
+
+
+def test_the_readme_lists_every_learner() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in text for name in sureline.__all__)
+
+
+@pytest.mark.parametrize("name", ["second_order", "rules", "reference", "datasets"])
+def test_examples_in_docstrings(name: str) -> None:
+    result = doctest.testmod(importlib.import_module(f"sureline.{name}"))
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_every_learner_documents_its_parameters() -> None:
+    for case in ALL:
+        estimator = case.make()
+        for parameter in estimator.get_params():
+            assert f"    {parameter} : " in type(estimator).__doc__
+        assert "{" not in type(estimator).__doc__.replace('{"', "")
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_the_demo(tmp_path: Path, capsys, suffix: str) -> None:
+    picture = tmp_path / "new folder" / f"demo{suffix}"
+    assert demo.main(["--output", str(picture), "--permutations", "1", "--examples", "100"]) == 0
+    printed = capsys.readouterr().out
+    assert all(f" {name} " in printed for name in demo.LEARNERS)
+    assert str(picture) in printed
+    assert picture.stat().st_size > 10_000
+
+
+def test_the_demo_says_what_is_wrong_without_a_traceback(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for arguments, message in [
+        (["--output", "x.pdf"], "--output must end in .png or .svg. Got 'x.pdf' instead."),
+        (["--permutations", "0"], "--permutations must be at least 1. Got 0 instead."),
+        (["--examples", "3"], "--examples must be at least 50. Got 3 instead."),
+        (["--output", str(file / "x.png"), "--permutations", "1", "--examples", "60"], "could not be written"),
+    ]:
+        command = [sys.executable, "-m", "sureline.demo", *arguments]
+        run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        assert run.returncode in (1, 2)
+        assert message in run.stderr
+        assert "Traceback" not in run.stderr
