@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import os
 import shutil
 import subprocess
 import sys
@@ -113,6 +114,42 @@ def full_covariance(floors: ctypes.CDLL) -> None:
     print(f"  {'speed / what the traffic of its packed half allows':<58}{half / ours:>8.2f}")
 
 
+TIMED = """
+import time
+import numpy as np
+from sureline import AROW
+from sureline.datasets import make_sparse_stream
+rng = np.random.default_rng(0)
+dense = rng.standard_normal((2000, 500)) / 22, rng.integers(0, 2, 2000)
+sparse = make_sparse_stream(40_000, 47_236, 74, random_state=0)
+models = (AROW(covariance="full"), dense), (AROW(), dense), (AROW(dtype="float32"), sparse)
+for model, (X, y) in models:
+    times = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        model.fit(X, y)
+        times.append(time.perf_counter() - begin)
+    print(min(times))
+"""
+
+
+def instruction_sets() -> None:
+    """What the wider instruction sets are worth, each in a process of its own."""
+    print("\nInstruction sets: speed relative to the baseline (AROW)")
+    print(f"  {'':<20}{'full, dense':>14}{'diagonal, dense':>18}{'diagonal, sparse':>18}")
+    baseline = np.ones(3)
+    for name in ("baseline", "avx2", "avx512"):
+        environment = {**os.environ, "SURELINE_INSTRUCTION_SET": name}
+        run = subprocess.run([sys.executable, "-c", TIMED], env=environment, capture_output=True, text=True)
+        if run.returncode:
+            print(f"  {name:<20}{'not on this machine':>14}")
+            continue
+        times = np.array([float(line) for line in run.stdout.split()])
+        baseline = times if name == "baseline" else baseline
+        full, diagonal, sparse = baseline / times
+        print(f"  {name:<20}{full:>14.2f}{diagonal:>18.2f}{sparse:>18.2f}", flush=True)
+
+
 def river(shape: tuple[int, int, int]) -> None:
     try:
         from river import linear_model
@@ -160,6 +197,7 @@ def main() -> int:
     sparse_rows(floors, "rcv1-like", narrow, 0.9)
     sparse_rows(floors, "url-like", wide, 1.2)
     full_covariance(floors)
+    instruction_sets()
     river(narrow)
     imports()
     print(f"\n{len(failures)} limits not met{': ' + ', '.join(failures) if failures else '.'}")
