@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sureline import AROW, CW, IELLIP, PA, ROMMA, SCW, SOP, Perceptron
+from sureline import AROW, CW, IELLIP, PA, ROMMA, SCW, SOP, Perceptron, _core, reference
 
 
 def csr(X=None) -> sparse.csr_matrix:
@@ -75,16 +75,88 @@ def test_corrupt_csr_is_refused(kind: str, covariance: str) -> None:
     assert everything(model) == before
 
 
+def other_formats() -> list[sparse.spmatrix]:
+    """Matrices whose conversion to CSR would read or write outside their arrays."""
+    csc, unsigned, coo, floats, lil, short, dia = (
+        csr().asformat(f) for f in ["csc", "csc", "coo", "coo", "lil", "lil", "dia"]
+    )
+    csc.indices[3] = 10**6
+    unsigned.indptr = unsigned.indptr.astype(np.uint64)
+    unsigned.indptr[3] = 2**63 + 3
+    coo.col[3] = 10**6
+    floats.coords = (np.where(np.arange(floats.nnz) == 0, np.nan, -1e9), floats.col)
+    lil.data[3] = list(range(100_000))
+    short.data = short.data[:3]
+    dia.data = dia.data[:1]
+    return [csc, unsigned, coo, floats, lil, short, dia]
+
+
 def test_corrupt_matrices_of_other_formats_are_refused() -> None:
     y = stream(20)[1]
-    csc = csr().tocsc()
-    csc.indices[3] = 10**6
-    with pytest.raises(ValueError, match="not a valid CSC matrix"):
-        AROW().fit(csc, y)
-    coo = csr().tocoo()
-    coo.col[3] = 10**6
-    with pytest.raises(ValueError, match="not a valid COO matrix"):
-        AROW().fit(coo, y)
+    for X in other_formats():
+        with pytest.raises(ValueError, match=f"not a valid {X.format.upper()} matrix"):
+            AROW().fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["indices", "indptr"])
+def test_indices_must_be_integers(name: str) -> None:
+    X, y = csr(), stream(20)[1]
+    setattr(X, name, getattr(X, name) + 0.7)
+    with pytest.raises(ValueError, match=f"not a valid CSR matrix: {name} must be integers"):
+        AROW().fit(X, y)
+
+
+def test_a_growing_model_judges_nothing_corrupt() -> None:
+    X, y = stream(20)
+    model = AROW(growing=True).partial_fit(X[:, :5], y)
+    wide = csr(X)
+    wide.indptr = wide.indptr.copy()
+    wide.indptr[5:] += 10**8
+    with pytest.raises(ValueError, match="not a valid CSR matrix"):
+        model.predict(wide)
+
+
+def test_rows_of_the_core_do_not_trust_what_can_still_change() -> None:
+    starts = np.array([0, 1, 2])
+    rows = _core.Rows.csr(np.ones(2), np.array([0, 1]), starts, 2, 2)
+    starts[1:] = 10**10
+    memory = np.zeros((1, _core.MEMORY_COLUMNS))
+    memory[:, :5] = 1
+    counters = np.zeros(3, np.int64)
+    rule, labels = _core.Perceptron(), np.zeros(2, np.int32)
+    model = "identity", np.zeros((3, 1)), None, memory, counters, 1, True, "binary"
+    _core.learn(rule, *model, rows, labels, None, None, False)
+    assert counters[0] == 2
+
+
+def test_parameters_set_between_calls_are_checked() -> None:
+    X, y = stream(20)
+    model = AROW().partial_fit(X, y, classes=[0, 1])
+    before = everything(model)
+    for parameter in ({"r": -1.0}, {"r": "abc"}, {"dtype": "foo"}, {"growing": "no"}):
+        with pytest.raises(ValueError, match=f"The '{next(iter(parameter))}' parameter of AROW"):
+            AROW().partial_fit(X, y, classes=[0, 1]).set_params(**parameter).partial_fit(X, y)
+    model.set_params(r=2.0, dtype="float32")
+    model.partial_fit(X, y)  # the state keeps its own dtype
+    assert model.coef_.dtype == np.float64
+    assert everything(model) != before
+
+
+def test_long_rows_are_not_lost_in_float32() -> None:
+    for covariance in ("diag", "full"):
+        model = AROW(dtype="float32", fit_intercept=False, covariance=covariance)
+        model.partial_fit([[1e18, 0]], [1], classes=[0, 1])
+        assert model.decision_function([[1e18, 0]])[0] == pytest.approx(1.0, rel=1e-5)
+    model = AROW(dtype="float32", fit_intercept=False).partial_fit([[1e25, 0]], [1], classes=[0, 1])
+    assert model.decision_function([[1e25, 0]])[0] == pytest.approx(1.0, rel=1e-5)
+
+
+def test_labels_that_cannot_be_sorted_are_refused() -> None:
+    labels = np.array(["a", None, 3], dtype=object)
+    with pytest.raises(ValueError, match="labels must all be of one type that can be sorted"):
+        AROW().fit(np.eye(3), labels)
+    with pytest.raises(ValueError, match="labels must all be of one type"):
+        AROW(growing=True).partial_fit(np.eye(3), labels)
 
 
 @settings(max_examples=300, deadline=None)
@@ -283,6 +355,17 @@ def test_a_row_refused_in_the_middle_takes_the_batch_back(case: Case, width: int
         assert np.isfinite(model.coef_).all()
     if case.name in ("Perceptron", "SOP", "AROW"):
         assert everything(model) == before
+
+
+def test_romma_follows_the_reference_on_noise() -> None:
+    """Where |w| grows without limit: its tracked square must not leave that of the weights."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 4))
+    y = (X[:, 0] + rng.standard_normal(3000) > 0).astype(int)
+    for aggressive in (False, True):
+        model, oracle = ROMMA(aggressive=aggressive).fit(X, y), reference.ROMMA(aggressive=aggressive).run(X, y)
+        assert (model.n_mistakes_, model.n_updates_) == (oracle.n_mistakes_, oracle.n_updates_)
+        np.testing.assert_allclose(model.coef_, oracle.coef_, rtol=1e-6)
 
 
 def test_romma_does_not_diverge_on_noise() -> None:

@@ -90,6 +90,34 @@ def test_rows_narrower_or_wider_than_the_model_are_judged() -> None:
         assert model.n_features_in_ == 12
 
 
+@every_case
+@pytest.mark.parametrize("multi_class", ["native", "ovr"])
+def test_dense_rows_that_grow_in_both_ways(case: Case, multi_class: str) -> None:
+    """A third class comes before some of the columns do: those start as if they had always been there."""
+    X, y = stream(200, 7, 3, seed=8)
+    X[:100, 5:] = 0
+    settings = {"growing": True, "multi_class": multi_class}
+    whole = case.make(**settings).partial_fit(X, y)
+    parts = case.make(**settings).partial_fit(X[:100, :5], y[:100]).partial_fit(X[100:], y[100:])
+    assert everything(parts)[3:] == everything(whole)[3:]
+    np.testing.assert_array_equal(parts.coef_, whole.coef_)
+    assert (np.signbit(parts.coef_) == np.signbit(whole.coef_)).all()
+    if case.gaussian:
+        np.testing.assert_array_equal(parts.covariance_, whole.covariance_)
+        judged = np.column_stack([X[:5], np.ones(5)])
+        seen = whole.decision_std(judged)
+        whole.partial_fit(judged[:1], y[:1], sample_weight=[0])  # now it has the column
+        np.testing.assert_allclose(whole.decision_std(judged), seen, rtol=1e-6)
+
+
+def test_the_policy_of_a_model_is_that_of_its_first_third_class() -> None:
+    X, y = stream(60, 4, 5)
+    for first, then in (("native", "ovr"), ("ovr", "native")):
+        model = AROW(growing=True, multi_class=first).partial_fit(X, y % 3).set_params(multi_class=then)
+        model.partial_fit(X, y)
+        assert len(model.classes_) == 5
+
+
 def test_one_class_so_far() -> None:
     model = AROW(growing=True).partial_fit([[1.0, 0.0], [0.0, 1.0]], ["ham", "ham"])
     assert model.classes_.tolist() == ["ham"]

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -135,6 +136,56 @@ def test_passes_and_shuffling() -> None:
     assert everything(a) == everything(b) != everything(c)
     order = np.random.RandomState(0).permutation(len(y))
     assert everything(a) == everything(SCW().fit(X[order], y[order]))
+
+
+def test_a_model_mapped_read_only_goes_on_learning() -> None:
+    X, y = stream(n_columns=6)
+    for name in ("weights", "memory", "factors"):
+        model = AROW(covariance="full").partial_fit(X, y, classes=[0, 1])
+        twin = pickle.loads(pickle.dumps(model))
+        getattr(model._state, name).flags.writeable = False
+        assert everything(model.partial_fit(X[:1], y[:1])) == everything(twin.partial_fit(X[:1], y[:1]))
+
+
+def test_an_interrupted_call_leaves_weights_and_counters_that_agree() -> None:
+    """A signal is handled after the loop; whatever it raises, the model is the one before or the one after."""
+    n, width = 20_000, 400_000
+    X = sparse.csr_matrix(
+        (np.ones(n), np.arange(n, dtype=np.int32), np.arange(n + 1, dtype=np.int32)), shape=(n, width)
+    )
+    y = np.arange(n) % 2
+
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(*_) -> None:
+        raise Interrupted
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for delay in np.linspace(1e-4, 4e-3, 30):
+            model = AROW().partial_fit(X[:10], y[:10], classes=[0, 1])
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            try:
+                model.partial_fit(X, y)
+            except Interrupted:
+                pass
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            assert model.n_seen_ in (10, n + 10)
+            assert np.count_nonzero(model.coef_) == (10 if model.n_seen_ == 10 else n)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_shuffling_unsorted_rows_draws_once() -> None:
+    X, y = stream()
+    rows = sparse.csr_matrix(X)
+    shuffled = rows.copy()
+    last = slice(*rows.indptr[-2:])
+    shuffled.indices[last], shuffled.data[last] = rows.indices[last][::-1].copy(), rows.data[last][::-1].copy()
+    a, b = (SCW(shuffle=True, random_state=np.random.RandomState(0)).fit(X_, y) for X_ in (rows, shuffled))
+    assert everything(a) == everything(b)
 
 
 def test_fit_forgets() -> None:

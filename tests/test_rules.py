@@ -127,6 +127,8 @@ def test_romma_reaches_its_two_constraints(m: float, v: float, norm2: float, agg
         return
     margin = step.kappa * m + step.alpha * v
     assert close(margin, 1.0, 1e-6)  # y w.x = 1
+    after = step.kappa**2 * norm2 + 2 * step.kappa * step.alpha * m + step.alpha**2 * v
+    assert close(after, step.norm2, 1e-4)
     along = step.kappa * norm2 + step.alpha * m  # w_new . w_old
     assert along >= norm2 * (1 - 1e-6)
     if step.kappa != 0:
@@ -142,6 +144,7 @@ def test_alma_stays_in_the_unit_ball(m: float, v: float, norm2: float, k: int) -
     else:
         after = step.kappa**2 * norm2 + 2 * step.kappa * step.alpha * m + step.alpha**2 * v
         assert after <= 1 + 1e-9
+        assert close(after, step.norm2, 1e-6)
         assert close(step.alpha / step.kappa, sqrt(2 / (k * v)))
 
 

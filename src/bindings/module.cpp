@@ -56,6 +56,7 @@ const Kernels& kernels(bool single) { return single ? *g_instruction_set->single
 // Rows whose starts were checked when they were made; the loops look at the rest as they go.
 struct HeldRows {
   Rows rows;
+  std::vector<char> starts;   // a copy of indptr: what was checked stays as it was checked
   std::vector<Input> owners;  // keep the arrays alive
 };
 
@@ -75,7 +76,7 @@ HeldRows csr_rows(const Input& values, const Input& indices, const Input& indptr
   const bool wide = indices.dtype() == nb::dtype<int64_t>();
   if (indices.dtype() != indptr.dtype() || (!wide && indices.dtype() != nb::dtype<int32_t>()))
     refuse(prefix + "indices and indptr must both be int32 or both int64.");
-  if (n_columns < 0 || n_rows < 0 || int64_t(indptr.size()) != n_rows + 1)
+  if (n_columns < 0 || n_columns > (int64_t(1) << 60) || n_rows < 0 || int64_t(indptr.size()) != n_rows + 1)
     refuse(prefix + "indptr has " + std::to_string(indptr.size()) + " entries for " + std::to_string(n_rows) +
            " rows; it needs one more than there are rows.");
   HeldRows held;
@@ -87,9 +88,13 @@ HeldRows csr_rows(const Input& values, const Input& indices, const Input& indptr
                indptr.data(),
                n_rows,
                n_columns};
+  const char* bytes = static_cast<const char*>(indptr.data());
+  held.starts.assign(bytes, bytes + indptr.nbytes());
+  held.rows.indptr = held.starts.data();
   const int64_t n_values = int64_t(values.size()), n_indices = int64_t(indices.size());
-  const auto wrong = wide ? check_starts(static_cast<const int64_t*>(indptr.data()), n_rows, n_values, n_indices)
-                          : check_starts(static_cast<const int32_t*>(indptr.data()), n_rows, n_values, n_indices);
+  const void* starts = held.starts.data();
+  const auto wrong = wide ? check_starts(static_cast<const int64_t*>(starts), n_rows, n_values, n_indices)
+                          : check_starts(static_cast<const int32_t*>(starts), n_rows, n_values, n_indices);
   if (wrong) refuse(prefix + *wrong + ".");
   return held;
 }
@@ -133,11 +138,12 @@ Model checked_model(const std::string& shape, const Array& weights, const std::o
   return model;
 }
 
-using LearnResult = std::tuple<int64_t, int64_t, int64_t, int64_t, std::string>;
+using LearnResult = std::tuple<int64_t, std::string>;
 
 LearnResult learn(const Rule& rule, const std::string& shape, const Output& weights,
                   const std::optional<Output>& factors,
-                  nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> memory, int64_t n_heads,
+                  nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> memory,
+                  nb::ndarray<int64_t, nb::shape<3>, nb::c_contig, nb::device::cpu> counters, int64_t n_heads,
                   bool intercept, const std::string& policy, const HeldRows& held, const Vector<int32_t>& labels,
                   const std::optional<Vector<double>>& sample_weight, const std::optional<Vector<int64_t>>& order,
                   bool journal) {
@@ -187,7 +193,12 @@ LearnResult learn(const Rule& rule, const std::string& shape, const Output& weig
     nb::gil_scoped_release release;
     outcome = kernels(held.rows.single).learn(task, model);
   }
-  return {outcome.seen, outcome.mistakes, outcome.updates, outcome.row, name_of(outcome.refusal)};
+  if (outcome.refusal == Refusal::none) {  // in the same breath as the weights, whatever signal Python handles next
+    counters.data()[0] += outcome.seen;
+    counters.data()[1] += outcome.mistakes;
+    counters.data()[2] += outcome.updates;
+  }
+  return {outcome.row, name_of(outcome.refusal)};
 }
 
 std::tuple<int64_t, std::string> evaluate(bool variance, const std::string& shape, const Input& weights,
@@ -236,7 +247,8 @@ NB_MODULE(_core, m) {
       .def_ro("beta", &Step::beta)
       .def_ro("u", &Step::u, "x'Sx after the step, before gamma.")
       .def_ro("kappa", &Step::kappa)
-      .def_ro("gamma", &Step::gamma);
+      .def_ro("gamma", &Step::gamma)
+      .def_ro("norm2", &Step::norm2, "|w|^2 after the step, from the rules that track it.");
 
   nb::class_<Rule>(m, "Rule",
                    "A margin rule: from the margin and the variance of an example to the coefficients of the step.")
@@ -307,9 +319,11 @@ NB_MODULE(_core, m) {
       .def_prop_ro("n_rows", [](const HeldRows& held) { return held.rows.n_rows; })
       .def_prop_ro("n_columns", [](const HeldRows& held) { return held.rows.n_columns; });
 
-  m.def("learn", &learn, "rule"_a, "shape"_a, "weights"_a, "factors"_a.none(), "memory"_a, "n_heads"_a, "intercept"_a,
-        "policy"_a, "rows"_a, "labels"_a, "sample_weight"_a.none(), "order"_a.none(), "journal"_a,
-        "Learn from the rows in place. Returns (seen, mistakes, updates, refused row or -1, why it was refused).");
+  m.def("learn", &learn, "rule"_a, "shape"_a, "weights"_a, "factors"_a.none(), "memory"_a, "counters"_a, "n_heads"_a,
+        "intercept"_a, "policy"_a, "rows"_a, "labels"_a, "sample_weight"_a.none(), "order"_a.none(), "journal"_a,
+        "Learn from the rows in place, and add to the counters of rows seen, mistakes and updates. Returns (refused "
+        "row or -1, "
+        "why it was refused).");
   m.def(
       "score",
       [](const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads,

@@ -21,10 +21,13 @@ inline T flip_one(T S) {
 template <class T>
 inline constexpr T kSmallestVariance = sizeof(T) == 4 ? T(1e-30) : T(1e-150);
 
-// A step is computed in the scalars of the state, unless its coefficients are too large for them (very short rows).
+// A step is computed in the scalars of the state, unless its coefficients are too large or too small for them (rows
+// that are very short or very long).
 template <class T, class Body>
 inline void in_which_scalars(double a, double beta, const Body& body) {
-  if (sizeof(T) == 8 || (a < 1e30 && a > -1e30 && beta < 1e30))
+  const double size = a < 0 ? -a : a;
+  const bool fits = (size == 0 || (size > 1e-30 && size < 1e30)) && (beta == 0 || (beta > 1e-30 && beta < 1e30));
+  if (sizeof(T) == 8 || fits)
     body(T(a), T(beta));
   else
     body(a, beta);

@@ -48,22 +48,19 @@ struct Full {
     T* f = Ux(which);
     if constexpr (Row::dense) {
       scratch[0] = intercept ? T(1) : T(0);
-      std::memcpy(scratch + 1, x.values, size_t(x.n) * sizeof(T));
-      int64_t j = 0;
-      for (; j + 4 <= n_slots; j += 4) {
+      if (x.n > 0) std::memcpy(scratch + 1, x.values, size_t(x.n) * sizeof(T));
+      for (int64_t j = 0; j < n_slots; j += 4) {
         const T* u[4] = {U, U + (j + 1), U + 2 * j + 3, U + 3 * j + 6};
-        dots(u, scratch, j, f + j);
-        for (int c = 0; c < 4; ++c) {
+        const int columns = n_slots - j < 4 ? int(n_slots - j) : 4;
+        if (columns == 4)
+          dots(u, scratch, j, f + j);
+        else  // one by one, but each with the same partial sums as in a block of four: width must not change the bits
+          for (int c = 0; c < columns; ++c) dots<1>({u[c]}, scratch, j, f + j + c);
+        for (int c = 0; c < columns; ++c) {
           for (int i = 0; i < c; ++i) f[j + c] += u[c][j + i] * scratch[j + i];
           f[j + c] += scratch[j + c];
         }
         U += 4 * j + 10;
-      }
-      for (; j < n_slots; ++j) {
-        const T* u[1] = {U};
-        dots(u, scratch, j, f + j);
-        f[j] += scratch[j];
-        U += j + 1;
       }
     } else {
       int64_t i = 0;  // entries of x before column j

@@ -13,6 +13,9 @@ namespace sureline::SURELINE_ISA {
 template <class T>
 inline constexpr double kLargestWeight = sizeof(T) == 4 ? 1e37 : 1e300;
 
+template <class T>
+inline constexpr double kLargestScale = sizeof(T) == 4 ? 1e30 : 1e300;
+
 inline bool finite(double a) { return std::isfinite(a); }
 
 // A head that an example moves, with the sign of the move and the head's own score and variance. Two heads form one
@@ -140,10 +143,8 @@ class Learner {
 
     const double scale = memory.covariance_scale, beta = step.beta * scale;
     double weight_scale = memory.weight_scale * step.kappa, bound = memory.bound;
-    const double norm2 =
-        step.kappa * step.kappa * memory.norm2 + 2 * step.kappa * step.alpha * m + step.alpha * step.alpha * v;
     if (!finite(step.alpha) || !finite(beta) || !finite(step.u) || !finite(weight_scale) ||
-        !(scale * step.gamma < 1e300) || (task_.rule->tracks_norm && !finite(norm2)))
+        !(scale * step.gamma < kLargestScale<T>) || !finite(step.norm2))
       return refuse(Refusal::step), false;
 
     // kappa = 0 forgets the old weights; a scale that has drifted far is folded into the stored numbers.
@@ -174,13 +175,18 @@ class Learner {
     for (int i = 0; i < n_moved; ++i) space_.update(x, moved[i].head, i, a[i], beta, keep[i]);
     memory.weight_scale = weight_scale;
     memory.covariance_scale = scale * step.gamma;
-    memory.norm2 = norm2;
+    memory.norm2 = step.norm2;
     memory.k += 1;
     memory.bound = bound;
     task_.rule->remember(memory);
-    // |w|^2 is carried along by its recurrence; every million updates it is computed anew from the weights.
-    if (task_.rule->tracks_norm && int64_t(memory.k) % (1 << 20) == 0)
+    // |w|^2 is carried along by its recurrence. ROMMA's magnifies errors by 1 / sin^2 of the angle between x and w, so
+    // it is computed anew from the weights as often as that needs: some d updates apart where angles are random in d
+    // dimensions.
+    memory.doubt *= step.doubt;
+    if (task_.rule->tracks_norm && (memory.doubt > 16 || int64_t(memory.k) % (1 << 20) == 0)) {
       memory.norm2 = norm2_of_weights(memory, moved[0].head);
+      memory.doubt = 1;
+    }
     return true;
   }
 
@@ -219,7 +225,11 @@ class Learner {
   }
 
   void prefetch(const Row& x) const {
-    for (int64_t i = 0; i < x.size(); ++i) __builtin_prefetch(space_.at(x.index(i), 0), 1);
+    // The row has not been looked at yet: its indices may be anything, and so the address is no pointer arithmetic.
+    const uintptr_t first = reinterpret_cast<uintptr_t>(space_.weights);
+    const uintptr_t stride = uintptr_t(space_.n_heads) * Space::kWidth * sizeof(T);
+    for (int64_t i = 0; i < x.size(); ++i)
+      __builtin_prefetch(reinterpret_cast<const void*>(first + (uintptr_t(x.index(i)) + 1) * stride), 1);
   }
   void refuse(Refusal why) { outcome_.refusal = why; }
   void refuse_score(const Row& x) { refuse(finite(largest_size(x.values, x.n)) ? Refusal::score : Refusal::contents); }

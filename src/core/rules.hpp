@@ -21,6 +21,8 @@ struct Step {
   double u = 0;      // x'Sx after the step, before gamma: v - beta v^2 without its cancellation
   double kappa = 1;  // ROMMA and ALMA rescale the weights
   double gamma = 1;  // IELLIP widens the ellipsoid
+  double norm2 = 0;  // |w|^2 after the step, from the rules that track it
+  double doubt = 1;  // by how much the step magnifies a relative error of norm2
   bool moves() const { return alpha != 0 || beta != 0; }
 };
 
@@ -30,6 +32,7 @@ struct Memory {
   double weight_scale = 1;      // w = weight_scale * (the stored numbers), so that kappa costs O(1); SOP's 1 / a
   double covariance_scale = 1;  // S likewise
   double norm2 = 0;             // |w|^2, for the rules that track it
+  double doubt = 1;             // by how much its rounding errors may have grown since it was last computed anew
   double k = 1;                 // updates so far, plus one
   double c = 0;                 // IELLIP's c_k
   double bound = 0;             // no stored weight exceeds it in size
@@ -69,16 +72,21 @@ struct ROMMA {
   bool active(double m) const { return aggressive ? m < 1 : m <= 0; }
   Step step(double m, double v, double, const Memory& memory) const {
     const double n = memory.norm2;
-    if (n == 0) return {.alpha = 1 / v};
-    if (aggressive && v * n <= m) return {.alpha = 1 / v, .kappa = 0};  // the older constraint is implied
+    if (n == 0) return {.alpha = 1 / v, .norm2 = 1 / v};
+    if (aggressive && v * n <= m)
+      return {.alpha = 1 / v, .kappa = 0, .norm2 = 1 / v};  // the older constraint is implied
     const double D = v * n - m * m;
     if (D <= memory.resolution * v * n) return {};  // x is parallel to w: the two constraints contradict
     Step step{.alpha = n * (1 - m) / D, .kappa = (v * n - m) / D};
-    const double norm =
-        std::sqrt(step.kappa * step.kappa * n + 2 * step.kappa * step.alpha * m + step.alpha * step.alpha * v);
-    if (norm > kLargestNorm) {
-      step.alpha *= kLargestNorm / norm;
-      step.kappa *= kLargestNorm / norm;
+    // Both constraints hold with equality after the step, y w.x = 1 and w.w_t = |w_t|^2, so that |w|^2 is a sum of
+    // positive terms. Squared out it would be lost to cancellation as |w| grows.
+    step.norm2 = step.kappa * n + step.alpha;
+    step.doubt = v * n / D;
+    const double excess = std::sqrt(step.norm2) / kLargestNorm;
+    if (excess > 1) {
+      step.alpha /= excess;
+      step.kappa /= excess;
+      step.norm2 = kLargestNorm * kLargestNorm;
     }
     return step;
   }
@@ -96,7 +104,7 @@ struct ALMA {
     const double a = s * C / (root_k * length);
     const double norm2 = memory.norm2 + 2 * a * m + a * a * v;
     const double kappa = norm2 > 1 ? 1 / std::sqrt(norm2) : 1.0;
-    return {.alpha = kappa * a, .kappa = kappa};
+    return {.alpha = kappa * a, .kappa = kappa, .norm2 = norm2 > 1 ? 1.0 : norm2};
   }
 };
 

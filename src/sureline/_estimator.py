@@ -29,9 +29,10 @@ from ._rows import (
     refuse_corrupt_sparse,
     tidy,
 )
-from ._state import Policy, Shape, State
+from ._state import COVARIANCE_SCALE, Policy, Shape, State
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+Result = TypeVar("Result")
 
 
 def _with_checked_parameters(method: Method) -> Method:
@@ -96,9 +97,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         before = self.__dict__.copy()
         try:
             X, y = self._validated(X, y, reset=True)
+            classes = _sorted_classes(y)
             if y.dtype.kind not in "biu":
                 check_classification_targets(y)
-            classes = distinct(y)
             if len(classes) < 2 and not self.growing:
                 raise ValueError(
                     f"{type(self).__name__} needs examples of at least 2 classes. Got the one class {classes[0]!r}; "
@@ -108,26 +109,30 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             if weight is not None and not weight.any():
                 raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
             labels = class_indices(y, classes)
-            state, counts = _with_columns_in_order(X, lambda X: self._passes_over(X, labels, len(classes), weight))
+            orders = self._orders(X.shape[0])
+            state = _with_columns_in_order(X, lambda X: self._passes_over(X, labels, len(classes), weight, orders))
             self.n_features_in_ = X.shape[1]
             self.classes_ = classes
             self._state = state
-            self.n_seen_, self.n_mistakes_, self.n_updates_ = (int(count) for count in counts)
         except BaseException:
             self.__dict__ = before  # a refused batch leaves the model as it was
             raise
         return self
 
-    def _passes_over(self, X: Any, labels: Any, n_classes: int, weight: Any) -> tuple[State, Any]:
-        """A fresh state that has learned from the rows `passes` times, and its counts."""
+    def _orders(self, n_rows: int) -> list[npt.NDArray[np.int64] | None]:
+        """The order of the rows in each pass, or None where it is theirs."""
+        if not self.shuffle:
+            return [None] * self.passes
+        rng = check_random_state(self.random_state)
+        return [rng.permutation(n_rows).astype(np.int64) for _ in range(self.passes)]
+
+    def _passes_over(self, X: Any, labels: Any, n_classes: int, weight: Any, orders: list[Any]) -> State:
+        """A fresh state that has learned from the rows in each of these orders."""
         rows = as_rows(X, self.dtype)
         state = self._fresh_state(X.shape[1], n_classes)
-        rng = check_random_state(self.random_state)
-        counts = np.zeros(3, dtype=np.int64)
-        for _ in range(self.passes):
-            order = rng.permutation(rows.n_rows).astype(np.int64) if self.shuffle else None
-            counts += state.learn(self._rule(), rows, labels, weight, order, journal=False)
-        return state, counts
+        for order in orders:
+            state.learn(self._rule(), rows, labels, weight, order, journal=False)
+        return state
 
     @_with_checked_parameters
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -147,6 +152,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         before = self.__dict__.copy()
         try:
+            self._validate_params()  # also where scikit-learn would not: they may have been set since the last call
             self._partial_fit(X, y, classes, sample_weight)
         except BaseException:
             self.__dict__ = before
@@ -166,23 +172,19 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                     f"y has the label {y[row]!r} in row {row}, which is not among the classes {known.tolist()}; "
                     "name all classes in the first call of partial_fit, or set growing=True."
                 )
+            _sorted_classes(y)  # refuses what cannot be
             check_classification_targets(y)
             known = self._with_new_classes(known, y[labels < 0])
             labels = class_indices(y, known)
         weight = checked_sample_weight(sample_weight, X.shape[0])
 
-        state, counts = _with_columns_in_order(X, lambda X: self._go_on(X, labels, n_known, len(known), weight))
+        state = _with_columns_in_order(X, lambda X: self._go_on(X, labels, n_known, len(known), weight))
         self.classes_ = known
         self._state = state
         self.n_features_in_ = state.n_columns
-        if first:
-            self.n_seen_ = self.n_mistakes_ = self.n_updates_ = 0
-        self.n_seen_ += int(counts[0])
-        self.n_mistakes_ += int(counts[1])
-        self.n_updates_ += int(counts[2])
 
-    def _go_on(self, X: Any, labels: Any, n_known: int, n_classes: int, weight: Any) -> tuple[State, Any]:
-        """The state after these rows, and their counts. The estimator's own state is changed only if all goes well.
+    def _go_on(self, X: Any, labels: Any, n_known: int, n_classes: int, weight: Any) -> State:
+        """The state after these rows. The estimator's own state is changed only if all goes well.
 
         `n_known` classes exist from the start, the others from the row on that first carries them.
         """
@@ -196,20 +198,18 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         grows = not first and (n_columns > state.n_columns or n_classes > len(self.classes_))
         nonzeros = X.nnz if sparse.issparse(X) else X.size
         journal = not (first or alone or grows) and state.shape != "full" and state.nbytes > 16 * nonzeros
-        read_only = not state.weights.flags.writeable  # say, mapped from a file
-        if not (first or alone or journal) or grows or read_only:
+        if not (first or alone or journal) or grows or not state.writeable:
             state = state.copy()
         state.widen(n_columns)
 
-        counts = np.zeros(3, dtype=np.int64)
         for start, stop, n_existing in _stretches(labels, n_known):
             if n_existing > max(state.n_heads, 2):
                 state.add_heads(n_existing, self._policy())
             part = None if stop - start == rows.n_rows else np.arange(start, stop)
             # Labels of classes that come later in the batch are not looked at yet, but must be in range.
             labels_so_far = labels if part is None else np.where(labels < n_existing, labels, 0).astype(np.int32)
-            counts += state.learn(self._rule(), rows, labels_so_far, weight, part, journal)
-        return state, counts
+            state.learn(self._rule(), rows, labels_so_far, weight, part, journal)
+        return state
 
     # -- answers ---------------------------------------------------------------------------------------------
 
@@ -240,6 +240,21 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """Intercepts, of shape (1,) or (n_classes,); zeros with ``fit_intercept=False``."""
         return self._fitted_state("intercept_").coefficients()[:, 0]
 
+    @property
+    def n_seen_(self) -> int:
+        """Examples learned from, over all passes; those of weight 0 do not count."""
+        return int(self._fitted_state("n_seen_").counters[0])
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Examples whose label was predicted wrongly just before learning from them."""
+        return int(self._fitted_state("n_mistakes_").counters[1])
+
+    @property
+    def n_updates_(self) -> int:
+        """Examples that changed the model."""
+        return int(self._fitted_state("n_updates_").counters[2])
+
     def _scores(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
         return self._fitted_state("scores").scores(rows)
 
@@ -257,17 +272,17 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         def judge(X: Any) -> tuple[Any, Any]:
             beyond: Any = 0.0
             if X.shape[1] > state.n_columns:
-                everywhere = State("identity", state.dtype, X.shape[1], False)
-                beyond = X[:, state.n_columns :]
-                everywhere.scores(as_rows(X, state.dtype))  # refuses what is wrong with the columns left out below
-                squares = beyond.multiply(beyond) if sparse.issparse(beyond) else np.square(beyond)
-                beyond = np.asarray(squares.sum(axis=1), np.float64).reshape(-1, 1)
+                # Refuses what is wrong with X, before SciPy cuts it and some columns are left out.
+                State("identity", state.dtype, X.shape[1], False).scores(as_rows(X, state.dtype))
+                rest = X[:, state.n_columns :].astype(np.float64)
+                squares = rest.multiply(rest) if sparse.issparse(rest) else np.square(rest)
+                beyond = (
+                    np.asarray(squares.sum(axis=1)).reshape(-1, 1) * state.prior * state.memory[:, COVARIANCE_SCALE]
+                )
                 X = X[:, : state.n_columns]
             rows = as_rows(X, state.dtype, width)
             scores = self._scores(rows)
-            if not variances:
-                return scores, None
-            return scores, state.variances(rows) + self._initial_scalars().get("covariance_scale", 1.0) * beyond
+            return scores, (state.variances(rows) + beyond if variances else None)
 
         return _with_columns_in_order(X, judge)
 
@@ -316,7 +331,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return validate_data(self, X, y, **options)
 
     def _known_classes(self, classes: Any, first: bool) -> Array:
-        given = None if classes is None else np.unique(np.asarray(classes))
+        given = None if classes is None else _sorted_classes(np.asarray(classes))
         if not first:
             if given is not None and not np.array_equal(given, self.classes_) and not self.growing:
                 raise ValueError(
@@ -345,12 +360,20 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return np.concatenate([known, distinct[~np.isin(distinct, known)]])
 
 
-def _with_columns_in_order(X: Any, use: Callable[[Any], tuple[Any, Any]]) -> tuple[Any, Any]:
+def _with_columns_in_order(X: Any, use: Callable[[Any], Result]) -> Result:
     """use(X), once more with tidied rows if it turns out that the columns of some row do not ascend."""
     try:
         return use(X)
     except UnsortedColumns:
         return use(tidy(X))
+
+
+def _sorted_classes(labels: Array) -> Array:
+    try:
+        return distinct(labels)
+    except TypeError:
+        types = sorted({type(label).__name__ for label in labels.tolist()})
+        raise ValueError(f"The labels must all be of one type that can be sorted. Got {', '.join(types)}.") from None
 
 
 def _stretches(labels: npt.NDArray[np.int32], n_known: int) -> list[tuple[int, int, int]]:

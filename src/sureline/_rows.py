@@ -22,16 +22,34 @@ def refuse_corrupt_sparse(X: Any) -> None:
         return
     try:
         if X.format in ("csc", "bsr"):
+            # The check of SciPy relies on these being integers, and signed.
+            X.indptr, X.indices = _signed(X.indptr, "indptr"), _signed(X.indices, "indices")
             X.check_format(full_check=True)
         elif X.format == "coo":
-            lengths = {len(c) for c in X.coords} | {len(X.data)}
-            if len(lengths) != 1:
+            coordinates = [_signed(c, "a coordinate") for c in X.coords]
+            if {len(c) for c in coordinates} != {len(X.data)}:
                 raise ValueError("row, col and data differ in length")
-            for axis, (coordinate, size) in enumerate(zip(X.coords, X.shape, strict=True)):
+            for axis, (coordinate, size) in enumerate(zip(coordinates, X.shape, strict=True)):
                 if len(coordinate) and (coordinate.min() < 0 or coordinate.max() >= size):
                     raise ValueError(f"an index of axis {axis} is outside 0 to {size - 1}")
-    except (ValueError, TypeError) as error:
+        elif X.format == "dia":
+            if X.data.ndim != 2 or len(_signed(X.offsets, "offsets")) != len(X.data):
+                raise ValueError("data must have one row for each of the offsets")
+        elif X.format == "lil":
+            if len(X.rows) != X.shape[0] or len(X.data) != X.shape[0]:
+                raise ValueError("rows and data must have one list for each row")
+            if [len(r) for r in X.rows] != [len(d) for d in X.data]:
+                raise ValueError("a list of rows and its list of data differ in length")
+    except (ValueError, TypeError, AttributeError, IndexError) as error:
         raise ValueError(f"Input X is not a valid {X.format.upper()} matrix: {error}.") from None
+
+
+def _signed(indices: Any, name: str) -> Array:
+    """`indices` as signed integers in one dimension."""
+    array = np.asarray(indices)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.dtype == np.uint64 and (array >= 2**63).any()):
+        raise ValueError(f"{name} must be integers in one dimension")
+    return array if array.dtype in (np.int32, np.int64) else array.astype(np.int64)
 
 
 class UnsortedColumns(ValueError):
@@ -50,11 +68,15 @@ def as_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core
             dense = np.pad(dense, ((0, 0), (0, n_columns - dense.shape[1])))
         return _core.Rows.dense(dense)
     n_rows, width = X.shape
-    index_dtype = np.int32 if X.indices.dtype == X.indptr.dtype == np.int32 else np.int64
-    with np.errstate(over="ignore"):
-        values = np.ascontiguousarray(X.data, dtype=dtype)
-    indices = np.ascontiguousarray(X.indices, dtype=index_dtype)
-    indptr = np.ascontiguousarray(X.indptr, dtype=index_dtype)
+    try:
+        indices, indptr = _signed(X.indices, "indices"), _signed(X.indptr, "indptr")
+        index_dtype = np.result_type(indices, indptr)
+        with np.errstate(over="ignore"):
+            values = np.ascontiguousarray(X.data, dtype=dtype)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"Input X is not a valid CSR matrix: {error}.") from None
+    indices = np.ascontiguousarray(indices, dtype=index_dtype)
+    indptr = np.ascontiguousarray(indptr, dtype=index_dtype)
     return _core.Rows.csr(values, indices, indptr, n_rows, width if n_columns is None else max(width, n_columns))
 
 

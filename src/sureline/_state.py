@@ -15,11 +15,17 @@ Shape = Literal["identity", "diagonal", "theta", "full"]
 Policy = Literal["binary", "rival", "ovr"]
 
 # The columns of `State.memory`, in the order of struct Memory in core/rules.hpp.
-WEIGHT_SCALE, COVARIANCE_SCALE, NORM2, K, C, BOUND, RESOLUTION = range(_core.MEMORY_COLUMNS)
+WEIGHT_SCALE, COVARIANCE_SCALE, NORM2, DOUBT, K, C, BOUND, RESOLUTION = range(_core.MEMORY_COLUMNS)
 
 
 def _bits_of_one(dtype: np.dtype[Any]) -> Any:
     return np.ones(1, dtype).view(f"u{dtype.itemsize}")[0]
+
+
+def _diagonal_positions(n_slots: int) -> npt.NDArray[np.int64]:
+    """Where D is in a packed factor."""
+    j = np.arange(n_slots)
+    return j * (j + 3) // 2
 
 
 class State:
@@ -56,11 +62,13 @@ class State:
         self.weights = self._fresh_weights(n_columns + 1, n_heads)
         self.factors = np.tile(self._fresh_factor(n_columns + 1), (n_heads, 1)) if shape == "full" else None
         self._fresh_memory = np.zeros(_core.MEMORY_COLUMNS)
-        self._fresh_memory[[WEIGHT_SCALE, COVARIANCE_SCALE, K, C]] = 1.0, covariance_scale, 1.0, c
+        self._fresh_memory[[WEIGHT_SCALE, COVARIANCE_SCALE, DOUBT, K, C]] = 1.0, covariance_scale, 1.0, 1.0, c
         if shape == "theta":  # the stored numbers are theta and S without its scale; the weights are S theta
             self._fresh_memory[WEIGHT_SCALE] = covariance_scale
         self._fresh_memory[RESOLUTION] = 64 * np.finfo(self.dtype).eps
         self.memory = np.tile(self._fresh_memory, (n_heads if self.policy == "ovr" else 1, 1))
+        self.prior = np.ones(n_heads)  # the variance that a new column starts with in each head, without the scale
+        self.counters = np.zeros(3, np.int64)  # rows seen, mistakes, updates
 
     @property
     def n_heads(self) -> int:
@@ -75,7 +83,14 @@ class State:
         twin.weights = self.weights.copy()
         twin.factors = None if self.factors is None else self.factors.copy()
         twin.memory = self.memory.copy()
+        twin.counters = self.counters.copy()
         return twin
+
+    @property
+    def writeable(self) -> bool:
+        """False if some array is, say, mapped from a file."""
+        arrays = [self.weights, self.memory, self.counters] + ([] if self.factors is None else [self.factors])
+        return all(array.flags.writeable for array in arrays)
 
     # -- growing ---------------------------------------------------------------------------------------------
 
@@ -89,15 +104,18 @@ class State:
             capacity = slots if self.shape == "full" else max(slots, len(self.weights) + len(self.weights) // 2)
             wider = self._fresh_weights(capacity, self.n_heads)
             wider[: len(self.weights)] = self.weights
+            if self.shape in ("diagonal", "theta") and (self.prior != 1).any():
+                wider[len(self.weights) :, :, 1] = self._flip_one(self.prior.astype(self.dtype))
             self.weights = wider
         if self.factors is not None:
             factors = np.tile(self._fresh_factor(slots), (self.n_heads, 1))
+            factors[:, _diagonal_positions(slots)] = self.prior[:, np.newaxis]
             factors[:, : self.factors.shape[1]] = self.factors
             self.factors = factors
         self.n_columns = n_columns
 
     def add_heads(self, n_classes: int, policy: Policy) -> None:
-        """Go on with one head for each of `n_classes` classes.
+        """Go on with one head for each of `n_classes` classes; `policy` is for a model that was binary so far.
 
         A binary model becomes the model of two classes that decides the same: under policy "ovr" each class has the
         old weights with its own sign; under "rival" each has half of them, and half the covariance, so that the
@@ -107,10 +125,10 @@ class State:
             share = 0.5 if policy == "rival" else 1.0
             state = self.weights
             if self.shape in ("identity", "full"):
-                both = np.concatenate([-share * state, share * state], axis=1)
+                both = np.concatenate([-share * state, share * state], axis=1) + 0.0  # no -0
             else:
                 both = np.concatenate([state, state], axis=1)
-                both[:, 0, 0] *= -1
+                both[:, 0, 0] = 0.0 - both[:, 0, 0]
                 if self.shape == "diagonal":
                     both[..., 0] *= share
                 if share != 1.0:
@@ -118,17 +136,19 @@ class State:
             self.weights = both.astype(self.dtype)
             if self.factors is not None:
                 self.factors = np.concatenate([self.factors, self.factors])
-                self.factors[:, self._diagonal_positions()] *= share
+                self.factors[:, _diagonal_positions(self.n_columns + 1)] *= share
             self.memory[:, NORM2] *= 2 * share * share
             if policy == "ovr":
                 self.memory = np.concatenate([self.memory, self.memory])
+            self.prior = np.full(2, share)
             self.policy = policy
         missing = n_classes - self.n_heads
+        self.prior = np.concatenate([self.prior, np.ones(missing)])
         self.weights = np.concatenate([self.weights, self._fresh_weights(len(self.weights), missing)], axis=1)
         if self.factors is not None:
             fresh = np.tile(self._fresh_factor(self.n_columns + 1), (missing, 1))
             self.factors = np.concatenate([self.factors, fresh])
-        if policy == "ovr":
+        if self.policy == "ovr":
             self.memory = np.concatenate([self.memory, np.tile(self._fresh_memory, (missing, 1))])
 
     # -- learning and scoring --------------------------------------------------------------------------------
@@ -141,15 +161,16 @@ class State:
         sample_weight: npt.NDArray[np.float64] | None,
         order: npt.NDArray[np.int64] | None,
         journal: bool,
-    ) -> tuple[int, int, int]:
-        """One pass, in place: (rows seen, mistakes, updates). With `journal` a refused row takes everything back."""
+    ) -> None:
+        """One pass over the rows, in place. With `journal` a refused row takes everything back."""
         memory = self.memory.copy()
-        seen, mistakes, updates, row, why = _core.learn(
+        row, why = _core.learn(
             rule,
             self.shape,
             self.weights,
             self.factors,
             self.memory,
+            self.counters,
             self.n_heads,
             self.intercept,
             self.policy,
@@ -162,7 +183,6 @@ class State:
         if why:
             self.memory[:] = memory
             raise self._refusal(rows, row, why)
-        return seen, mistakes, updates
 
     def _refusal(self, rows: _core.Rows, row: int, why: str) -> Exception:
         if why == "contents":
@@ -175,7 +195,8 @@ class State:
         if why == "score":
             return ValueError(f"Row {row} of X has a score or a variance beyond float64; {advice}.")
         return ValueError(
-            f"Row {row} of X needs a step that {self.dtype} cannot hold; {advice}, and keep sample_weight moderate."
+            f"Row {row} of X needs a step that {self.dtype} cannot hold; {advice}, and keep sample_weight and the "
+            "parameters moderate."
         )
 
     def scores(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
@@ -187,7 +208,10 @@ class State:
     def variances(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
         """x'Sx for every row and head."""
         out = self._evaluate(_core.variance, rows)
-        out *= self.memory[:, COVARIANCE_SCALE]
+        with np.errstate(over="ignore"):
+            out *= self.memory[:, COVARIANCE_SCALE]
+        if not np.isfinite(out).all():
+            raise self._refusal(rows, int(np.argmin(np.isfinite(out).all(axis=1))), "score")
         return out
 
     def _evaluate(self, function: Any, rows: _core.Rows) -> npt.NDArray[np.float64]:
@@ -244,12 +268,8 @@ class State:
                 f"covariance='full' needs {gigabytes:.0f} GiB for {n_slots - 1} features, more than there is; "
                 "covariance='diag' needs a few bytes per feature"
             ) from None
-        factor[np.arange(n_slots) * (np.arange(n_slots) + 3) // 2] = 1
+        factor[_diagonal_positions(n_slots)] = 1
         return factor
-
-    def _diagonal_positions(self) -> npt.NDArray[np.int64]:
-        j = np.arange(self.n_columns + 1)
-        return j * (j + 3) // 2
 
     def _flip_one(self, variances: Array) -> Array:
         bits = np.ascontiguousarray(variances).view(f"u{self.dtype.itemsize}") ^ _bits_of_one(self.dtype)
