@@ -39,6 +39,7 @@ struct Identity {
   using T = T_;
   static constexpr int kWidth = 1;  // numbers of a weight that lie together
   static constexpr bool kTheta = false;
+  static constexpr bool kCovariance = false;
   T* weights;
   int64_t n_slots, n_heads;
   bool intercept;
@@ -97,6 +98,7 @@ struct Diagonal {
   using T = T_;
   static constexpr int kWidth = 2;
   static constexpr bool kTheta = theta;
+  static constexpr bool kCovariance = true;
   T* weights;
   int64_t n_slots, n_heads;
   bool intercept;

@@ -18,6 +18,7 @@ struct Full {
   using T = T_;
   static constexpr int kWidth = 1;
   static constexpr bool kTheta = false;
+  static constexpr bool kCovariance = true;
   T* weights;
   int64_t n_slots, n_heads;
   bool intercept;

@@ -157,8 +157,8 @@ class Learner {
     double a[2] = {}, keep[2] = {};
     for (int i = 0; i < n_moved; ++i) {
       const MovedHead& h = moved[i];
-      keep[i] = step.u / v + step.beta * (v - h.v);  // 1 - beta v for this head alone
-      a[i] = Space::kTheta ? h.sign * step.alpha : h.sign * step.alpha / weight_scale;
+      if (Space::kCovariance) keep[i] = step.u / v + step.beta * (v - h.v);  // 1 - beta v for this head alone
+      a[i] = Space::kTheta || weight_scale == 1 ? h.sign * step.alpha : h.sign * step.alpha / weight_scale;
       if (task_.rule->steps_theta && !Space::kTheta)  // the step of S theta that the steps of theta and S make
         a[i] = h.sign * step.alpha * keep[i] - step.beta * h.f;
       if (!Space::kTheta) a[i] *= scale;

@@ -42,10 +42,15 @@ inline constexpr int kMemoryColumns = sizeof(Memory) / sizeof(double);
 
 namespace rules {
 
+// An example can make a rule step only if its margin is below one of these. The rest need not pay for its variance.
+inline constexpr double kMistake = std::numeric_limits<double>::denorm_min();  // m <= 0
+inline constexpr double kHinge = 1;                                            // 1 - m > 0
+inline constexpr double kAlways = std::numeric_limits<double>::infinity();
+
 // Rosenblatt 1958: on a mistake, w += y x.
 struct Perceptron {
   static constexpr bool uses_variance = false;
-  bool active(double m) const { return m <= 0; }
+  double active_below() const { return kMistake; }
   Step step(double, double, double s) const { return {.alpha = s}; }
 };
 
@@ -54,7 +59,7 @@ struct PA {
   enum class Variant { hard, I, II };
   Variant variant = Variant::I;
   double C = 1;
-  bool active(double m) const { return m < 1; }
+  double active_below() const { return kHinge; }
   Step step(double m, double v, double s) const {
     if (variant == Variant::II) return {.alpha = (1 - m) / (v + 1 / (2 * s * C))};
     const double tau = (1 - m) / v;
@@ -69,7 +74,7 @@ struct ROMMA {
   static constexpr bool tracks_norm = true;
   static constexpr double kLargestNorm = 1e30;
   bool aggressive = false;
-  bool active(double m) const { return aggressive ? m < 1 : m <= 0; }
+  double active_below() const { return aggressive ? kHinge : kMistake; }
   Step step(double m, double v, double, const Memory& memory) const {
     const double n = memory.norm2;
     if (n == 0) return {.alpha = 1 / v, .norm2 = 1 / v};
@@ -97,7 +102,7 @@ struct ROMMA {
 struct ALMA {
   static constexpr bool needs_variance = true, tracks_norm = true;
   double alpha = 0.9, B = 1 / 0.9, C = 1.4142135623730951;
-  bool active(double) const { return true; }
+  double active_below() const { return kAlways; }
   Step step(double m, double v, double s, const Memory& memory) const {
     const double length = std::sqrt(v), root_k = std::sqrt(memory.k);
     if (m / length > (1 - alpha) * B / root_k) return {};
@@ -112,7 +117,7 @@ struct ALMA {
 // the step of theta: on a mistake theta += y x and S absorbs x. Python sets S_0 = I / a.
 struct SOP {
   static constexpr bool steps_theta = true;
-  bool active(double m) const { return m <= 0; }
+  double active_below() const { return kMistake; }
   Step step(double, double v, double s) const {
     const double beta = s / (1 + s * v);
     return {.alpha = s, .beta = beta, .u = v / (1 + s * v)};
@@ -122,7 +127,7 @@ struct SOP {
 // Yang, Jin & Ye, ICML 2009: the ellipsoid method; c shrinks by the factor b with every update.
 struct IELLIP {
   double b = 0.3, c = 0.1;
-  bool active(double m) const { return m <= 0; }
+  double active_below() const { return kMistake; }
   Step step(double m, double v, double, const Memory& memory) const {
     return {.alpha = (1 - m) / v, .beta = memory.c / v, .u = v * (1 - memory.c), .gamma = 1 / (1 - memory.c)};
   }
@@ -132,7 +137,7 @@ struct IELLIP {
 // Crammer, Kulesza & Dredze, NIPS 2009, eqs 9-10.
 struct AROW {
   double r = 1;
-  bool active(double m) const { return m < 1; }
+  double active_below() const { return kHinge; }
   Step step(double m, double v, double s) const {
     const double beta = 1 / (v + r / s);
     return {.alpha = (1 - m) * beta, .beta = beta, .u = v * (r / s) * beta};
@@ -142,7 +147,7 @@ struct AROW {
 // Orabona & Crammer, NIPS 2010: AROW whose r grows with what is not known yet.
 struct NAROW {
   double b = 1;
-  bool active(double m) const { return m < 1; }
+  double active_below() const { return kHinge; }
   Step step(double m, double v, double s) const {
     if (!(b * v > 1)) return {};  // r is infinite
     return AROW{v / (b * v - 1)}.step(m, v, s);
@@ -152,7 +157,7 @@ struct NAROW {
 // Crammer & Lee, NIPS 2010 (the exact covariance).
 struct NHERD {
   double C = 1;
-  bool active(double m) const { return m < 1; }
+  double active_below() const { return kHinge; }
   Step step(double m, double v, double s) const {
     const double t = s * C * v;
     return {.alpha = (1 - m) / (v + 1 / (s * C)),
@@ -170,7 +175,7 @@ struct SCW {
   Variant variant = Variant::I;
   double C = 1;
   double phi = 0.6744897501960817;
-  bool active(double) const { return true; }
+  double active_below() const { return kAlways; }
   Step step(double m, double v, double s) const {
     const double root_v = std::sqrt(v), mu = m / root_v;
     if (!(phi > mu)) return {};
@@ -199,25 +204,26 @@ struct SCW {
 class Rule {
  public:
   virtual ~Rule() = default;
-  virtual bool active(double m) const = 0;  // false: no step whatever the variance, so nobody need compute it
   virtual Step step(double m, double v, double s, const Memory& memory) const = 0;
   virtual void remember(Memory&) const {}  // after a step was taken
-  bool uses_variance = true;               // step() reads v; if not, it gets a number that is 0 only for a row of zeros
-  bool needs_variance = false;             // the decision to step depends on v
-  bool steps_theta = false;                // alpha steps theta, where w = S theta
-  bool tracks_norm = false;                // step() reads memory.norm2
+  bool active(double m) const { return m < active_below; }
+  double active_below = rules::kAlways;
+  bool uses_variance = true;    // step() reads v; if not, it gets a number that is 0 only for a row of zeros
+  bool needs_variance = false;  // the decision to step depends on v
+  bool steps_theta = false;     // alpha steps theta, where w = S theta
+  bool tracks_norm = false;     // step() reads memory.norm2
 };
 
 template <class R>
 class AnyRule final : public Rule {
  public:
   explicit AnyRule(const R& rule) : rule_(rule) {
+    active_below = rule.active_below();
     if constexpr (requires { R::uses_variance; }) uses_variance = R::uses_variance;
     if constexpr (requires { R::needs_variance; }) needs_variance = R::needs_variance;
     if constexpr (requires { R::steps_theta; }) steps_theta = R::steps_theta;
     if constexpr (requires { R::tracks_norm; }) tracks_norm = R::tracks_norm;
   }
-  bool active(double m) const override { return rule_.active(m); }
   Step step(double m, double v, double s, const Memory& memory) const override {
     if constexpr (requires { rule_.step(m, v, s, memory); })
       return rule_.step(m, v, s, memory);
