@@ -102,7 +102,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                 check_classification_targets(y)
             if len(classes) < 2 and not self.growing:
                 raise ValueError(
-                    f"{type(self).__name__} needs examples of at least 2 classes. Got the one class {classes[0]!r}; "
+                    f"{type(self).__name__} needs examples of at least 2 classes. Got only {classes.tolist()}; "
                     "with growing=True, or with partial_fit and classes=[...], the others may come later."
                 )
             weight = checked_sample_weight(sample_weight, X.shape[0])
@@ -138,8 +138,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, once each and in their order.
 
-        Many calls with parts of a stream give the same bits as one call with all of it. A call that raises leaves the
-        model exactly as it was.
+        Many calls with parts of a stream give the same bits as one call with all of it. A call that refuses its input
+        leaves the model exactly as it was; one that is interrupted, as it was or as it would have been.
 
         Parameters
         ----------
@@ -169,8 +169,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             row = int(np.argmax(labels < 0))
             if not self.growing:
                 raise ValueError(
-                    f"y has the label {y[row]!r} in row {row}, which is not among the classes {known.tolist()}; "
-                    "name all classes in the first call of partial_fit, or set growing=True."
+                    f"y has the label {y.tolist()[row]!r} in row {row}, which is not among the classes "
+                    f"{known.tolist()}; name all classes in the first call of partial_fit, or set growing=True."
                 )
             _sorted_classes(y)  # refuses what cannot be
             check_classification_targets(y)
@@ -355,7 +355,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             return distinct
         if distinct.dtype.kind != known.dtype.kind and not {distinct.dtype.kind, known.dtype.kind} <= set("biuf"):
             raise ValueError(
-                f"y has labels of another type than the classes so far, {known.tolist()}. Got {distinct[0]!r}."
+                f"y has labels of another type than the classes so far, {known.tolist()}. Got {distinct.tolist()[0]!r}."
             )
         return np.concatenate([known, distinct[~np.isin(distinct, known)]])
 

@@ -22,8 +22,9 @@ def refuse_corrupt_sparse(X: Any) -> None:
         return
     try:
         if X.format in ("csc", "bsr"):
-            # The check of SciPy relies on these being integers, and signed.
-            X.indptr, X.indices = _signed(X.indptr, "indptr"), _signed(X.indices, "indices")
+            for name in ("indptr", "indices"):  # the check of SciPy takes them for signed
+                if _signed(getattr(X, name), name) is not getattr(X, name):
+                    raise ValueError(f"{name} must be int32 or int64")
             X.check_format(full_check=True)
         elif X.format == "coo":
             coordinates = [_signed(c, "a coordinate") for c in X.coords]
