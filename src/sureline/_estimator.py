@@ -102,7 +102,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                 check_classification_targets(y)
             if len(classes) < 2 and not self.growing:
                 raise ValueError(
-                    f"{type(self).__name__} needs examples of at least 2 classes. Got only {classes.tolist()}; "
+                    f"{type(self).__name__} needs examples of at least 2 classes. Got one class, {classes.tolist()}; "
                     "with growing=True, or with partial_fit and classes=[...], the others may come later."
                 )
             weight = checked_sample_weight(sample_weight, X.shape[0])
