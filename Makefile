@@ -26,6 +26,7 @@ $(VENV)/bin/python:
 	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); echo "Python's venv module is missing (Debian, Ubuntu: apt install python3-venv)." >&2; exit 1; }
 
 $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
+	@echo "Building sureline into $(VENV) (a minute or two) ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -Ccmake.define.SURELINE_WARNINGS_AS_ERRORS=ON ".[plot,test,lint]"
 	@touch $@
 

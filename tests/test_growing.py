@@ -110,12 +110,13 @@ def test_dense_rows_that_grow_in_both_ways(case: Case, multi_class: str) -> None
         np.testing.assert_allclose(whole.decision_std(judged), seen, rtol=1e-6)
 
 
-def test_the_policy_of_a_model_is_that_of_its_first_third_class() -> None:
+def test_the_policy_of_a_model_cannot_change_once_it_has_three_classes() -> None:
     X, y = stream(60, 4, 5)
     for first, then in (("native", "ovr"), ("ovr", "native")):
-        model = AROW(growing=True, multi_class=first).partial_fit(X, y % 3).set_params(multi_class=then)
-        model.partial_fit(X, y)
-        assert len(model.classes_) == 5
+        model = AROW(growing=True, multi_class=first).partial_fit(X, y % 2).set_params(multi_class=then)
+        model.partial_fit(X, y % 3).set_params(multi_class=first)
+        with pytest.raises(ValueError, match="'multi_class' parameter of AROW cannot change"):
+            model.partial_fit(X, y)
 
 
 def test_one_class_so_far() -> None:

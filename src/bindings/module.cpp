@@ -248,7 +248,12 @@ NB_MODULE(_core, m) {
       .def_ro("u", &Step::u, "x'Sx after the step, before gamma.")
       .def_ro("kappa", &Step::kappa)
       .def_ro("gamma", &Step::gamma)
-      .def_ro("norm2", &Step::norm2, "|w|^2 after the step, from the rules that track it.");
+      .def_ro("norm2", &Step::norm2, "|w|^2 after the step, from the rules that track it.")
+      .def("__repr__", [](const Step& step) {
+        return "Step(alpha=" + std::to_string(step.alpha) + ", beta=" + std::to_string(step.beta) +
+               ", u=" + std::to_string(step.u) + ", kappa=" + std::to_string(step.kappa) +
+               ", gamma=" + std::to_string(step.gamma) + ")";
+      });
 
   nb::class_<Rule>(m, "Rule",
                    "A margin rule: from the margin and the variance of an example to the coefficients of the step.")
@@ -282,7 +287,7 @@ NB_MODULE(_core, m) {
       [](AnyRule<rules::ALMA>* self, double alpha, double B, double C) {
         new (self) AnyRule<rules::ALMA>({alpha, B, C});
       },
-      "alpha"_a, "B"_a, "C"_a);
+      "alpha"_a = 0.9, "B"_a = 1 / 0.9, "C"_a = 1.4142135623730951);
   bind_rule<rules::SOP>(m, "SOP").def("__init__",
                                       [](AnyRule<rules::SOP>* self) { new (self) AnyRule<rules::SOP>({}); });
   bind_rule<rules::IELLIP>(m, "IELLIP")
@@ -304,7 +309,7 @@ NB_MODULE(_core, m) {
       [](AnyRule<rules::SCW>* self, const std::string& variant, double C, double phi) {
         new (self) AnyRule<rules::SCW>(rules::SCW{scw_variant(variant), C, phi});
       },
-      "variant"_a, "C"_a, "phi"_a);
+      "variant"_a = "I", "C"_a = 1.0, "phi"_a = 0.6744897501960817);
 
   nb::class_<HeldRows>(m, "Rows", "Rows in memory. What is inside them is checked by whoever goes over them.")
       .def_static("dense", &dense_rows, "X"_a)

@@ -190,6 +190,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         first = not hasattr(self, "_state")
         state = self._fresh_state(X.shape[1], n_known) if first else self._state
+        self._refuse_another_shape(state)
         n_columns = max(X.shape[1], state.n_columns)
         rows = as_rows(X, state.dtype, n_columns if state.shape == "full" else None)
 
@@ -307,6 +308,20 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return State(
             self._shape(), self.dtype, n_columns, intercept, n_classes, self._policy(), **self._initial_scalars()
         )
+
+    def _refuse_another_shape(self, state: State) -> None:
+        """Parameters that shape the state cannot change under it."""
+        for parameter, same in (
+            ("dtype", state.dtype == self.dtype),
+            ("fit_intercept", state.intercept == bool(self.fit_intercept)),
+            ("covariance", state.shape == self._shape()),
+            ("multi_class", state.policy in ("binary", self._policy())),
+        ):
+            if not same:
+                raise ValueError(
+                    f"The {parameter!r} parameter of {type(self).__name__} cannot change after the first call of "
+                    f"partial_fit. Got {getattr(self, parameter)!r} instead of what the model was made with."
+                )
 
     def _policy(self) -> Policy:
         """How more than two classes are learned."""

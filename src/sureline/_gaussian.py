@@ -80,7 +80,10 @@ class GaussianClassifier(OnlineClassifier):
         return proba
 
     def confidence(self, X: Any) -> npt.NDArray[np.float64]:
-        """Probability that the predicted label is the right one: the largest entry of each row of `predict_proba`."""
+        """Probability that the predicted label is the right one: the largest entry of each row of `predict_proba`.
+
+        Of the model, as there: good for ranking answers by how sure they are, but not calibrated on held-out data.
+        """
         proba = self.predict_proba(X)
         best: npt.NDArray[np.float64] = proba.max(axis=1)
         return best

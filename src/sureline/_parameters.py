@@ -14,11 +14,13 @@ COMMON = """fit_intercept : bool, default=True
     multi_class : {"native", "ovr"}, default="native"
         With more than two classes: move the true class and its best rival, or learn each class against the rest.
     growing : bool, default=False
-        Let `partial_fit` accept more columns than before and classes not seen before.
+        Let `partial_fit` accept more columns than before and classes not seen before. Columns then go by their position
+        alone: names of a data frame are not compared, and rows to predict may be narrower or wider than the model.
     passes : int, default=1
         How often `fit` goes over the rows.
     shuffle : bool, default=False
-        Let `fit` visit the rows in a new random order in each pass. Off by default: order is data.
+        Let `fit` visit the rows in a new random order in each pass. Off by default: order is data. Rows that are
+        sorted by class need it, or a single pass ends having learned the last class.
     random_state : int, RandomState instance or None, default=None
         For `shuffle`.
 

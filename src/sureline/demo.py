@@ -124,13 +124,20 @@ def draw(path: Path, panels: dict[str, dict[str, Result]], cuts: npt.NDArray[np.
                 label=name,
                 color=colours(i),
                 linestyle="-" if second_order else "--",
-                linewidth=2.4 if name.startswith("SCW") else 1.3,
+                linewidth=4 if name.startswith("SCW") else 1.4,
+                zorder=1 if name.startswith("SCW") else 2,  # broad, and below those that run along it
             )
         axis.set(title=title, xlabel="Examples seen", ylabel="Online mistake rate", xscale="log")
         axis.set_xlim(cuts[0], cuts[-1])
         axis.set_ylim(bottom=0)
         axis.grid(alpha=0.3)
-    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=7, frameon=False)
+    figure.legend(
+        *axes[0][0].get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=7,
+        frameon=False,
+        title="solid: with a covariance; dashed: without; broad: SCW",
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
     plt.close(figure)
@@ -157,6 +164,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     cuts = np.unique(np.geomspace(20, options.examples, 40).astype(np.int64))
     panels = {}
+    print("Data: sureline.datasets.make_rotated_gaussian, after the paper's synthetic data\n")
     for title, noise in (("synthetic data", 0.0), ("synthetic data with 10 % of the labels flipped", 0.1)):
         X, y = make_rotated_gaussian(options.examples, noise=noise, random_state=0)
         panels[title] = run(X, y, options.permutations, cuts)

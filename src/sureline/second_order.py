@@ -110,7 +110,7 @@ class CW(GaussianClassifier):
     Parameters
     ----------
     eta : float, default=0.7
-        The probability that is asked for, at least 0.5 and less than 1.
+        The probability that is asked for, at least 0.5 and less than 1. At 0.5 itself no step is ever taken from w = 0.
     {common}
     """
 
@@ -224,7 +224,8 @@ class SCW(GaussianClassifier):
     C : float, default=1.0
         The price of the loss: the smaller, the more cautious. SCW-I with a huge C is CW.
     eta : float, default=0.75
-        The probability of being right that is asked for, at least 0.5 and less than 1.
+        The probability of being right that is asked for, at least 0.5 and less than 1. At 0.5 itself no step is ever
+        taken from w = 0.
     {common}
 
     Examples

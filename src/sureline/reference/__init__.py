@@ -1,7 +1,7 @@
 """The learners again, in plain NumPy: a few lines each, in the letters of their papers.
 
-They are the definition that the compiled core is tested against, and slow. A learner is made with the parameters of
-the estimator of the same name and run over rows:
+They are the definition that the compiled core is tested against: slow, for dense rows, and without checks of what they
+are given. A learner is made with the parameters of the algorithm, `fit_intercept` and `multi_class`, and run over rows:
 
 >>> import numpy as np
 >>> from sureline import reference
