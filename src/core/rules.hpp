@@ -115,6 +115,8 @@ struct ALMA {
 
 // Cesa-Bianchi, Conconi & Gentile, SIAM J. Comput. 2005. The state is theta, the weights are S theta, and alpha is
 // the step of theta: on a mistake theta += y x and S absorbs x. Python sets S_0 = I / a.
+// Deviates: with a full covariance the loop keeps w = S theta instead of theta, so where theta cancels to exactly zero
+// w is zero only to rounding, and a score that would be 0 has a sign.
 struct SOP {
   static constexpr bool steps_theta = true;
   double active_below() const { return kMistake; }
