@@ -33,12 +33,10 @@ class State:
 
     ``weights[slot, head]`` holds one number per weight (shapes "identity" and "full") or the pair of weight and
     variance ("diagonal"; for "theta" of theta and variance). Slot 0 is the intercept and slot j + 1 is column j;
-    there is
-    one head, or one for each class. Variances are stored with the bits of 1 flipped, so that zeros are a fresh model
-    and
-    memory that no feature touched costs nothing. ``factors[head]`` is the full covariance as U D U', packed by columns
-    (see core/full.hpp). All weights and variances are to be multiplied by the scales in ``memory``, which has one row
-    for each binary problem: one per head for policy "ovr", otherwise a single one.
+    there is one head, or one for each class. Variances are stored with the bits of 1 flipped, so that zeros are a
+    fresh model and memory that no feature touched costs nothing. ``factors[head]`` is the full covariance as U D
+    U', packed by columns (see core/full.hpp). All weights and variances are to be multiplied by the scales in
+    ``memory``, which has one row for each binary problem: one per head for policy "ovr", otherwise a single one.
     """
 
     def __init__(

@@ -28,12 +28,12 @@ class SOP(GaussianClassifier):
 
     Cesa-Bianchi, Conconi & Gentile, "A second-order Perceptron algorithm", SIAM J. Comput. 34, 2005.
 
-    With S_0 = I/a the score is theta'Sx / (1 + x'Sx). On a mistake theta += y x and S absorbs x. The weights `coef_`
-    are
-    S theta; with more than two classes the scores are S theta.x without the denominator. With ``covariance="full"`` it
-    is S theta that is kept, so a score of exactly 0, from a theta that has cancelled out, may come out as a rounding
-    error of either sign. A sample weight s makes the
-    step s y x, and S absorbs x s times.
+    With S_0 = I/a the score is theta'Sx / (1 + x'Sx). On a mistake theta += y x and S absorbs x. The weights
+    `coef_` are S theta; with more than two classes the scores are S theta.x without the denominator. A sample
+    weight s makes the step s y x, and S absorbs x s times.
+
+    With ``covariance="full"`` it is S theta that is kept, so a score of exactly 0, from a theta that has cancelled out,
+    may come out as a rounding error of either sign.
 
     Parameters
     ----------
