@@ -201,7 +201,8 @@ LearnResult learn(const Rule& rule, const std::string& shape, const Output& weig
   return {outcome.row, name_of(outcome.refusal)};
 }
 
-std::tuple<int64_t, std::string> evaluate(bool variance, const std::string& shape, const Input& weights,
+template <bool variance>
+std::tuple<int64_t, std::string> evaluate(const std::string& shape, const Input& weights,
                                           const std::optional<Input>& factors, int64_t n_heads, bool intercept,
                                           const HeldRows& held,
                                           nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
@@ -329,22 +330,10 @@ NB_MODULE(_core, m) {
         "Learn from the rows in place, and add to the counters of rows seen, mistakes and updates. Returns (refused "
         "row or -1, "
         "why it was refused).");
-  m.def(
-      "score",
-      [](const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads,
-         bool intercept, const HeldRows& rows, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
-        return evaluate(false, shape, weights, factors, n_heads, intercept, rows, out);
-      },
-      "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a, "out"_a,
-      "out[row, head] = stored weights . x. Returns (refused row or -1, why it was refused).");
-  m.def(
-      "variance",
-      [](const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads,
-         bool intercept, const HeldRows& rows, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
-        return evaluate(true, shape, weights, factors, n_heads, intercept, rows, out);
-      },
-      "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a, "out"_a,
-      "out[row, head] = x'Sx. Returns (refused row or -1, why it was refused).");
+  m.def("score", &evaluate<false>, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a,
+        "out"_a, "out[row, head] = stored weights . x. Returns (refused row or -1, why it was refused).");
+  m.def("variance", &evaluate<true>, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a,
+        "out"_a, "out[row, head] = x'Sx. Returns (refused row or -1, why it was refused).");
 
   m.def("instruction_set", [] { return std::string(g_instruction_set->name); }, "The instruction set whose loops run.");
   m.attr("MEMORY_COLUMNS") = kMemoryColumns;
