@@ -72,6 +72,6 @@ def stream(n_rows: int = 300, n_columns: int = 12, n_classes: int = 2, seed: int
 def everything(model: Any) -> list[Any]:
     """All that was learned, for comparing to the bit."""
     state = model._state
-    arrays = [state.weights, state.memory, state.counters] + ([] if state.factors is None else [state.factors])
+    arrays = [state.weights, state.memory, state.tally] + ([] if state.factors is None else [state.factors])
     counters = [model.n_seen_, model.n_mistakes_, model.n_updates_, model.n_features_in_, model.classes_.tolist()]
     return [a.tobytes() for a in arrays] + counters

@@ -1,4 +1,4 @@
-// Python sees: checked rows, the margin rules, and three functions over arrays that Python owns.
+// Python sees: checked rows, the rules, and functions over arrays that Python owns.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -8,14 +8,17 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
+#include <new>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
 #include "dispatch.hpp"
 #include "kernels.hpp"
-#include "rules.hpp"
+#include "mapping.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -105,32 +108,45 @@ const char* name_of(Refusal refusal) {
   return names[int(refusal)];
 }
 
-// The arrays of a model, checked against each other and against the rows.
+constexpr std::pair<const char*, Shape> kShapes[] = {{"identity", Shape::identity},
+                                                     {"diagonal", Shape::diagonal},
+                                                     {"theta", Shape::theta},
+                                                     {"full", Shape::full},
+                                                     {"averaged", Shape::averaged},
+                                                     {"confident", Shape::confident},
+                                                     {"confident_full", Shape::confident_full},
+                                                     {"adaptive", Shape::adaptive},
+                                                     {"proximal", Shape::proximal},
+                                                     {"truncated", Shape::truncated},
+                                                     {"adaptive_truncated", Shape::adaptive_truncated}};
+
+Shape shape_named(const std::string& name) {
+  for (const auto& [known, shape] : kShapes)
+    if (name == known) return shape;
+  refuse("There is no shape '" + name + "'.");
+}
+
+const char* name_of(Shape shape) {
+  for (const auto& [name, known] : kShapes)
+    if (shape == known) return name;
+  return "";
+}
+
+// The arrays of a model, checked against each other.
 template <class Array>
 Model checked_model(const std::string& shape, const Array& weights, const std::optional<Array>& factors,
-                    int64_t n_heads, bool intercept, const HeldRows& held) {
+                    int64_t n_heads, bool intercept) {
   Model model;
-  int64_t width = 1;
-  if (shape == "identity")
-    model.shape = Shape::identity;
-  else if (shape == "full")
-    model.shape = Shape::full;
-  else if (shape == "diagonal" || shape == "theta")
-    model.shape = shape == "theta" ? Shape::theta : Shape::diagonal, width = 2;
-  else
-    refuse("shape must be 'identity', 'diagonal', 'theta' or 'full', not '" + shape + "'.");
-  const auto dtype = held.rows.single ? nb::dtype<float>() : nb::dtype<double>();
-  if (weights.dtype() != dtype || (factors && factors->dtype() != dtype))
-    refuse("The model's arrays and X must have the same dtype.");
+  model.shape = shape_named(shape);
+  const int64_t width = width_of(model.shape);
+  is_single(Input(weights), "weights");
+  if (factors && factors->dtype() != weights.dtype()) refuse("The model's arrays must have the same dtype.");
   if (n_heads < 1 || weights.size() % size_t(n_heads * width) != 0) refuse("weights does not fit n_heads.");
   model.n_heads = n_heads;
   model.n_slots = int64_t(weights.size()) / (n_heads * width);
-  if (model.n_slots < held.rows.n_columns + 1) refuse("X has more columns than the model has weights.");
-  if (model.shape == Shape::full) {
+  if (has_factors(model.shape)) {
     if (!factors || int64_t(factors->size()) != n_heads * (model.n_slots * (model.n_slots + 1) / 2))
       refuse("factors does not fit weights.");
-    if (model.n_slots != held.rows.n_columns + 1)
-      refuse("With a full covariance X must have as many columns as the model.");
     model.factors = const_cast<void*>(static_cast<const void*>(factors->data()));
   }
   model.weights = const_cast<void*>(static_cast<const void*>(weights.data()));  // written only where Array is Output
@@ -138,17 +154,45 @@ Model checked_model(const std::string& shape, const Array& weights, const std::o
   return model;
 }
 
-using LearnResult = std::tuple<int64_t, std::string>;
+// The same, and against the rows.
+template <class Array>
+Model checked_model(const std::string& shape, const Array& weights, const std::optional<Array>& factors,
+                    int64_t n_heads, bool intercept, const HeldRows& held) {
+  const Model model = checked_model(shape, weights, factors, n_heads, intercept);
+  if (is_single(Input(weights), "weights") != held.rows.single)
+    refuse("The model's arrays and X must have the same dtype.");
+  if (model.n_slots < held.rows.n_columns + 1) refuse("X has more columns than the model has weights.");
+  if (has_factors(model.shape) && model.n_slots != held.rows.n_columns + 1)
+    refuse("With a full covariance X must have as many columns as the model.");
+  return model;
+}
 
-LearnResult learn(const Rule& rule, const std::string& shape, const Output& weights,
-                  const std::optional<Output>& factors,
-                  nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> memory,
-                  nb::ndarray<int64_t, nb::shape<3>, nb::c_contig, nb::device::cpu> counters, int64_t n_heads,
-                  bool intercept, const std::string& policy, const HeldRows& held, const Vector<int32_t>& labels,
+// Whether the rule can work on numbers of that shape.
+bool fits(const Rule& rule, Shape shape) {
+  if (rule.tracks_norm) return shape == Shape::identity;
+  if (rule.steps_theta) return shape == Shape::theta || shape == Shape::full;
+  return shape == Shape::identity || shape == Shape::diagonal || shape == Shape::full;
+}
+bool fits(const CoordinateRule& rule, Shape shape) { return shape == rule.shape; }
+
+void set_rule(Task& task, const Rule& rule) { task.rule = &rule; }
+void set_rule(Task& task, const CoordinateRule& rule) { task.coordinate_rule = &rule; }
+
+using LearnResult = std::tuple<int64_t, std::string>;
+using Counts = nb::ndarray<int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Scalars = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class AnyOfRules>
+LearnResult learn(const AnyOfRules& rule, const std::string& shape, const Output& weights,
+                  const std::optional<Output>& factors, Scalars memory, Counts tally, Budget* budget, int64_t n_heads,
+                  bool intercept, const std::string& policy, const std::optional<std::tuple<double, double>>& cost,
+                  const HeldRows& held, const Vector<int32_t>& labels,
                   const std::optional<Vector<double>>& sample_weight, const std::optional<Vector<int64_t>>& order,
                   bool journal) {
   const Model model = checked_model(shape, weights, factors, n_heads, intercept, held);
+  if (!fits(rule, model.shape)) refuse("The rule does not fit the shape.");
   Task task;
+  set_rule(task, rule);
   task.rows = held.rows;
   const int64_t n_rows = held.rows.n_rows;
   if (policy == "binary")
@@ -160,15 +204,15 @@ LearnResult learn(const Rule& rule, const std::string& shape, const Output& weig
   else
     refuse("policy must be 'binary', 'rival' or 'ovr', not '" + policy + "'.");
   if ((task.policy == Policy::binary) != (n_heads == 1)) refuse("policy does not fit n_heads.");
-  if (int64_t(memory.shape(1)) != kMemoryColumns ||
-      int64_t(memory.shape(0)) != (task.policy == Policy::one_vs_rest ? n_heads : 1))
+  const int64_t n_problems = task.policy == Policy::one_vs_rest ? n_heads : 1;
+  if (int64_t(memory.shape(1)) != kMemoryColumns || int64_t(memory.shape(0)) != n_problems)
     refuse("memory does not fit the policy.");
-  if (rule.steps_theta != (model.shape == Shape::theta) && model.shape != Shape::full)
-    refuse("The rule does not fit the shape.");
-  if (rule.tracks_norm && model.shape != Shape::identity) refuse("The rule does not fit the shape.");
+  const int32_t n_classes = task.policy == Policy::binary ? 2 : int32_t(n_heads);
+  if (int64_t(tally.shape(1)) * int64_t(sizeof(int64_t)) != int64_t(sizeof(Tally)) ||
+      int64_t(tally.shape(0)) != n_classes)
+    refuse("tally does not fit the classes.");
   if (int64_t(labels.size()) != n_rows || (sample_weight && int64_t(sample_weight->size()) != n_rows))
     refuse("X and y differ in length.");
-  const int32_t n_classes = task.policy == Policy::binary ? 2 : int32_t(n_heads);
   for (size_t i = 0; i < labels.size(); ++i)
     if (labels.data()[i] < 0 || labels.data()[i] >= n_classes) refuse("A label is out of range.");
   if (sample_weight)
@@ -182,40 +226,141 @@ LearnResult learn(const Rule& rule, const std::string& shape, const Output& weig
     task.order = order->data();
     task.n_order = int64_t(order->size());
   }
-  if (journal && model.shape == Shape::full) refuse("A full covariance has no journal.");
+  if (journal && has_factors(model.shape)) refuse("A full covariance has no journal.");
+  if (cost)
+    std::tie(task.cost[0], task.cost[1]) = *cost;
+  else
+    task.balanced = true;
   task.labels = labels.data();
   task.sample_weight = sample_weight ? sample_weight->data() : nullptr;
-  task.rule = &rule;
-  task.memory = reinterpret_cast<Memory*>(memory.data());
   task.journal = journal;
+
+  // The scalars are worked on in copies, and put in place only if all went well and in the same breath as the weights,
+  // whatever signal Python handles next.
+  std::vector<Memory> memory_now(static_cast<size_t>(n_problems));
+  std::memcpy(static_cast<void*>(memory_now.data()), memory.data(), memory.nbytes());
+  std::vector<Tally> tally_now(static_cast<size_t>(n_classes));
+  std::memcpy(static_cast<void*>(tally_now.data()), tally.data(), tally.nbytes());
+  std::optional<Budget> budget_now;
+  if (budget) {
+    if (!std::is_same_v<AnyOfRules, CoordinateRule> ||
+        !(model.shape == Shape::averaged || model.shape == Shape::adaptive || model.shape == Shape::confident ||
+          model.shape == Shape::confident_full))
+      refuse("The rule has no budget.");
+    for (const int64_t member : budget->members())
+      if (member < 0 || member >= model.n_slots * n_heads) refuse("budget does not fit weights.");
+    budget_now = *budget;
+    task.budget = &*budget_now;
+  }
+  task.memory = memory_now.data();
+  task.tally = tally_now.data();
   Outcome outcome;
   {
     nb::gil_scoped_release release;
     outcome = kernels(held.rows.single).learn(task, model);
   }
-  if (outcome.refusal == Refusal::none) {  // in the same breath as the weights, whatever signal Python handles next
-    counters.data()[0] += outcome.seen;
-    counters.data()[1] += outcome.mistakes;
-    counters.data()[2] += outcome.updates;
+  if (outcome.refusal == Refusal::none) {
+    std::memcpy(memory.data(), static_cast<const void*>(memory_now.data()), memory.nbytes());
+    std::memcpy(tally.data(), static_cast<const void*>(tally_now.data()), tally.nbytes());
+    if (budget) *budget = std::move(*budget_now);
   }
   return {outcome.row, name_of(outcome.refusal)};
+}
+
+// What weights are computed with: a Round for each problem, or nothing for the shapes of the margin rules.
+View checked_view(const std::optional<std::vector<Round>>& rounds, Shape shape, int64_t n_heads) {
+  if (rounds.has_value() != (shape >= Shape::averaged)) refuse("rounds does not fit the shape.");
+  if (!rounds) return {};
+  if (rounds->size() != 1 && int64_t(rounds->size()) != n_heads) refuse("rounds does not fit n_heads.");
+  return {rounds->data(), int64_t(rounds->size())};
 }
 
 template <bool variance>
 std::tuple<int64_t, std::string> evaluate(const std::string& shape, const Input& weights,
                                           const std::optional<Input>& factors, int64_t n_heads, bool intercept,
-                                          const HeldRows& held,
-                                          nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+                                          const std::optional<std::vector<Round>>& rounds, const HeldRows& held,
+                                          Scalars out) {
   const Model model = checked_model(shape, weights, factors, n_heads, intercept, held);
+  const View view = checked_view(rounds, model.shape, n_heads);
   if (int64_t(out.shape(0)) != held.rows.n_rows || int64_t(out.shape(1)) != n_heads)
     refuse("out does not fit X and n_heads.");
   const Kernels& table = kernels(held.rows.single);
   Outcome outcome;
   {
     nb::gil_scoped_release release;
-    outcome = (variance ? table.variance : table.score)(held.rows, model, out.data());
+    outcome = (variance ? table.variance : table.score)(held.rows, model, view, out.data());
   }
   return {outcome.row, name_of(outcome.refusal)};
+}
+
+template <class T>
+using NewArray = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
+
+template <class T>
+NewArray<T> new_array(int64_t size) {
+  T* data = new T[static_cast<size_t>(size)];
+  return NewArray<T>(data, {size_t(size)}, nb::capsule(data, [](void* p) noexcept { delete[] static_cast<T*>(p); }));
+}
+
+int64_t count_nonzero(const std::string& shape, const Input& weights, const std::optional<Input>& factors,
+                      int64_t n_heads, bool intercept, const std::optional<std::vector<Round>>& rounds, int64_t head, int64_t first,
+                      int64_t* slots, double* values) {
+  const Model model = checked_model(shape, weights, factors, n_heads, intercept);
+  const View view = checked_view(rounds, model.shape, n_heads);
+  if (head < 0 || head >= n_heads) refuse("There is no such head.");
+  nb::gil_scoped_release release;
+  const int64_t n = kernels(is_single(weights, "weights")).nonzero(model, view, head, first, slots, values);
+  if (n < 0) throw std::bad_alloc();
+  return n;
+}
+
+std::tuple<NewArray<int64_t>, NewArray<double>> nonzero(const std::string& shape, const Input& weights,
+                                                        const std::optional<Input>& factors, int64_t n_heads,
+                                                        bool intercept, const std::optional<std::vector<Round>>& rounds,
+                                                        int64_t head) {
+  const int64_t n = count_nonzero(shape, weights, factors, n_heads, intercept, rounds, head, 0, nullptr, nullptr);
+  NewArray<int64_t> slots = new_array<int64_t>(n);
+  NewArray<double> values = new_array<double>(n);
+  count_nonzero(shape, weights, factors, n_heads, intercept, rounds, head, 0, slots.data(), values.data());
+  return {slots, values};
+}
+
+template <class T>
+NewArray<T> zeros(int64_t size) {
+  if (size < 1 || size > (int64_t(1) << 60) / int64_t(sizeof(T))) refuse("The size is out of range.");
+  const size_t bytes = size_t(size) * sizeof(T);
+  void* data = map_zeros(bytes);
+  if (!data) throw std::bad_alloc();
+  struct Mapped {
+    void* data;
+    size_t bytes;
+  };
+  nb::capsule owner(new Mapped{data, bytes}, [](void* p) noexcept {
+    const Mapped* mapped = static_cast<Mapped*>(p);
+    unmap(mapped->data, mapped->bytes);
+    delete mapped;
+  });
+  return NewArray<T>(static_cast<T*>(data), {size_t(size)}, owner);
+}
+
+Loss loss_named(const std::string& name) {
+  if (name == "hinge") return Loss::hinge;
+  if (name == "squared_hinge") return Loss::squared_hinge;
+  if (name == "log") return Loss::log;
+  refuse("loss must be 'hinge', 'squared_hinge' or 'log', not '" + name + "'.");
+}
+
+rules::Schedule schedule_named(const std::string& name) {
+  if (name == "constant") return rules::Schedule::constant;
+  if (name == "1/t") return rules::Schedule::inverse;
+  if (name == "t") return rules::Schedule::linear;
+  refuse("schedule must be 'constant', '1/t' or 't', not '" + name + "'.");
+}
+
+rules::OGD::Form form_named(const std::string& name) {
+  if (name == "slope") return rules::OGD::Form::slope;
+  if (name == "margin") return rules::OGD::Form::margin;
+  refuse("form must be 'slope' or 'margin', not '" + name + "'.");
 }
 
 rules::PA::Variant pa_variant(const std::string& name) {
@@ -236,10 +381,22 @@ nb::class_<AnyRule<R>, Rule> bind_rule(nb::module_& m, const char* name) {
   return nb::class_<AnyRule<R>, Rule>(m, name);
 }
 
+// A coordinate rule with its parameters in the order of the struct, and its loss last.
+template <class R, class... Parameters, class... Arguments>
+void bind_coordinate_rule(nb::module_& m, const char* name, R (*make)(Parameters...), const char* loss,
+                          const Arguments&... arguments) {
+  nb::class_<AnyCoordinateRule<R>, CoordinateRule>(m, name).def(
+      "__init__",
+      [make](AnyCoordinateRule<R>* self, Parameters... parameters, const std::string& loss_) {
+        new (self) AnyCoordinateRule<R>(make(parameters...), loss_named(loss_));
+      },
+      arguments..., "loss"_a = loss);
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
-  m.doc() = "The compiled core of sureline: checked rows, margin rules, and the learning loop.";
+  m.doc() = "The compiled core of sureline: checked rows, rules, and the learning loops.";
   nb::set_leak_warnings(false);  // a rule that lives as long as the interpreter is nobody's mistake
   choose_instruction_set();
 
@@ -261,13 +418,17 @@ NB_MODULE(_core, m) {
       .def("active", &Rule::active, "m"_a, "False if a margin m means no step, whatever the variance.")
       .def(
           "step",
-          [](const Rule& rule, double m_, double v, double weight, double norm2, double k, double c) {
+          [](const Rule& rule, double m_, double v, double weight, double cost, double norm2, double k, double c,
+             double t) {
             Memory memory;
-            memory.norm2 = norm2, memory.k = k, memory.c = c;
-            return rule.active(m_) ? rule.step(m_, v, weight, memory) : Step{};
+            memory.norm2 = norm2, memory.k = k, memory.c = c, memory.t = t;
+            return rule.active(m_) ? rule.step(m_, v, weight, cost, memory) : Step{};
           },
-          "m"_a, "v"_a, nb::kw_only(), "weight"_a = 1.0, "norm2"_a = 0.0, "k"_a = 1.0, "c"_a = 0.1,
-          "The step for margin m and variance v; norm2, k and c are what ROMMA, ALMA and IELLIP remember.");
+          "m"_a, "v"_a, nb::kw_only(), "weight"_a = 1.0, "cost"_a = 1.0, "norm2"_a = 0.0, "k"_a = 1.0, "c"_a = 0.1,
+          "t"_a = 1.0,
+          "The step for margin m and variance v. `cost` goes with the label (for PAUM it is the label's margin); "
+          "norm2, "
+          "k, c and t are what ROMMA, ALMA, IELLIP and OGD remember.");
 
   bind_rule<rules::Perceptron>(m, "Perceptron").def("__init__", [](AnyRule<rules::Perceptron>* self) {
     new (self) AnyRule<rules::Perceptron>({});
@@ -312,6 +473,86 @@ NB_MODULE(_core, m) {
       },
       "variant"_a = "I", "C"_a = 1.0, "phi"_a = 0.6744897501960817);
 
+  bind_rule<rules::OGD>(m, "OGD").def(
+      "__init__",
+      [](AnyRule<rules::OGD>* self, double eta, double power_t, const std::string& loss, const std::string& form) {
+        new (self) AnyRule<rules::OGD>({eta, power_t, loss_named(loss), form_named(form)});
+      },
+      "eta"_a = 1.0, "power_t"_a = 0.5, "loss"_a = "hinge", "form"_a = "slope");
+  bind_rule<rules::CPA>(m, "CPA").def(
+      "__init__", [](AnyRule<rules::CPA>* self, double C) { new (self) AnyRule<rules::CPA>({C}); }, "C"_a = 1.0);
+  bind_rule<rules::PAUM>(m, "PAUM").def(
+      "__init__", [](AnyRule<rules::PAUM>* self, double eta) { new (self) AnyRule<rules::PAUM>({eta}); },
+      "eta"_a = 1.0);
+
+  nb::class_<Round>(m, "Round", "What all coordinates share in one round of a coordinate rule.")
+      .def_ro("eta", &Round::eta)
+      .def_rw("threshold", &Round::threshold)
+      .def_ro("scale", &Round::scale)
+      .def_ro("delta", &Round::delta)
+      .def_ro("limit", &Round::limit)
+      .def_ro("r", &Round::r);
+  nb::class_<CoordinateRule>(m, "CoordinateRule", "A rule of the sparse online learning framework.")
+      .def("round", &CoordinateRule::round, "t"_a, "cut"_a = 0.0,
+           "What the prediction in round t goes by, and the step after it, if `cut` was cut in the rounds before.")
+      .def("cut", &CoordinateRule::cut, "t"_a, "By how much round t truncates.")
+      .def_prop_ro("shape", [](const CoordinateRule& rule) { return std::string(name_of(rule.shape)); });
+  bind_coordinate_rule(
+      m, "FSOL",
+      +[](double eta, double lam, std::string schedule) { return rules::FSOL{eta, lam, schedule_named(schedule)}; },
+      "hinge", "eta"_a = 1.0, "lam"_a = 0.0, "schedule"_a = "constant");
+  bind_coordinate_rule(
+      m, "SSOL",
+      +[](double eta, double lam, double r, std::string schedule, bool full) {
+        return rules::SSOL{eta, lam, r, schedule_named(schedule), full ? Shape::confident_full : Shape::confident};
+      },
+      "hinge", "eta"_a = 1.0, "lam"_a = 0.0, "r"_a = 1.0, "schedule"_a = "1/t", "full"_a = false);
+  bind_coordinate_rule(
+      m, "RDA", +[](double gamma, double lam, double rho) { return rules::RDA{gamma, lam, rho}; }, "hinge",
+      "gamma"_a = 1.0, "lam"_a = 0.0, "rho"_a = 0.0);
+  bind_coordinate_rule(
+      m, "AdaRDA", +[](double eta, double lam, double delta) { return rules::AdaRDA{eta, lam, delta}; }, "hinge",
+      "eta"_a = 1.0, "lam"_a = 0.0, "delta"_a = 1.0);
+  bind_coordinate_rule(
+      m, "FTRL", +[](double alpha, double beta, double l1, double l2) { return rules::FTRL{alpha, beta, l1, l2}; },
+      "log", "alpha"_a = 0.1, "beta"_a = 1.0, "l1"_a = 1.0, "l2"_a = 1.0);
+  bind_coordinate_rule(
+      m, "STG", +[](double eta, double lam, double K, double theta) { return rules::STG{eta, lam, K, theta}; }, "hinge",
+      "eta"_a = 1.0, "lam"_a = 0.0, "K"_a = 10.0, "theta"_a = std::numeric_limits<double>::infinity());
+  bind_coordinate_rule(
+      m, "FOBOS", +[](double eta, double lam) { return rules::FOBOS{eta, lam}; }, "hinge", "eta"_a = 1.0,
+      "lam"_a = 0.0);
+  bind_coordinate_rule(
+      m, "AdaFOBOS", +[](double eta, double lam, double delta) { return rules::AdaFOBOS{eta, lam, delta}; }, "hinge",
+      "eta"_a = 1.0, "lam"_a = 0.0, "delta"_a = 1.0);
+
+  using BudgetState = std::tuple<int64_t, double, int64_t, std::vector<int64_t>>;
+  nb::class_<Budget>(m, "Budget", "At most `max` nonzero weights, and the threshold that sees to it.")
+      .def(nb::init<int64_t>(), "max"_a)
+      .def_rw("max", &Budget::max)
+      .def_ro("threshold", &Budget::threshold)
+      .def_ro("active", &Budget::active, "How many weights are nonzero.")
+      .def("copy", [](const Budget& budget) { return Budget(budget); })
+      .def(
+          "choose_anew",
+          [](Budget& budget, const std::string& shape, const Input& weights, const std::optional<Input>& factors,
+             int64_t n_heads, bool intercept) {
+            const Model model = checked_model(shape, weights, factors, n_heads, intercept);
+            if (!kernels(is_single(weights, "weights")).choose_anew(model, budget)) throw std::bad_alloc();
+          },
+          "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a,
+          "The smallest threshold for these numbers.")
+      .def("__getstate__",
+           [](const Budget& budget) {
+             return BudgetState{budget.max, budget.threshold, budget.active, budget.members()};
+           })
+      .def("__setstate__", [](Budget& budget, const BudgetState& state) {
+        new (&budget) Budget(std::get<0>(state));
+        budget.threshold = std::get<1>(state);
+        budget.active = std::get<2>(state);
+        budget.set_members(std::get<3>(state));
+      });
+
   nb::class_<HeldRows>(m, "Rows", "Rows in memory. What is inside them is checked by whoever goes over them.")
       .def_static("dense", &dense_rows, "X"_a)
       .def_static("csr", &csr_rows, "values"_a, "indices"_a, "indptr"_a, "n_rows"_a, "n_columns"_a)
@@ -325,15 +566,43 @@ NB_MODULE(_core, m) {
       .def_prop_ro("n_rows", [](const HeldRows& held) { return held.rows.n_rows; })
       .def_prop_ro("n_columns", [](const HeldRows& held) { return held.rows.n_columns; });
 
-  m.def("learn", &learn, "rule"_a, "shape"_a, "weights"_a, "factors"_a.none(), "memory"_a, "counters"_a, "n_heads"_a,
-        "intercept"_a, "policy"_a, "rows"_a, "labels"_a, "sample_weight"_a.none(), "order"_a.none(), "journal"_a,
-        "Learn from the rows in place, and add to the counters of rows seen, mistakes and updates. Returns (refused "
-        "row or -1, "
-        "why it was refused).");
-  m.def("score", &evaluate<false>, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a,
-        "out"_a, "out[row, head] = stored weights . x. Returns (refused row or -1, why it was refused).");
-  m.def("variance", &evaluate<true>, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rows"_a,
-        "out"_a, "out[row, head] = x'Sx. Returns (refused row or -1, why it was refused).");
+  const auto bind_learn = [&m](auto function) {
+    m.def("learn", function, "rule"_a, "shape"_a, "weights"_a, "factors"_a.none(), "memory"_a, "tally"_a,
+          "budget"_a.none(), "n_heads"_a, "intercept"_a, "policy"_a, "cost"_a.none(), "rows"_a, "labels"_a,
+          "sample_weight"_a.none(), "order"_a.none(), "journal"_a,
+          "Learn from the rows in place, and count rows seen, mistakes and updates for each class. `cost` is that of "
+          "the negative and the positive label, or None to balance them. Returns (refused row or -1, why it was "
+          "refused).");
+  };
+  bind_learn(&learn<Rule>);
+  bind_learn(&learn<CoordinateRule>);
+  m.def("score", &evaluate<false>, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a,
+        "rounds"_a.none(), "rows"_a, "out"_a,
+        "out[row, head] = weights . x. Returns (refused row or -1, why it was refused).");
+  m.def("variance", &evaluate<true>, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a,
+        "rounds"_a.none(), "rows"_a, "out"_a,
+        "out[row, head] = x'Sx. Returns (refused row or -1, why it was refused).");
+  m.def("nonzero", &nonzero, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rounds"_a.none(),
+        "head"_a, "The slots, ascending, and the values of the nonzero weights of a head.");
+  m.def(
+      "count_nonzero",
+      [](const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads,
+         bool intercept, const std::optional<std::vector<Round>>& rounds, int64_t head) {
+        return count_nonzero(shape, weights, factors, n_heads, intercept, rounds, head, 1, nullptr, nullptr);
+      },
+      "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rounds"_a.none(), "head"_a,
+      "How many weights of a head are not zero, without the intercept.");
+
+  m.def("zeros_float32", &zeros<float>, "size"_a, "Zeros of which only what is touched takes memory.");
+  m.def("zeros_float64", &zeros<double>, "size"_a, "Zeros of which only what is touched takes memory.");
+  m.def(
+      "copy_touched",
+      [](const Output& to, const Input& from) {
+        if (to.dtype() != from.dtype() || to.size() < from.size()) refuse("The arrays do not fit.");
+        nb::gil_scoped_release release;
+        copy_touched(static_cast<char*>(to.data()), static_cast<const char*>(from.data()), from.nbytes());
+      },
+      "to"_a, "from_"_a, "Copy to the beginning of `to`, which is zero, without touching what is zero.");
 
   m.def("instruction_set", [] { return std::string(g_instruction_set->name); }, "The instruction set whose loops run.");
   m.attr("MEMORY_COLUMNS") = kMemoryColumns;

@@ -48,6 +48,8 @@ struct Identity {
     return one_head ? weights + (column + 1) : weights + (column + 1) * n_heads + head;
   }
 
+  static double weight(const T* p) { return *p; }
+
   template <class Row>
   double score(const Row& x, int64_t head) const {
     const double f =
@@ -106,6 +108,8 @@ struct Diagonal {
   T* at(int64_t column, int64_t head) const {
     return one_head ? weights + 2 * (column + 1) : weights + 2 * ((column + 1) * n_heads + head);
   }
+  static double S(const T* p) { return flip_one(p[1]); }
+  static double weight(const T* p) { return theta ? p[0] * S(p) : double(p[0]); }
 
   template <class Row>
   double score(const Row& x, int64_t head) const {
@@ -159,8 +163,6 @@ struct Diagonal {
   }
 
  private:
-  static double S(const T* p) { return flip_one(p[1]); }
-  static double weight(const T* p) { return theta ? p[0] * S(p) : double(p[0]); }
   template <bool guarded, class Row>
   void update(const Row& x, int64_t head, double a, double beta, double keep) const {
     in_which_scalars<T>(a, beta, [&](auto a_, auto beta_) {

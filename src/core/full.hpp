@@ -31,6 +31,7 @@ struct Full {
   T* at(int64_t column, int64_t head) const {
     return Identity<T, one_head>{weights, n_slots, n_heads, intercept}.at(column, head);
   }
+  static double weight(const T* p) { return *p; }
   T* factor(int64_t head) const { return factors + head * column_start(n_slots); }
   T* Ux(int which) const { return scratch + (1 + which) * n_slots; }
 

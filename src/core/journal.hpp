@@ -27,6 +27,7 @@ class Buffer {  // std::vector, less the code it would share with other translat
   }
   void push(T value) { data_[size_++] = value; }
   T pop() { return data_[--size_]; }
+  void clear() { size_ = 0; }
   T* data() { return data_; }
   T& operator[](int64_t i) { return data_[i]; }
   int64_t size() const { return size_; }

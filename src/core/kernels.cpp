@@ -5,7 +5,7 @@ namespace sureline::SURELINE_ISA {
 
 const Kernels& kernels(SURELINE_SCALAR) {
   using T = SURELINE_SCALAR;
-  static constexpr Kernels table = {learn<T>, evaluate<T, false>, evaluate<T, true>};
+  static constexpr Kernels table = {learn<T>, score<T>, variance<T>, nonzero<T>, choose_anew<T>};
   return table;
 }
 

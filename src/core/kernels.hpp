@@ -5,7 +5,10 @@
 
 #include <cstdint>
 
+#include "budget.hpp"
+#include "framework.hpp"
 #include "rules.hpp"
+#include "shape.hpp"
 
 namespace sureline {
 
@@ -21,14 +24,6 @@ struct Rows {
   int64_t n_columns = 0;
 };
 
-// How the numbers of one weight are shaped in memory. Slot 0 is the intercept, slot j + 1 is column j, and the heads
-// (one per class, or a single one) of a slot lie side by side.
-//   identity   weights[slot][head]                         S = I
-//   diagonal   weights[slot][head] = {w, S}                S stored so that zero bytes mean 1
-//   theta      weights[slot][head] = {theta, S}            likewise; the weight is S theta
-//   full       weights[slot][head], and factors[head]      S = U D U', see full.hpp
-enum class Shape { identity, diagonal, theta, full };
-
 struct Model {
   Shape shape = Shape::identity;
   void* weights = nullptr;
@@ -41,16 +36,25 @@ struct Model {
 // Which heads an example moves: the only one; the true class and its best rival; every one, each a problem of its own.
 enum class Policy { binary, rival, one_vs_rest };
 
+struct Tally {  // of the examples of one class
+  int64_t seen = 0, mistakes = 0, updates = 0;
+};
+
 struct Task {
   Rows rows;
   const int64_t* order = nullptr;  // the rows to visit, or null for all in turn
   int64_t n_order = 0;
   const int32_t* labels = nullptr;  // the class of each row; 1 is positive for Policy::binary
   const double* sample_weight = nullptr;
-  const Rule* rule = nullptr;
+  const Rule* rule = nullptr;  // one of these two
+  const CoordinateRule* coordinate_rule = nullptr;
   Memory* memory = nullptr;  // one for each problem
+  Tally* tally = nullptr;    // one for each class
+  Budget* budget = nullptr;  // or null
   Policy policy = Policy::binary;
-  bool journal = false;  // remember what changes, and undo all of it if a row is refused
+  double cost[2] = {1, 1};  // of the negative and the positive label: the c of rules.hpp, which z is multiplied by
+  bool balanced = false;    // c is what makes the classes count the same, by the numbers seen so far
+  bool journal = false;     // remember what changes, and undo all of it if a row is refused
 };
 
 // Why a row was refused: what is in it (a value that is not finite, a column out of range); its columns do not ascend;
@@ -58,17 +62,29 @@ struct Task {
 enum class Refusal { none, contents, order, score, step, memory };
 
 struct Outcome {
-  int64_t seen = 0, mistakes = 0, updates = 0;
   Refusal refusal = Refusal::none;
-  int64_t row = -1;  // the one that was refused; nothing of it was applied
+  int64_t row = -1;  // the one that was refused; without a journal the numbers are then of no use
+};
+
+// What the weights are computed with: a Round for each problem, or null for the shapes of the margin rules.
+struct View {
+  const Round* rounds = nullptr;
+  int64_t n_rounds = 0;
+  const Round& of(int64_t head) const { return rounds[n_rounds > 1 ? head : 0]; }
 };
 
 struct Kernels {
   Outcome (*learn)(const Task&, const Model&);
-  // out[row][head] = stored weights . x, without Memory::weight_scale. Only refusal and row of the outcome are set.
-  Outcome (*score)(const Rows&, const Model&, double* out);
+  // out[row][head] = weights . x, without Memory::weight_scale.
+  Outcome (*score)(const Rows&, const Model&, const View&, double* out);
   // out[row][head] = x'Sx, without Memory::covariance_scale.
-  Outcome (*variance)(const Rows&, const Model&, double* out);
+  Outcome (*variance)(const Rows&, const Model&, const View&, double* out);
+  // The weights of one head, from slot `first` on, that are not zero, without Memory::weight_scale: their number, and if there is room for
+  // them their slots, ascending, and values. -1 if there is no memory. Parts of the model that were never touched are
+  // passed over.
+  int64_t (*nonzero)(const Model&, const View&, int64_t head, int64_t first, int64_t* slots, double* values);
+  // The budget's threshold and list anew, from the numbers of the model. False if there is no memory.
+  bool (*choose_anew)(const Model&, Budget&);
 };
 
 }  // namespace sureline

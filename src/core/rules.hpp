@@ -6,12 +6,15 @@
 //
 // A rule owns hyper-parameters only. It sees neither rows nor weights, so that it can be read beside its paper and
 // tested on scalars alone; what an algorithm remembers between rounds (ROMMA's |w|^2, ALMA's k, IELLIP's c) is in
-// Memory. s is the example's weight: its loss counts s times in the objective that the step minimises.
+// Memory. s is the example's weight: its loss counts s times in the objective that the step minimises. c is a number
+// that goes with the example's label: what a mistake on it costs, or for PAUM the margin it should have.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
+
+#include "loss.hpp"
 
 namespace sureline {
 
@@ -35,6 +38,8 @@ struct Memory {
   double doubt = 1;             // by how much its rounding errors may have grown since it was last computed anew
   double k = 1;                 // updates so far, plus one
   double c = 0;                 // IELLIP's c_k
+  double t = 0;                 // rounds so far; while a round is under way it counts
+  double cut = 0;               // by how much STG, FOBOS and Ada-FOBOS have truncated so far; see framework.hpp
   double bound = 0;             // no stored weight exceeds it in size
   double resolution = 0;        // relative differences below this are rounding in the state's scalar type
 };
@@ -65,6 +70,41 @@ struct PA {
     const double tau = (1 - m) / v;
     return {.alpha = variant == Variant::I ? std::fmin(s * C, tau) : tau};
   }
+};
+
+// Online gradient descent, Zinkevich, ICML 2003: w -= eta_t (gradient), eta_t = eta / t^p. With costs it is CS-OGD
+// (Wang, Zhao & Hoi, ICDM 2012), where c multiplies the loss or takes the place of the 1 in the hinge.
+struct OGD {
+  static constexpr bool uses_variance = false, uses_label = true;
+  enum class Form { slope, margin };
+  double eta = 1, p = 0.5;
+  Loss loss = Loss::hinge;
+  Form form = Form::slope;
+  double active_below() const { return loss == Loss::log || form == Form::margin ? kAlways : kHinge; }
+  Step step(double m, double, double s, double c, const Memory& memory) const {
+    const double eta_t = eta / (p == 0.5 ? std::sqrt(memory.t) : std::pow(memory.t, p));
+    if (form == Form::margin) return {.alpha = s * eta_t * steepness(loss, m - c + 1)};
+    return {.alpha = s * c * eta_t * steepness(loss, m)};
+  }
+};
+
+// Cost-sensitive passive-aggressive learning, prediction based (Crammer et al., JMLR 2006, section 8): on a mistake,
+// the margin asked for is sqrt(c). v = |x|^2.
+struct CPA {
+  static constexpr bool uses_label = true;
+  double C = 1;
+  double active_below() const { return kMistake; }
+  Step step(double m, double v, double s, double c, const Memory&) const {
+    return {.alpha = std::fmin(s * C, (std::sqrt(c) - m) / v)};
+  }
+};
+
+// The Perceptron with uneven margins, Li et al., ICML 2002: w += eta y x unless the margin exceeds that of the label.
+struct PAUM {
+  static constexpr bool uses_variance = false, uses_label = true;
+  double eta = 1;
+  double active_below() const { return kAlways; }
+  Step step(double m, double, double s, double c, const Memory&) const { return {.alpha = m <= c ? s * eta : 0.0}; }
 };
 
 // Li & Long, Machine Learning 2002: the smallest w with y w.x >= 1 and w.w_t >= |w_t|^2.
@@ -206,7 +246,7 @@ struct SCW {
 class Rule {
  public:
   virtual ~Rule() = default;
-  virtual Step step(double m, double v, double s, const Memory& memory) const = 0;
+  virtual Step step(double m, double v, double s, double c, const Memory& memory) const = 0;
   virtual void remember(Memory&) const {}  // after a step was taken
   bool active(double m) const { return m < active_below; }
   double active_below = rules::kAlways;
@@ -214,6 +254,7 @@ class Rule {
   bool needs_variance = false;  // the decision to step depends on v
   bool steps_theta = false;     // alpha steps theta, where w = S theta
   bool tracks_norm = false;     // step() reads memory.norm2
+  bool uses_label = false;      // step() reads c
 };
 
 template <class R>
@@ -225,9 +266,12 @@ class AnyRule final : public Rule {
     if constexpr (requires { R::needs_variance; }) needs_variance = R::needs_variance;
     if constexpr (requires { R::steps_theta; }) steps_theta = R::steps_theta;
     if constexpr (requires { R::tracks_norm; }) tracks_norm = R::tracks_norm;
+    if constexpr (requires { R::uses_label; }) uses_label = R::uses_label;
   }
-  Step step(double m, double v, double s, const Memory& memory) const override {
-    if constexpr (requires { rule_.step(m, v, s, memory); })
+  Step step(double m, double v, double s, double c, const Memory& memory) const override {
+    if constexpr (requires { rule_.step(m, v, s, c, memory); })
+      return rule_.step(m, v, s, c, memory);
+    else if constexpr (requires { rule_.step(m, v, s, memory); })
       return rule_.step(m, v, s, memory);
     else
       return rule_.step(m, v, s);

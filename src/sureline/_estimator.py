@@ -29,7 +29,7 @@ from ._rows import (
     refuse_corrupt_sparse,
     tidy,
 )
-from ._state import COVARIANCE_SCALE, Policy, Shape, State
+from ._state import COVARIANCE_SCALE, MISTAKES, SEEN, UPDATES, Policy, Rule, Shape, State
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Result = TypeVar("Result")
@@ -69,14 +69,21 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     # -- what an algorithm says of itself --------------------------------------------------------------------
 
     @abstractmethod
-    def _rule(self) -> _core.Rule:
-        """The margin rule with this estimator's parameters."""
+    def _rule(self) -> Rule:
+        """The rule with this estimator's parameters."""
 
     def _shape(self) -> Shape:
         return "identity"
 
-    def _initial_scalars(self) -> dict[str, float]:
-        """What the state starts with, where that is not the default: covariance_scale, c."""
+    def _costs(self) -> tuple[float, float] | None:
+        """What a mistake on a negative and on a positive example costs; None to balance them along the stream."""
+        return 1.0, 1.0
+
+    def _refuse_classes(self, n_classes: int) -> None:
+        """Raise ValueError if the parameters have no meaning for that many classes."""
+
+    def _initial_scalars(self) -> dict[str, Any]:
+        """What the state starts with, where that is not the default: covariance_scale, c, max_nonzero."""
         return {}
 
     # -- learning --------------------------------------------------------------------------------------------
@@ -128,10 +135,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def _passes_over(self, X: Any, labels: Any, n_classes: int, weight: Any, orders: list[Any]) -> State:
         """A fresh state that has learned from the rows in each of these orders."""
+        self._refuse_classes(n_classes)
         rows = as_rows(X, self.dtype)
         state = self._fresh_state(X.shape[1], n_classes)
         for order in orders:
-            state.learn(self._rule(), rows, labels, weight, order, journal=False)
+            state.learn(self._rule(), rows, labels, weight, order, journal=False, cost=self._costs())
         return state
 
     @_with_checked_parameters
@@ -191,17 +199,21 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         first = not hasattr(self, "_state")
         state = self._fresh_state(X.shape[1], n_known) if first else self._state
         self._refuse_another_shape(state)
+        self._refuse_classes(max(n_classes, state.n_heads))
         n_columns = max(X.shape[1], state.n_columns)
-        rows = as_rows(X, state.dtype, n_columns if state.shape == "full" else None)
+        rows = as_rows(X, state.dtype, n_columns if state.factors is not None else None)
+        max_nonzero = self._initial_scalars().get("max_nonzero")
 
-        # In place where a refusal leaves no trace or can be undone, otherwise on a copy.
-        alone = rows.n_rows == 1 and state.policy != "ovr"
+        # In place where a refusal leaves no trace or can be undone, otherwise on a copy. The first row that is refused
+        # leaves no trace, unless the learner takes it in before it predicts.
+        alone = rows.n_rows == 1 and state.policy != "ovr" and not state.shape.startswith("confident")
         grows = not first and (n_columns > state.n_columns or n_classes > len(self.classes_))
         nonzeros = X.nnz if sparse.issparse(X) else X.size
-        journal = not (first or alone or grows) and state.shape != "full" and state.nbytes > 16 * nonzeros
-        if not (first or alone or journal) or grows or not state.writeable:
+        journal = not (first or alone or grows) and state.factors is None and state.nbytes > 16 * nonzeros
+        if not (first or alone or journal) or grows or not state.writeable or not state.has_budget(max_nonzero):
             state = state.copy()
         state.widen(n_columns)
+        state.set_budget(max_nonzero)
 
         for start, stop, n_existing in _stretches(labels, n_known):
             if n_existing > max(state.n_heads, 2):
@@ -209,7 +221,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             part = None if stop - start == rows.n_rows else np.arange(start, stop)
             # Labels of classes that come later in the batch are not looked at yet, but must be in range.
             labels_so_far = labels if part is None else np.where(labels < n_existing, labels, 0).astype(np.int32)
-            state.learn(self._rule(), rows, labels_so_far, weight, part, journal)
+            state.learn(self._rule(), rows, labels_so_far, weight, part, journal, self._costs())
         return state
 
     # -- answers ---------------------------------------------------------------------------------------------
@@ -234,30 +246,60 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     @property
     def coef_(self) -> Array:
         """Weights, of shape (1, n_features), or (n_classes, n_features) for more than two classes."""
-        return self._fitted_state("coef_").coefficients()[:, 1:]
+        return self._fitted_state("coef_").coefficients(self._rounds())[:, 1:]
 
     @property
     def intercept_(self) -> Array:
         """Intercepts, of shape (1,) or (n_classes,); zeros with ``fit_intercept=False``."""
-        return self._fitted_state("intercept_").coefficients()[:, 0]
+        return self._fitted_state("intercept_").intercepts(self._rounds())
+
+    @property
+    def sparse_coef_(self) -> Any:
+        """`coef_` as a SciPy CSR matrix, for which the dense one is never built."""
+        state = self._fitted_state("sparse_coef_")
+        heads = [(slots[slots > 0] - 1, values[slots > 0]) for slots, values in state.nonzero(self._rounds())]
+        indptr = np.cumsum([0] + [len(columns) for columns, _ in heads])
+        index_dtype = np.int32 if max(state.n_columns, int(indptr[-1])) < 2**31 else np.int64
+        return sparse.csr_matrix(
+            (
+                np.concatenate([values for _, values in heads]),
+                np.concatenate([columns for columns, _ in heads]).astype(index_dtype),
+                indptr.astype(index_dtype),
+            ),
+            shape=(state.n_heads, state.n_columns),
+        )
+
+    @property
+    def nonzero_(self) -> int:
+        """How many weights in `coef_` are not zero."""
+        return self._fitted_state("nonzero_").count_nonzero(self._rounds())
+
+    @property
+    def sparsity_(self) -> float:
+        """The share of the weights in `coef_` that are zero."""
+        state = self._fitted_state("sparsity_")
+        return 1 - self.nonzero_ / (state.n_heads * state.n_columns)
 
     @property
     def n_seen_(self) -> int:
         """Examples learned from, over all passes; those of weight 0 do not count."""
-        return int(self._fitted_state("n_seen_").counters[0])
+        return int(self._fitted_state("n_seen_").tally[:, SEEN].sum())
 
     @property
     def n_mistakes_(self) -> int:
         """Examples whose label was predicted wrongly just before learning from them."""
-        return int(self._fitted_state("n_mistakes_").counters[1])
+        return int(self._fitted_state("n_mistakes_").tally[:, MISTAKES].sum())
 
     @property
     def n_updates_(self) -> int:
         """Examples that changed the model."""
-        return int(self._fitted_state("n_updates_").counters[2])
+        return int(self._fitted_state("n_updates_").tally[:, UPDATES].sum())
+
+    def _rounds(self) -> list[_core.Round] | None:
+        return self._state.rounds(self._rule()) if hasattr(self, "_state") else None
 
     def _scores(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
-        return self._fitted_state("scores").scores(rows)
+        return self._fitted_state("scores").scores(rows, self._rounds())
 
     def _judge(self, X: Any, *, variances: bool = False) -> tuple[Any, Any]:
         """Scores of the rows of X, and their variances if those are asked for; one column for each head.
@@ -268,7 +310,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         check_is_fitted(self)
         X = self._validated(X)
         state = self._state
-        width = state.n_columns if state.shape == "full" else None
+        width = state.n_columns if state.factors is not None else None
 
         def judge(X: Any) -> tuple[Any, Any]:
             beyond: Any = 0.0
@@ -283,7 +325,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                 X = X[:, : state.n_columns]
             rows = as_rows(X, state.dtype, width)
             scores = self._scores(rows)
-            return scores, (state.variances(rows) + beyond if variances else None)
+            return scores, (state.variances(rows, self._rounds()) + beyond if variances else None)
 
         return _with_columns_in_order(X, judge)
 

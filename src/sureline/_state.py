@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -11,11 +12,24 @@ import numpy.typing as npt
 from . import _core
 from ._rows import Array, UnsortedColumns
 
-Shape = Literal["identity", "diagonal", "theta", "full"]
+MarginShape = Literal["identity", "diagonal", "theta", "full"]
+CoordinateShape = Literal[
+    "averaged", "confident", "confident_full", "adaptive", "proximal", "truncated", "adaptive_truncated"
+]
+Shape = MarginShape | CoordinateShape
 Policy = Literal["binary", "rival", "ovr"]
+Rule = _core.Rule | _core.CoordinateRule
+
+# Numbers of a weight that lie together; core/shape.hpp says what they are. Two where it is not said here.
+_WIDTH: dict[Shape, int] = {"identity": 1, "full": 1, "averaged": 1, "confident_full": 1, "adaptive_truncated": 3}
+_WITH_FACTORS: tuple[Shape, ...] = ("full", "confident_full")
+_WITH_VARIANCES: tuple[Shape, ...] = ("diagonal", "theta", "confident")
+_OF_MARGIN_RULES: tuple[Shape, ...] = ("identity", "diagonal", "theta", "full")
 
 # The columns of `State.memory`, in the order of struct Memory in core/rules.hpp.
-WEIGHT_SCALE, COVARIANCE_SCALE, NORM2, DOUBT, K, C, BOUND, RESOLUTION = range(_core.MEMORY_COLUMNS)
+WEIGHT_SCALE, COVARIANCE_SCALE, NORM2, DOUBT, K, C, T, CUT, BOUND, RESOLUTION = range(_core.MEMORY_COLUMNS)
+# The columns of `State.tally`, in the order of struct Tally in core/kernels.hpp.
+SEEN, MISTAKES, UPDATES = range(3)
 
 
 def _bits_of_one(dtype: np.dtype[Any]) -> Any:
@@ -31,12 +45,13 @@ def _diagonal_positions(n_slots: int) -> npt.NDArray[np.int64]:
 class State:
     """Weights, covariance and memory of a linear model.
 
-    ``weights[slot, head]`` holds one number per weight (shapes "identity" and "full") or the pair of weight and
-    variance ("diagonal"; for "theta" of theta and variance). Slot 0 is the intercept and slot j + 1 is column j;
-    there is one head, or one for each class. Variances are stored with the bits of 1 flipped, so that zeros are a
-    fresh model and memory that no feature touched costs nothing. ``factors[head]`` is the full covariance as U D
-    U', packed by columns (see core/full.hpp). All weights and variances are to be multiplied by the scales in
-    ``memory``, which has one row for each binary problem: one per head for policy "ovr", otherwise a single one.
+    ``weights[slot, head]`` holds the numbers that a weight is computed from: one (shapes "identity" and "full"), the
+    pair of weight and variance ("diagonal"; for "theta" of theta and variance), or those of a coordinate rule. Slot 0
+    is the intercept and slot j + 1 is column j; there is one head, or one for each class. Variances are stored with
+    the bits of 1 flipped, so that zeros are a fresh model and memory that no feature touched costs nothing.
+    ``factors[head]`` is the full covariance as U D U', packed by columns (see core/full.hpp). All weights and variances
+    are to be multiplied by the scales in ``memory``, which has one row for each binary problem: one per head for policy
+    "ovr", otherwise a single one. ``tally`` has a row for each class: examples seen, mistakes, updates.
     """
 
     def __init__(
@@ -50,6 +65,7 @@ class State:
         *,
         covariance_scale: float = 1.0,
         c: float = 0.0,
+        max_nonzero: int | None = None,
     ) -> None:
         self.shape = shape
         self.dtype = np.dtype(dtype)
@@ -58,7 +74,7 @@ class State:
         self.policy: Policy = policy if n_classes > 2 else "binary"
         n_heads = n_classes if n_classes > 2 else 1
         self.weights = self._fresh_weights(n_columns + 1, n_heads)
-        self.factors = np.tile(self._fresh_factor(n_columns + 1), (n_heads, 1)) if shape == "full" else None
+        self.factors = np.tile(self._fresh_factor(n_columns + 1), (n_heads, 1)) if shape in _WITH_FACTORS else None
         self._fresh_memory = np.zeros(_core.MEMORY_COLUMNS)
         self._fresh_memory[[WEIGHT_SCALE, COVARIANCE_SCALE, DOUBT, K, C]] = 1.0, covariance_scale, 1.0, 1.0, c
         if shape == "theta":  # the stored numbers are theta and S without its scale; the weights are S theta
@@ -66,7 +82,8 @@ class State:
         self._fresh_memory[RESOLUTION] = 64 * np.finfo(self.dtype).eps
         self.memory = np.tile(self._fresh_memory, (n_heads if self.policy == "ovr" else 1, 1))
         self.prior = np.ones(n_heads)  # the variance that a new column starts with in each head, without the scale
-        self.counters = np.zeros(3, np.int64)  # rows seen, mistakes, updates
+        self.tally = np.zeros((max(n_classes, 2), 3), np.int64)
+        self.budget: _core.Budget | None = None if max_nonzero is None else _core.Budget(max_nonzero)
 
     @property
     def n_heads(self) -> int:
@@ -78,16 +95,18 @@ class State:
 
     def copy(self) -> State:
         twin = copy.copy(self)
-        twin.weights = self.weights.copy()
+        twin.weights = self._fresh_weights(len(self.weights), self.n_heads)
+        _core.copy_touched(twin.weights, self.weights)
         twin.factors = None if self.factors is None else self.factors.copy()
         twin.memory = self.memory.copy()
-        twin.counters = self.counters.copy()
+        twin.tally = self.tally.copy()
+        twin.budget = None if self.budget is None else self.budget.copy()
         return twin
 
     @property
     def writeable(self) -> bool:
         """False if some array is, say, mapped from a file."""
-        arrays = [self.weights, self.memory, self.counters] + ([] if self.factors is None else [self.factors])
+        arrays = [self.weights, self.memory, self.tally] + ([] if self.factors is None else [self.factors])
         return all(array.flags.writeable for array in arrays)
 
     # -- growing ---------------------------------------------------------------------------------------------
@@ -99,10 +118,10 @@ class State:
         slots = n_columns + 1
         if slots > len(self.weights):
             # A full covariance has exactly its columns; otherwise widening bit by bit must not copy every time.
-            capacity = slots if self.shape == "full" else max(slots, len(self.weights) + len(self.weights) // 2)
+            capacity = slots if self.factors is not None else max(slots, len(self.weights) + len(self.weights) // 2)
             wider = self._fresh_weights(capacity, self.n_heads)
-            wider[: len(self.weights)] = self.weights
-            if self.shape in ("diagonal", "theta") and (self.prior != 1).any():
+            _core.copy_touched(wider, self.weights)
+            if self.shape in _WITH_VARIANCES and (self.prior != 1).any():
                 wider[len(self.weights) :, :, 1] = self._flip_one(self.prior.astype(self.dtype))
             self.weights = wider
         if self.factors is not None:
@@ -115,23 +134,30 @@ class State:
     def add_heads(self, n_classes: int, policy: Policy) -> None:
         """Go on with one head for each of `n_classes` classes; `policy` is for a model that was binary so far.
 
-        A binary model becomes the model of two classes that decides the same: under policy "ovr" each class has the
-        old weights with its own sign; under "rival" each has half of them, and half the covariance, so that the
-        difference of the two scores has the mean and the variance that the one score had.
+        A binary model becomes the model of two classes that decides the same. Under policy "ovr" each class has the old
+        weights with its own sign. Under "rival" it is the difference of the two scores that decides. With a margin rule
+        each class gets half of the weights and half of the covariance, so that the difference has the mean and the
+        variance that the one score had. With a coordinate rule the second class gets all and the first none: halves
+        would be truncated more, and both together would be twice as many nonzeros.
         """
         if self.policy == "binary":
-            share = 0.5 if policy == "rival" else 1.0
-            state = self.weights
-            if self.shape in ("identity", "full"):
-                both = np.concatenate([-share * state, share * state], axis=1) + 0.0  # no -0
-            else:
-                both = np.concatenate([state, state], axis=1)
-                both[:, 0, 0] = 0.0 - both[:, 0, 0]
-                if self.shape == "diagonal":
-                    both[..., 0] *= share
-                if share != 1.0:
+            share = 0.5 if policy == "rival" and self.shape in _OF_MARGIN_RULES else 1.0
+            rescales_variances = self.shape in _WITH_VARIANCES and share != 1.0
+
+            def split(block: Array) -> Array:
+                both: Array = np.concatenate([block, block], axis=1)
+                first, mean = (0.0, 1.0) if policy == "rival" and share == 1.0 else (-share, share)
+                if self.shape == "theta":  # the share is in S
+                    first, mean = -1.0, 1.0
+                scales = np.array([first, mean])
+                numbers = both if both.ndim == 2 else both[..., 0]
+                numbers *= scales
+                numbers += 0.0  # no -0
+                if rescales_variances:
                     both[..., 1] = self._flip_one(self._flip_one(both[..., 1]) * share)
-            self.weights = both.astype(self.dtype)
+                return both
+
+            self._rearrange(2, split, everywhere=rescales_variances)
             if self.factors is not None:
                 self.factors = np.concatenate([self.factors, self.factors])
                 self.factors[:, _diagonal_positions(self.n_columns + 1)] *= share
@@ -142,36 +168,70 @@ class State:
             self.policy = policy
         missing = n_classes - self.n_heads
         self.prior = np.concatenate([self.prior, np.ones(missing)])
-        self.weights = np.concatenate([self.weights, self._fresh_weights(len(self.weights), missing)], axis=1)
+        self._rearrange(n_classes, lambda block: block)
         if self.factors is not None:
             fresh = np.tile(self._fresh_factor(self.n_columns + 1), (missing, 1))
             self.factors = np.concatenate([self.factors, fresh])
         if self.policy == "ovr":
             self.memory = np.concatenate([self.memory, np.tile(self._fresh_memory, (missing, 1))])
+        self.tally = np.concatenate([self.tally, np.zeros((n_classes - len(self.tally), 3), np.int64)])
+        self._choose_anew()
+
+    def _rearrange(self, n_heads: int, rearranged: Callable[[Array], Array], *, everywhere: bool = False) -> None:
+        """Make room for `n_heads` heads, of which the first come from `rearranged(block of slots)`, the others fresh.
+
+        Blocks that nobody has touched are passed over, unless the change is to be `everywhere`.
+        """
+        wider = self._fresh_weights(len(self.weights), n_heads)
+        size = 1 << 16
+        for start in range(0, len(self.weights), size):
+            block = self.weights[start : start + size]
+            if everywhere or block.any():
+                changed = rearranged(block)
+                wider[start : start + size, : changed.shape[1]] = changed
+        self.weights = wider
+
+    def has_budget(self, max_nonzero: int | None) -> bool:
+        return (None if self.budget is None else self.budget.max) == max_nonzero
+
+    def set_budget(self, max_nonzero: int | None) -> None:
+        """At most that many nonzero weights from now on, or as many as there are."""
+        if not self.has_budget(max_nonzero):
+            self.budget = None if max_nonzero is None else _core.Budget(max_nonzero)
+            self._choose_anew()
+
+    def _choose_anew(self) -> None:
+        if self.budget is not None:
+            self.budget.choose_anew(self.shape, self.weights, self.factors, self.n_heads, self.intercept)
 
     # -- learning and scoring --------------------------------------------------------------------------------
 
     def learn(
         self,
-        rule: _core.Rule,
+        rule: Rule,
         rows: _core.Rows,
         labels: npt.NDArray[np.int32],
         sample_weight: npt.NDArray[np.float64] | None,
         order: npt.NDArray[np.int64] | None,
         journal: bool,
+        cost: tuple[float, float] | None = (1.0, 1.0),
     ) -> None:
-        """One pass over the rows, in place. With `journal` a refused row takes everything back."""
-        memory = self.memory.copy()
+        """One pass over the rows, in place. With `journal` a refused row takes everything back.
+
+        `cost` is that of the negative and of the positive label; None balances them along the stream.
+        """
         row, why = _core.learn(
             rule,
             self.shape,
             self.weights,
             self.factors,
             self.memory,
-            self.counters,
+            self.tally,
+            self.budget,
             self.n_heads,
             self.intercept,
             self.policy,
+            cost,
             rows,
             labels,
             sample_weight,
@@ -179,7 +239,6 @@ class State:
             journal,
         )
         if why:
-            self.memory[:] = memory
             raise self._refusal(rows, row, why)
 
     def _refusal(self, rows: _core.Rows, row: int, why: str) -> Exception:
@@ -197,40 +256,79 @@ class State:
             "parameters moderate."
         )
 
-    def scores(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
+    def rounds(self, rule: Rule) -> list[_core.Round] | None:
+        """What the weights are computed with as of now: those of the next round, for each problem."""
+        if not isinstance(rule, _core.CoordinateRule):
+            return None
+        rounds = []
+        for memory in self.memory:
+            round_ = rule.round(memory[T] + 1, memory[CUT])
+            threshold = self.dtype.type(round_.threshold) if self.budget is None else self.budget.threshold
+            round_.threshold = float(threshold)
+            rounds.append(round_)
+        return rounds
+
+    def scores(self, rows: _core.Rows, rounds: list[_core.Round] | None = None) -> npt.NDArray[np.float64]:
         """w.x for every row and head."""
-        out = self._evaluate(_core.score, rows)
+        if self.shape == "confident_full":  # S theta once for all rows
+            plain = State("identity", self.dtype, self.n_columns, self.intercept, max(self.n_heads, 2))
+            plain.weights = np.ascontiguousarray(self.coefficients(rounds).T)
+            return plain.scores(rows)
+        out = self._evaluate(_core.score, rows, rounds)
         out *= self.memory[:, WEIGHT_SCALE]
         return out
 
-    def variances(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
+    def variances(self, rows: _core.Rows, rounds: list[_core.Round] | None = None) -> npt.NDArray[np.float64]:
         """x'Sx for every row and head."""
-        out = self._evaluate(_core.variance, rows)
+        out = self._evaluate(_core.variance, rows, rounds)
         with np.errstate(over="ignore"):
             out *= self.memory[:, COVARIANCE_SCALE]
         if not np.isfinite(out).all():
             raise self._refusal(rows, int(np.argmin(np.isfinite(out).all(axis=1))), "score")
         return out
 
-    def _evaluate(self, function: Any, rows: _core.Rows) -> npt.NDArray[np.float64]:
+    def _evaluate(
+        self, function: Any, rows: _core.Rows, rounds: list[_core.Round] | None
+    ) -> npt.NDArray[np.float64]:
         out = np.empty((rows.n_rows, self.n_heads))
-        row, why = function(self.shape, self.weights, self.factors, self.n_heads, self.intercept, rows, out)
+        row, why = function(self.shape, self.weights, self.factors, self.n_heads, self.intercept, rounds, rows, out)
         if why:
             raise self._refusal(rows, row, why)
         return out
 
     # -- what a user sees ------------------------------------------------------------------------------------
 
-    def coefficients(self) -> Array:
+    def nonzero(self, rounds: list[_core.Round] | None) -> list[tuple[npt.NDArray[np.int64], Array]]:
+        """For each head the slots, ascending, and values of the weights that are not zero; slot 0 is the intercept."""
+        scale = np.broadcast_to(self.memory[:, WEIGHT_SCALE], self.n_heads)
+        found = []
+        for head in range(self.n_heads):
+            slots, values = _core.nonzero(
+                self.shape, self.weights, self.factors, self.n_heads, self.intercept, rounds, head
+            )
+            found.append((slots, (values * scale[head]).astype(self.dtype)))
+        return found
+
+    def count_nonzero(self, rounds: list[_core.Round] | None) -> int:
+        """How many weights are not zero, without the intercepts."""
+        model = (self.shape, self.weights, self.factors, self.n_heads, self.intercept, rounds)
+        return sum(_core.count_nonzero(*model, head) for head in range(self.n_heads))
+
+    def coefficients(self, rounds: list[_core.Round] | None = None) -> Array:
         """Weights with the intercept in front: shape (heads, 1 + columns)."""
-        weights = self.weights[: self.n_columns + 1]
-        if self.shape in ("diagonal", "theta"):
-            mean = weights[..., 0].astype(np.float64)
-            if self.shape == "theta":
-                mean *= self._flip_one(weights[..., 1])
-        else:
-            mean = weights.astype(np.float64)
-        return np.ascontiguousarray((mean * self.memory[:, WEIGHT_SCALE]).T.astype(self.dtype))
+        dense = np.zeros((self.n_heads, self.n_columns + 1), self.dtype)
+        for row, (slots, values) in zip(dense, self.nonzero(rounds), strict=True):
+            row[slots] = values
+        return dense
+
+    def intercepts(self, rounds: list[_core.Round] | None = None) -> Array:
+        """The weights in slot 0, one for each head."""
+        if self.factors is not None:
+            return np.ascontiguousarray(self.coefficients(rounds)[:, 0])
+        first = copy.copy(self)
+        first.weights = np.ascontiguousarray(self.weights[:1])
+        first.n_columns = 0
+        return np.ascontiguousarray(first.coefficients(rounds)[:, 0])
 
     def covariance(self) -> Array:
         """S, the intercept in front: (heads, 1 + columns) if diagonal, (heads, 1 + columns, 1 + columns) if full."""
@@ -253,8 +351,16 @@ class State:
     # -- pieces ----------------------------------------------------------------------------------------------
 
     def _fresh_weights(self, n_slots: int, n_heads: int) -> Array:
-        pair = (2,) if self.shape in ("diagonal", "theta") else ()
-        return np.zeros((n_slots, n_heads, *pair), self.dtype)
+        width = _WIDTH.get(self.shape, 2)
+        shape = (n_slots, n_heads) if width == 1 else (n_slots, n_heads, width)
+        size = n_slots * n_heads * width
+        if size * self.dtype.itemsize < 1 << 20:
+            return np.zeros(shape, self.dtype)
+        zeros = _core.zeros_float32 if self.dtype == np.float32 else _core.zeros_float64
+        try:
+            return cast(Array, zeros(size)).reshape(shape)
+        except MemoryError:
+            raise MemoryError(f"there is no room for the addresses of {n_slots - 1} features") from None
 
     def _fresh_factor(self, n_slots: int) -> Array:
         size = n_slots * (n_slots + 1) // 2

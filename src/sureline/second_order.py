@@ -55,7 +55,7 @@ class SOP(GaussianClassifier):
     def _shape(self) -> Shape:
         return "full" if self.covariance == "full" else "theta"
 
-    def _initial_scalars(self) -> dict[str, float]:
+    def _initial_scalars(self) -> dict[str, Any]:
         return {"covariance_scale": 1 / self.a}
 
     def _scores(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
@@ -94,7 +94,7 @@ class IELLIP(GaussianClassifier):
     def _rule(self) -> _core.Rule:
         return _core.IELLIP(self.b)
 
-    def _initial_scalars(self) -> dict[str, float]:
+    def _initial_scalars(self) -> dict[str, Any]:
         return {"c": self.c}
 
 

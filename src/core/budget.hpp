@@ -1,0 +1,59 @@
+// A budget instead of a penalty: at most `max` nonzero weights, by raising the threshold lambda_t when there are more.
+//
+// The rule. lambda_t starts at 0 and stays until an example leaves more than max weights nonzero. Then it rises until
+// nine tenths of max are left, so that the next time is at least max / 10 new weights away. At rounds 1024, 2048, 4096,
+// ... it is chosen anew, now also downwards, as the smallest with at most max nonzero weights: sizes that were large
+// early may have become small. theta is not touched by any of this; a weight that was hidden goes on collecting its
+// gradients and comes back once it exceeds lambda_t.
+//
+// In between, a weight can become nonzero only if a row touches it, so a list of those that did is enough to choose
+// from, and a row costs no more than its nonzeros. Only the choice anew goes over all coordinates.
+//
+// The functions here are compiled once, for every machine; the loops call them rarely.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace sureline {
+
+class Budget {
+ public:
+  explicit Budget(int64_t at_most) : max(at_most) {}
+
+  int64_t max;
+  double threshold = 0;  // lambda_t: a weight is nonzero if its coordinate's size is above
+  int64_t active = 0;    // how many are
+
+  // Coordinates (slot * heads + head) that have become nonzero: all that are, some twice, some no more.
+  const std::vector<int64_t>& members() const { return members_; }
+  void set_members(const std::vector<int64_t>& coordinates);
+  int64_t n_members() const;
+  int64_t member(int64_t i) const;
+  void add(int64_t coordinate);
+  bool crowded() const;  // too many entries that are no longer true, or twice there
+
+  // Forget the entries that are not nonzero, given the size of each, and raise the threshold if more than max are.
+  void settle(const double* sizes);
+
+  // Choose anew. offer() every coordinate whose size exceeds floor(), then finish(): the threshold becomes the
+  // smallest, but at least `least`, that leaves at most `keep`.
+  void begin(double least);
+  double floor() const { return floor_; }
+  void offer(int64_t coordinate, double size);
+  void finish(int64_t keep);
+
+  int64_t fewer() const { return max - max / 10; }
+
+ private:
+  struct Sized {
+    int64_t coordinate;
+    double size;
+  };
+  void shrink(int64_t keep);
+  double floor_ = 0;
+  std::vector<int64_t> members_;
+  std::vector<Sized> sized_;  // only while choosing
+};
+
+}  // namespace sureline

@@ -1,0 +1,178 @@
+// Coordinates of the framework (framework.hpp): how a weight comes from the few numbers of one feature, and how these
+// take in a gradient. Everything is computed in double; only what is stored is T.
+#pragma once
+
+#include "diagonal.hpp"
+#include "framework.hpp"
+#include "row.hpp"
+
+namespace sureline::SURELINE_ISA {
+
+// cut = false is for the intercept, which no threshold shrinks. size() is what the threshold is compared with.
+
+template <class T_>
+struct Averaged {
+  using T = T_;
+  static constexpr int kWidth = 1;
+  template <bool cut>
+  static double weight(const T* p, const Round& round) {
+    return round.scale * (cut ? soft(p[0], round.threshold) : double(p[0]));
+  }
+  template <bool cut>
+  static void descend(T* p, double z, const Round& round) {
+    p[0] = T(p[0] - round.eta * z);
+  }
+  static double size(const T* p) { return std::fabs(double(p[0])); }
+  static double largest(const T* p) { return std::fabs(double(p[0])); }
+};
+
+template <class T_>
+struct Confident {
+  using T = T_;
+  static constexpr int kWidth = 2;
+  template <bool cut>
+  static double weight(const T* p, const Round& round) {
+    const double u = S(p) * p[0];
+    return cut ? soft(u, round.threshold) : u;
+  }
+  template <bool cut>
+  static void descend(T* p, double z, const Round& round) {
+    p[0] = T(p[0] - round.eta * z);
+  }
+  // S -= S^2 x^2 / (r + v), which leaves at least the share keep = r / (r + v).
+  static void absorb(T* p, double x, double over_r_plus_v, double keep) {
+    const double before = S(p), left = 1 - before * x * x * over_r_plus_v;
+    const T after = T(before * (left > keep ? left : keep));
+    p[1] = flip_one(after > kSmallestVariance<T> ? after : kSmallestVariance<T>);
+  }
+  static double S(const T* p) { return flip_one(p[1]); }
+  static double size(const T* p) { return std::fabs(S(p) * p[0]); }
+  static double largest(const T* p) { return std::fabs(double(p[0])); }
+};
+
+// q = sqrt(G) is stored rather than G: it is what weights need, and they are needed more often.
+template <class T_, bool proximal>
+struct Adaptive {
+  using T = T_;
+  static constexpr int kWidth = 2;
+  template <bool cut>
+  static double weight(const T* p, const Round& round) {
+    return round.scale / (round.delta + p[1]) * (cut ? soft(p[0], round.threshold) : double(p[0]));
+  }
+  template <bool cut>
+  static void descend(T* p, double z, const Round& round) {
+    const double q = p[1], larger_q = std::sqrt(q * q + z * z);
+    const double around = proximal ? (larger_q - q) / round.scale * weight<cut>(p, round) : 0.0;
+    p[0] = T(p[0] - z + around);
+    p[1] = T(larger_q);
+  }
+  static double size(const T* p) { return std::fabs(double(p[0])); }
+  static double largest(const T* p) { return std::fmax(std::fabs(double(p[0])), p[1]); }
+};
+
+// The threshold is how much has been cut in all rounds so far, rounded to T, as is what a coordinate remembers of it:
+// the roundings cancel, and all that is ever cut of a weight is right to one unit in the last place of the sum.
+template <class T_>
+struct Truncated {
+  using T = T_;
+  static constexpr int kWidth = 2;
+  template <bool cut>
+  static double weight(const T* p, const Round& round) {
+    const double w = p[0];
+    return cut && std::fabs(w) <= round.limit ? soft(w, round.threshold - p[1]) : w;
+  }
+  template <bool cut>
+  static void descend(T* p, double z, const Round& round) {
+    p[0] = T(weight<cut>(p, round) - round.eta * z);
+    p[1] = T(round.threshold);
+  }
+  static double largest(const T* p) { return std::fabs(double(p[0])); }
+};
+
+template <class T_>
+struct AdaptiveTruncated {
+  using T = T_;
+  static constexpr int kWidth = 3;
+  template <bool cut>
+  static double weight(const T* p, const Round& round) {
+    return cut ? soft(p[0], (round.threshold - p[2]) / (round.delta + p[1])) : double(p[0]);
+  }
+  template <bool cut>
+  static void descend(T* p, double z, const Round& round) {
+    const double q = std::sqrt(double(p[1]) * p[1] + z * z);
+    p[0] = T(weight<cut>(p, round) - round.eta * z / (round.delta + q));
+    p[1] = T(q);
+    p[2] = T(round.threshold);
+  }
+  static double largest(const T* p) { return std::fmax(std::fabs(double(p[0])), p[1]); }
+};
+
+// What a row reads and what a step writes. O(nonzeros), whatever the width.
+template <class Kind_, bool one_head>
+struct Coordinates {
+  using Kind = Kind_;
+  using T = typename Kind::T;
+  static constexpr int kWidth = Kind::kWidth;
+  static constexpr bool kAbsorbs = requires { &Kind::absorb; };
+  static constexpr bool kSized = requires { &Kind::size; };
+  static constexpr bool kLocal = true;  // a row changes only the weights of its own columns
+  T* weights;
+  int64_t n_slots, n_heads;
+  bool intercept;
+
+  T* at(int64_t column, int64_t head) const {
+    return one_head ? weights + kWidth * (column + 1) : weights + kWidth * ((column + 1) * n_heads + head);
+  }
+  double weight(int64_t column, int64_t head, const Round& round) const {
+    const T* p = at(column, head);
+    return column < 0 ? Kind::template weight<false>(p, round) : Kind::template weight<true>(p, round);
+  }
+
+  template <class Row>
+  double score(const Row& x, int64_t head, const Round& shared) const {
+    const Round round = shared;  // a copy that no write through T* can be thought to change
+    const double f = sum<double, kLanes<Row>>(x.size(), [&](int64_t i) {
+      return double(x.value(i)) * Kind::template weight<true>(at(x.index(i), head), round);
+    });
+    return intercept ? f + Kind::template weight<false>(at(-1, head), round) : f;
+  }
+  template <class Row>
+  void scores(const Row& x, const View& view, double* f) const {
+    if (one_head) {
+      f[0] = score(x, 0, view.of(0));
+      return;
+    }
+    for (int64_t head = 0; head < n_heads; ++head)
+      f[head] = intercept ? Kind::template weight<false>(at(-1, head), view.of(head)) : 0.0;
+    for (int64_t i = 0; i < x.size(); ++i) {
+      const T* p = at(x.index(i), 0);
+      const double value = x.value(i);
+      for (int64_t head = 0; head < n_heads; ++head)
+        f[head] += value * Kind::template weight<true>(p + kWidth * head, view.of(head));
+    }
+  }
+  // theta -= eta z for z = slope x.
+  template <class Row>
+  void descend(const Row& x, int64_t head, double slope, const Round& shared) const {
+    const Round round = shared;
+    for (int64_t i = 0; i < x.size(); ++i)
+      Kind::template descend<true>(at(x.index(i), head), slope * x.value(i), round);
+    if (intercept) Kind::template descend<false>(at(-1, head), slope, round);
+  }
+  // Algorithm 5: A_t = A_{t-1} + diag(x x') / r, in terms of S. Nothing is written if v overflows.
+  template <class Row>
+  bool absorb(const Row& x, int64_t head, double r) const {
+    double v = sum<double, kLanes<Row>>(x.size(), [&](int64_t i) {
+      const double value = x.value(i);
+      return value * value * Kind::S(at(x.index(i), head));
+    });
+    if (intercept) v += Kind::S(at(-1, head));
+    const double over = 1 / (r + v), keep = r * over;
+    if (!(v < 1e300)) return false;
+    for (int64_t i = 0; i < x.size(); ++i) Kind::absorb(at(x.index(i), head), x.value(i), over, keep);
+    if (intercept) Kind::absorb(at(-1, head), 1, over, keep);
+    return true;
+  }
+};
+
+}  // namespace sureline::SURELINE_ISA

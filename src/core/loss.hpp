@@ -1,0 +1,22 @@
+// The losses of a margin m = y w.x, as far as a learner needs them: how steeply they fall.
+#pragma once
+
+#include <cmath>
+
+namespace sureline {
+
+enum class Loss { hinge, squared_hinge, log };
+
+// -l'(m), which is never negative: max(0, 1 - m), its square, or ln(1 + exp(-m)).
+[[gnu::always_inline]] inline double steepness(Loss loss, double m) {
+  switch (loss) {
+    case Loss::hinge:
+      return m < 1 ? 1.0 : 0.0;
+    case Loss::squared_hinge:
+      return m < 1 ? 2 * (1 - m) : 0.0;
+    default:
+      return 1 / (1 + std::exp(m));
+  }
+}
+
+}  // namespace sureline

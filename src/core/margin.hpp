@@ -1,0 +1,145 @@
+// Margin rules: what one example does to the weights and the covariance, given the rule's step for it.
+#pragma once
+
+#include "diagonal.hpp"
+#include "full.hpp"
+#include "stream.hpp"
+
+namespace sureline::SURELINE_ISA {
+
+template <class T>
+inline constexpr double kLargestScale = sizeof(T) == 4 ? 1e30 : 1e300;
+
+template <class Space, class Rows>
+class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
+  using Base = Stream<MarginLearner<Space, Rows>, Space, Rows>;
+  friend Base;
+  using Base::journal_;
+  using Base::refuse;
+  using Base::space_;
+  using Base::task_;
+  using typename Base::Row;
+  using typename Base::T;
+
+ public:
+  MarginLearner(const Task& task, const Space& space, const Rows& rows, double* scores)
+      : Base(task, space, rows, scores) {}
+
+ private:
+  bool begin(const Row&, int64_t, double) { return true; }
+  void end(const Row&) {}
+
+  double score(const Row& x, MovedHead& moved) const {
+    const double scale = task_.memory->weight_scale;
+    return scale * (task_.rule->needs_variance ? space_.score_and_variance(x, 0, moved.v) : space_.score(x, 0));
+  }
+  void scores(const Row& x, double* f) const {
+    space_.scores(x, f);
+    for (int64_t head = 0; head < space_.n_heads; ++head)
+      f[head] *= task_.memory[this->alone() ? head : 0].weight_scale;
+  }
+
+  // One binary problem's turn. Everything is checked before anything is written: a refused row leaves no trace.
+  bool turn(int64_t row, const Row& x, Worth worth, int64_t problem, MovedHead* moved, int n_moved) {
+    Memory& memory = task_.memory[problem];
+    const bool have_variance = task_.policy == Policy::binary && task_.rule->needs_variance;
+    double m = 0, v = 0;
+    for (int i = 0; i < n_moved; ++i) m += moved[i].sign * moved[i].f;
+    if (!task_.rule->active(m)) return false;
+    const bool along_x = Space::kTheta || !task_.rule->uses_variance;
+    const double largest_x = along_x ? std::fmax(largest_size(x.values, x.n), space_.intercept) : 0.0;
+    for (int i = 0; i < n_moved; ++i) {
+      if (!have_variance) moved[i].v = task_.rule->uses_variance ? space_.variance(x, moved[i].head, i) : largest_x;
+      moved[i].v *= memory.covariance_scale;
+      v += moved[i].v;
+    }
+    if (!finite(v) || !finite(m)) return refuse(Refusal::score), false;
+    if (!(v > 0)) return false;  // a row of zeros moves nothing
+    const Step step = task_.rule->step(m, v, worth.s, worth.c, memory);
+    if (!step.moves()) return false;
+
+    const double scale = memory.covariance_scale, beta = step.beta * scale;
+    double weight_scale = memory.weight_scale * step.kappa, bound = memory.bound;
+    if (!finite(step.alpha) || !finite(beta) || !finite(step.u) || !finite(weight_scale) ||
+        !(scale * step.gamma < kLargestScale<T>) || !finite(step.norm2))
+      return refuse(Refusal::step), false;
+
+    // kappa = 0 forgets the old weights; a scale that has drifted far is folded into the stored numbers.
+    const double fold = weight_scale;
+    const bool folds = step.kappa != 1 && !(fold > 1e-12 && fold < 1e12);
+    if (folds) {
+      bound = largest_weight(moved[0].head) * fold;
+      weight_scale = 1;
+    }
+    double a[2] = {}, keep[2] = {};
+    for (int i = 0; i < n_moved; ++i) {
+      const MovedHead& h = moved[i];
+      if (Space::kCovariance) keep[i] = step.u / v + step.beta * (v - h.v);  // 1 - beta v for this head alone
+      a[i] = Space::kTheta || weight_scale == 1 ? h.sign * step.alpha : h.sign * step.alpha / weight_scale;
+      if (task_.rule->steps_theta && !Space::kTheta)  // the step of S theta that the steps of theta and S make
+        a[i] = h.sign * step.alpha * keep[i] - step.beta * h.f;
+      if (!Space::kTheta) a[i] *= scale;
+      const double reach = along_x ? largest_x : std::sqrt(h.v / scale);
+      if (!grows_safely(bound, weight_scale, h.head, std::fabs(a[i]) * reach)) return refuse(Refusal::step), false;
+      if constexpr (requires { &Space::fits; })
+        if (!space_.fits(h.head, i, h.v / scale, beta, keep[i])) return refuse(Refusal::step), false;
+    }
+
+    if (folds && !journal_.before_rewriting_all(space_)) return refuse(Refusal::memory), false;
+    for (int i = 0; i < n_moved; ++i)
+      if (!journal_.before_update(space_, x, row, moved[i].head)) return refuse(Refusal::memory), false;
+    if (folds) multiply_weights(moved[0].head, fold);
+    for (int i = 0; i < n_moved; ++i) space_.update(x, moved[i].head, i, a[i], beta, keep[i]);
+    memory.weight_scale = weight_scale;
+    memory.covariance_scale = scale * step.gamma;
+    memory.norm2 = step.norm2;
+    memory.k += 1;
+    memory.bound = bound;
+    task_.rule->remember(memory);
+    // |w|^2 is carried along by its recurrence. ROMMA's magnifies errors by 1 / sin^2 of the angle between x and w, so
+    // it is computed anew from the weights as often as that needs: some d updates apart where angles are random in d
+    // dimensions.
+    memory.doubt *= step.doubt;
+    if (task_.rule->tracks_norm && (memory.doubt > 16 || int64_t(memory.k) % (1 << 20) == 0)) {
+      memory.norm2 = norm2_of_weights(memory, moved[0].head);
+      memory.doubt = 1;
+    }
+    return true;
+  }
+
+  // |S_j x_j| <= sqrt(S_jj v) and S_jj <= 1, so no stored weight moves by more than |a| sqrt(v), and what steps along x
+  // by no more than |a| times its largest entry. The running sum of these is a bound that costs nothing; only if it is
+  // reached are the weights looked at.
+  bool grows_safely(double& bound, double weight_scale, int64_t head, double growth) const {
+    const double limit = kLargestWeight<T> / (weight_scale > 1 ? weight_scale : 1.0);
+    bound += growth;
+    if (bound < limit) return true;
+    bound = largest_weight(head) + growth;
+    return bound < limit;
+  }
+
+  // The heads that share a problem's scale: all of them, or one against the rest.
+  template <class F>
+  void each_weight(int64_t head, const F& f) const {
+    const bool alone = this->alone();
+    for (int64_t slot = 0; slot < space_.n_slots; ++slot)
+      for (int64_t h = alone ? head : 0; h < (alone ? head + 1 : space_.n_heads); ++h) f(space_.at(slot - 1, h));
+  }
+  double largest_weight(int64_t head) const {
+    double size = 0;
+    each_weight(head, [&](const T* w) { size = std::fmax(size, std::fabs(double(*w))); });
+    return size;
+  }
+  void multiply_weights(int64_t head, double scale) {
+    each_weight(head, [&](T* w) {
+      if (*w != 0) *w = T(*w * scale);  // leave untouched pages untouched
+    });
+  }
+  double norm2_of_weights(const Memory& memory, int64_t head) const {
+    double total = 0;
+    each_weight(head, [&](const T* w) { total += double(*w) * *w; });
+    return total * memory.weight_scale * memory.weight_scale;
+  }
+};
+
+}  // namespace sureline::SURELINE_ISA
