@@ -303,8 +303,8 @@ NewArray<T> new_array(int64_t size) {
 }
 
 int64_t count_nonzero(const std::string& shape, const Input& weights, const std::optional<Input>& factors,
-                      int64_t n_heads, bool intercept, const std::optional<std::vector<Round>>& rounds, int64_t head, int64_t first,
-                      int64_t* slots, double* values) {
+                      int64_t n_heads, bool intercept, const std::optional<std::vector<Round>>& rounds, int64_t head,
+                      int64_t first, int64_t* slots, double* values) {
   const Model model = checked_model(shape, weights, factors, n_heads, intercept);
   const View view = checked_view(rounds, model.shape, n_heads);
   if (head < 0 || head >= n_heads) refuse("There is no such head.");
@@ -526,7 +526,7 @@ NB_MODULE(_core, m) {
       m, "AdaFOBOS", +[](double eta, double lam, double delta) { return rules::AdaFOBOS{eta, lam, delta}; }, "hinge",
       "eta"_a = 1.0, "lam"_a = 0.0, "delta"_a = 1.0);
 
-  using BudgetState = std::tuple<int64_t, double, int64_t, std::vector<int64_t>>;
+  using BudgetState = std::tuple<int64_t, double, int64_t, double, std::vector<int64_t>>;
   nb::class_<Budget>(m, "Budget", "At most `max` nonzero weights, and the threshold that sees to it.")
       .def(nb::init<int64_t>(), "max"_a)
       .def_rw("max", &Budget::max)
@@ -544,13 +544,14 @@ NB_MODULE(_core, m) {
           "The smallest threshold for these numbers.")
       .def("__getstate__",
            [](const Budget& budget) {
-             return BudgetState{budget.max, budget.threshold, budget.active, budget.members()};
+             return BudgetState{budget.max, budget.threshold, budget.active, budget.chosen, budget.members()};
            })
       .def("__setstate__", [](Budget& budget, const BudgetState& state) {
         new (&budget) Budget(std::get<0>(state));
         budget.threshold = std::get<1>(state);
         budget.active = std::get<2>(state);
-        budget.set_members(std::get<3>(state));
+        budget.chosen = std::get<3>(state);
+        budget.set_members(std::get<4>(state));
       });
 
   nb::class_<HeldRows>(m, "Rows", "Rows in memory. What is inside them is checked by whoever goes over them.")

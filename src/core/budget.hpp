@@ -1,13 +1,14 @@
 // A budget instead of a penalty: at most `max` nonzero weights, by raising the threshold lambda_t when there are more.
 //
-// The rule. lambda_t starts at 0 and stays until an example leaves more than max weights nonzero. Then it rises until
-// nine tenths of max are left, so that the next time is at least max / 10 new weights away. At rounds 1024, 2048, 4096,
-// ... it is chosen anew, now also downwards, as the smallest with at most max nonzero weights: sizes that were large
-// early may have become small. theta is not touched by any of this; a weight that was hidden goes on collecting its
-// gradients and comes back once it exceeds lambda_t.
+// The rule. lambda_t starts at 0. When an example leaves more than max weights nonzero, it rises until nine tenths of
+// max are left, so that the next time is at least max / 10 new weights away. Sizes that were large early may become
+// small: when fewer than three quarters of max are left, and the stream is longer by a quarter than when that was last
+// done, lambda_t is chosen anew as the smallest with at most max nonzero weights. theta is not touched by any of this;
+// a weight that is hidden goes on collecting its gradients and comes back once it exceeds lambda_t.
 //
 // In between, a weight can become nonzero only if a row touches it, so a list of those that did is enough to choose
-// from, and a row costs no more than its nonzeros. Only the choice anew goes over all coordinates.
+// from, and a row costs no more than its nonzeros. Only choosing anew goes over all coordinates, and the longer the
+// stream, the more rarely.
 //
 // The functions here are compiled once, for every machine; the loops call them rarely.
 #pragma once
@@ -24,6 +25,9 @@ class Budget {
   int64_t max;
   double threshold = 0;  // lambda_t: a weight is nonzero if its coordinate's size is above
   int64_t active = 0;    // how many are
+  double chosen = 0;     // the round in which the threshold was last chosen anew
+
+  bool has_become_wasteful(double t) const { return threshold > 0 && 4 * active < 3 * max && 4 * t >= 5 * chosen; }
 
   // Coordinates (slot * heads + head) that have become nonzero: all that are, some twice, some no more.
   const std::vector<int64_t>& members() const { return members_; }

@@ -160,8 +160,6 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
 
   void keep_within_budget(const Row& x) {
     Budget& budget = *task_.budget;
-    int exponent;
-    const bool anew = std::frexp(task_.memory->t, &exponent) == 0.5 && exponent > 10;  // 1024, 2048, ...
     if constexpr (Space::kLocal) {
       for (int64_t i = 0, k = 0; i < x.size(); ++i)
         for (int64_t head = 0; head < space_.n_heads; ++head, ++k) {
@@ -169,9 +167,7 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
           budget.active += is - were_nonzero_[k];
           if (is && !were_nonzero_[k]) budget.add(coordinate_of(x.index(i), head));
         }
-      if (anew) {
-        choose_anew(space_, budget, 0);
-      } else if (budget.active > budget.max || budget.crowded()) {
+      if (budget.active > budget.max || budget.crowded()) {
         Buffer<double> sizes;
         if (!sizes.reserve(budget.n_members() + 1)) return refuse(Refusal::memory);
         for (int64_t i = 0; i < budget.n_members(); ++i)
@@ -179,7 +175,11 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
         budget.settle(sizes.data());
       }
     } else {
-      choose_anew(space_, budget, anew ? 0 : budget.threshold);  // every weight may have changed
+      choose_anew(space_, budget, budget.threshold);  // every weight may have changed
+    }
+    if (budget.has_become_wasteful(task_.memory->t)) {
+      choose_anew(space_, budget, 0);
+      budget.chosen = task_.memory->t;
     }
   }
 

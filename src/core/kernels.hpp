@@ -79,9 +79,9 @@ struct Kernels {
   Outcome (*score)(const Rows&, const Model&, const View&, double* out);
   // out[row][head] = x'Sx, without Memory::covariance_scale.
   Outcome (*variance)(const Rows&, const Model&, const View&, double* out);
-  // The weights of one head, from slot `first` on, that are not zero, without Memory::weight_scale: their number, and if there is room for
-  // them their slots, ascending, and values. -1 if there is no memory. Parts of the model that were never touched are
-  // passed over.
+  // The weights of one head, from slot `first` on, that are not zero, without Memory::weight_scale: their number, and
+  // if there is room for them their slots, ascending, and values. -1 if there is no memory. Parts of the model that
+  // were never touched are passed over.
   int64_t (*nonzero)(const Model&, const View&, int64_t head, int64_t first, int64_t* slots, double* values);
   // The budget's threshold and list anew, from the numbers of the model. False if there is no memory.
   bool (*choose_anew)(const Model&, Budget&);

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import _core
 from ._estimator import OnlineClassifier
-from ._parameters import COMMON, documented
+from ._parameters import COMMON, LOSS, documented
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
@@ -32,6 +32,39 @@ class Perceptron(OnlineClassifier):
 
     def _rule(self) -> _core.Rule:
         return _core.Perceptron()
+
+
+@documented(LOSS + COMMON)
+@dataclass(eq=False, repr=False)
+class OGD(OnlineClassifier):
+    """Online gradient descent, also known as stochastic gradient descent.
+
+    Zinkevich, "Online convex programming and generalized infinitesimal gradient ascent", ICML 2003.
+
+    w moves against the gradient of the loss by eta / t^power_t, where t counts the examples.
+
+    Parameters
+    ----------
+    eta : float, default=1.0
+        The learning rate.
+    power_t : float, default=0.5
+        How the learning rate decays with the number of examples; 0 for a constant one.
+    {common}
+    """
+
+    eta: float = 1.0
+    power_t: float = 0.5
+    loss: str = "hinge"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        "eta": [_POSITIVE],
+        "power_t": [Interval(Real, 0, 1, closed="both")],
+        "loss": [StrOptions({"hinge", "squared_hinge", "log"})],
+    }
+
+    def _rule(self) -> _core.Rule:
+        return _core.OGD(self.eta, self.power_t, self.loss)
 
 
 @documented(COMMON)

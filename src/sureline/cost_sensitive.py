@@ -1,0 +1,132 @@
+"""First-order learners for classes that are not equally important, without sparsity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from . import _core
+from ._cost import CostSensitiveClassifier
+from ._estimator import OnlineClassifier
+from ._parameters import COMMON, COST, LOSS, documented
+from ._state import Rule
+
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+
+
+@documented(LOSS + COST + COMMON)
+@dataclass(eq=False, repr=False)
+class CSOGD(CostSensitiveClassifier):
+    """Cost-sensitive online gradient descent.
+
+    Wang, Zhao & Hoi, "Cost-sensitive online classification", ICDM 2012.
+
+    With c the cost of the example's label, the loss is c l(m) for ``form="slope"`` and l(m - c + 1) for
+    ``form="margin"``; for the hinge these are c max(0, 1 - m) and max(0, c - m). w moves against its gradient by
+    eta / t^power_t, where t counts the examples.
+
+    Parameters
+    ----------
+    eta : float, default=1.0
+        The learning rate.
+    form : {{"slope", "margin"}}, default="slope"
+        Where the cost enters the loss.
+    power_t : float, default=0.5
+        How the learning rate decays with the number of examples; 0 for a constant one.
+    {common}
+    """
+
+    eta: float = 1.0
+    form: str = "slope"
+    power_t: float = 0.5
+    loss: str = "hinge"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **CostSensitiveClassifier._parameter_constraints,
+        "eta": [_POSITIVE],
+        "form": [StrOptions({"slope", "margin"})],
+        "power_t": [Interval(Real, 0, 1, closed="both")],
+        "loss": [StrOptions({"hinge", "squared_hinge", "log"})],
+    }
+
+    def _rule(self) -> Rule:
+        return _core.OGD(self.eta, self.power_t, self.loss, self.form)
+
+
+@documented(COST + COMMON)
+@dataclass(eq=False, repr=False)
+class CPA(CostSensitiveClassifier):
+    """Cost-sensitive passive-aggressive learning, prediction based.
+
+    Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, "Online passive-aggressive algorithms", JMLR 7, 2006, section 8.
+
+    On a mistake, w += y x min(C, (sqrt(c) - m) / |x|^2): the margin that is asked for is the square root of what the
+    mistake costs.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The longest step.
+    {common}
+    """
+
+    C: float = 1.0
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **CostSensitiveClassifier._parameter_constraints,
+        "C": [_POSITIVE],
+    }
+
+    def _rule(self) -> Rule:
+        return _core.CPA(self.C)
+
+
+@documented(COMMON)
+@dataclass(eq=False, repr=False)
+class PAUM(OnlineClassifier):
+    """The Perceptron with uneven margins.
+
+    Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola, "The Perceptron algorithm with uneven margins", ICML 2002.
+
+    w += eta y x unless the margin y w.x exceeds that of the label.
+
+    Parameters
+    ----------
+    eta : float, default=1.0
+        The learning rate.
+    margin_pos : float, default=1.0
+        The margin that positive examples (the second class) should have: larger than the other if they are rare.
+    margin_neg : float, default=1.0
+        The margin that negative examples should have. With more than two classes the two may differ only with
+        ``multi_class="ovr"``.
+    {common}
+    """
+
+    eta: float = 1.0
+    margin_pos: float = 1.0
+    margin_neg: float = 1.0
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        "eta": [_POSITIVE],
+        "margin_pos": [Interval(Real, None, None, closed="neither")],
+        "margin_neg": [Interval(Real, None, None, closed="neither")],
+    }
+
+    def _rule(self) -> Rule:
+        return _core.PAUM(self.eta)
+
+    def _costs(self) -> tuple[float, float]:
+        return float(self.margin_neg), float(self.margin_pos)  # the number that goes with the label
+
+    def _refuse_classes(self, n_classes: int) -> None:
+        super()._refuse_classes(n_classes)
+        if n_classes > 2 and self.multi_class == "native" and self.margin_pos != self.margin_neg:
+            raise ValueError(
+                f"The 'margin_pos' and 'margin_neg' parameters of PAUM differ, {self.margin_pos!r} and "
+                f"{self.margin_neg!r}, which needs two classes or multi_class='ovr'. Got {n_classes} classes and "
+                "multi_class='native'."
+            )

@@ -1,0 +1,365 @@
+"""The sparse online learning framework: learners whose models stay small.
+
+All but FTRL are compared in Wang, Wu, Zhao & Hoi, "A framework of sparse online learning and its applications", as are
+the dates and papers of the older ones. A round costs what the row has nonzeros, whatever the width of the model: the
+truncation of a weight is computed when the weight is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from numbers import Integral, Real
+from typing import Any, ClassVar, cast
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from . import _core
+from ._cost import CostSensitiveClassifier
+from ._estimator import OnlineClassifier
+from ._gaussian import GaussianClassifier
+from ._parameters import BUDGET, COMMON, COST, COVARIANCE, LOSS, documented
+from ._state import Shape
+
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+_NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+_SCHEDULES = StrOptions({"constant", "1/t", "t"})
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class _FrameworkClassifier(OnlineClassifier):
+    """A learner with a coordinate rule."""
+
+    loss: str = "hinge"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **OnlineClassifier._parameter_constraints,
+        "loss": [StrOptions({"hinge", "squared_hinge", "log"})],
+    }
+
+    def _shape(self) -> Shape:
+        return cast(Shape, cast(_core.CoordinateRule, self._rule()).shape)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class _BudgetedClassifier(_FrameworkClassifier):
+    """A learner that takes a budget of nonzero weights in place of its penalty `lam`."""
+
+    max_nonzero: int | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_FrameworkClassifier._parameter_constraints,
+        "max_nonzero": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def _initial_scalars(self) -> dict[str, Any]:
+        lam = getattr(self, "lam", 0.0)
+        if self.max_nonzero is not None and lam != 0:
+            raise ValueError(
+                f"The 'max_nonzero' parameter of {type(self).__name__} chooses the penalty, so 'lam' must be 0 with it. Got "
+                f"max_nonzero={self.max_nonzero!r} and lam={lam!r}."
+            )
+        return {"max_nonzero": None if self.max_nonzero is None else int(self.max_nonzero)}
+
+
+@documented(LOSS + COMMON)
+@dataclass(eq=False, repr=False)
+class STG(_FrameworkClassifier):
+    """Stochastic gradient descent with truncated gradient.
+
+    Langford, Li & Zhang, "Sparse online learning via truncated gradient", JMLR 10, 2009.
+
+    w -= eta (gradient); every K-th example, each weight of size at most theta is drawn towards zero by K eta lam.
+
+    Parameters
+    ----------
+    eta : float, default=1.0
+        The learning rate.
+    lam : float, default=0.0
+        The penalty: the larger, the fewer nonzero weights.
+    K : int, default=10
+        How many examples there are from one truncation to the next.
+    theta : float, default=inf
+        Weights beyond this size are not truncated.
+    {common}
+    """
+
+    eta: float = 1.0
+    lam: float = 0.0
+    K: int = 10
+    theta: float = inf
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_FrameworkClassifier._parameter_constraints,
+        "eta": [_POSITIVE],
+        "lam": [_NOT_NEGATIVE],
+        "K": [Interval(Integral, 1, None, closed="left")],
+        "theta": [Interval(Real, 0, None, closed="both")],
+    }
+
+    def _rule(self) -> _core.CoordinateRule:
+        return _core.STG(self.eta, self.lam, self.K, self.theta, self.loss)
+
+
+@documented(LOSS + COMMON)
+@dataclass(eq=False, repr=False)
+class FOBOS(_FrameworkClassifier):
+    """Forward-backward splitting with an l1 penalty.
+
+    Duchi & Singer, "Efficient online and batch learning using forward backward splitting", JMLR 10, 2009.
+
+    With eta_t = eta / sqrt(t), every example: w <- soft(w - eta_t (gradient), eta_t lam).
+
+    Parameters
+    ----------
+    eta : float, default=1.0
+        The learning rate.
+    lam : float, default=0.0
+        The penalty: the larger, the fewer nonzero weights.
+    {common}
+    """
+
+    eta: float = 1.0
+    lam: float = 0.0
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_FrameworkClassifier._parameter_constraints,
+        "eta": [_POSITIVE],
+        "lam": [_NOT_NEGATIVE],
+    }
+
+    def _rule(self) -> _core.CoordinateRule:
+        return _core.FOBOS(self.eta, self.lam, self.loss)
+
+
+@documented(LOSS + COMMON)
+@dataclass(eq=False, repr=False)
+class RDA(_FrameworkClassifier):
+    """Regularised dual averaging with an l1 penalty, and its enhanced form.
+
+    Xiao, "Dual averaging methods for regularized stochastic learning and online optimization", JMLR 11, 2010.
+
+    With g the mean of all gradients so far, w = -(sqrt(t) / gamma) soft(g, lam + gamma rho / sqrt(t)).
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        How much the weights resist: the inverse of a learning rate.
+    lam : float, default=0.0
+        The penalty: the larger, the fewer nonzero weights.
+    rho : float, default=0.0
+        The enhancement of the threshold.
+    {common}
+    """
+
+    gamma: float = 1.0
+    lam: float = 0.0
+    rho: float = 0.0
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_FrameworkClassifier._parameter_constraints,
+        "gamma": [_POSITIVE],
+        "lam": [_NOT_NEGATIVE],
+        "rho": [_NOT_NEGATIVE],
+    }
+
+    def _rule(self) -> _core.CoordinateRule:
+        return _core.RDA(self.gamma, self.lam, self.rho, self.loss)
+
+
+@documented(LOSS + COMMON)
+@dataclass(eq=False, repr=False)
+class AdaFOBOS(_FrameworkClassifier):
+    """FOBOS with adaptive learning rates.
+
+    Duchi, Hazan & Singer, "Adaptive subgradient methods for online learning and stochastic optimization", JMLR 12, 2011.
+
+    With G the sum of the squared gradients of a weight and H = delta + sqrt(G), every example:
+    w <- soft(w - eta (gradient) / H, eta lam / H).
+
+    Parameters
+    ----------
+    eta : float, default=1.0
+        The learning rate.
+    lam : float, default=0.0
+        The penalty: the larger, the fewer nonzero weights.
+    delta : float, default=1.0
+        What H starts from.
+    {common}
+    """
+
+    eta: float = 1.0
+    lam: float = 0.0
+    delta: float = 1.0
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_FrameworkClassifier._parameter_constraints,
+        "eta": [_POSITIVE],
+        "lam": [_NOT_NEGATIVE],
+        "delta": [_POSITIVE],
+    }
+
+    def _rule(self) -> _core.CoordinateRule:
+        return _core.AdaFOBOS(self.eta, self.lam, self.delta, self.loss)
+
+
+@documented(LOSS + BUDGET + COMMON)
+@dataclass(eq=False, repr=False)
+class AdaRDA(_BudgetedClassifier):
+    """Dual averaging with adaptive learning rates.
+
+    Duchi, Hazan & Singer, "Adaptive subgradient methods for online learning and stochastic optimization", JMLR 12, 2011.
+
+    With u the sum of the gradients, G that of their squares and H = delta + sqrt(G) for each weight,
+    w = -(eta t / H) soft(u / t, lam).
+
+    Parameters
+    ----------
+    eta : float, default=1.0
+        The learning rate.
+    lam : float, default=0.0
+        The penalty: the larger, the fewer nonzero weights.
+    delta : float, default=1.0
+        What H starts from.
+    {common}
+    """
+
+    eta: float = 1.0
+    lam: float = 0.0
+    delta: float = 1.0
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_BudgetedClassifier._parameter_constraints,
+        "eta": [_POSITIVE],
+        "lam": [_NOT_NEGATIVE],
+        "delta": [_POSITIVE],
+    }
+
+    def _rule(self) -> _core.CoordinateRule:
+        return _core.AdaRDA(self.eta, self.lam, self.delta, self.loss)
+
+
+@documented(LOSS.replace('"hinge"\n', '"log"\n').replace(" The hinge is what the paper uses.", "") + COMMON)
+@dataclass(eq=False, repr=False)
+class FTRL(_FrameworkClassifier):
+    """Follow the (proximally) regularised leader.
+
+    McMahan et al., "Ad click prediction: a view from the trenches", KDD 2013, Algorithm 1.
+
+    For each weight n is the sum of the squared gradients g, and z that of g - sigma w with
+    sigma = (sqrt(n + g^2) - sqrt(n)) / alpha. The weight is -soft(z, l1) / ((beta + sqrt(n)) / alpha + l2). The intercept
+    has no l1.
+
+    Parameters
+    ----------
+    alpha : float, default=0.1
+        The learning rate.
+    beta : float, default=1.0
+        How slowly the learning rate begins to fall.
+    l1 : float, default=1.0
+        The penalty that makes weights zero.
+    l2 : float, default=1.0
+        The penalty that makes them small.
+    {common}
+    """
+
+    alpha: float = 0.1
+    beta: float = 1.0
+    l1: float = 1.0
+    l2: float = 1.0
+    loss: str = "log"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_FrameworkClassifier._parameter_constraints,
+        "alpha": [_POSITIVE],
+        "beta": [_POSITIVE],
+        "l1": [_NOT_NEGATIVE],
+        "l2": [_NOT_NEGATIVE],
+    }
+
+    def _rule(self) -> _core.CoordinateRule:
+        return _core.FTRL(self.alpha, self.beta, self.l1, self.l2, self.loss)
+
+
+_SCHEDULE = """schedule : {{"constant", "1/t", "t"}}, default={default}
+        How lambda_t follows from `lam`: {factor}lam as it is, over t, or times t.
+    """
+
+
+@documented(_SCHEDULE.format(default='"constant"', factor="eta ") + COST + LOSS + BUDGET + COMMON)
+@dataclass(eq=False, repr=False)
+class FSOL(_BudgetedClassifier, CostSensitiveClassifier):
+    """First-order sparse online learning, and CS-FSOL if there is a `cost`.
+
+    Wang, Wu, Zhao & Hoi, "A framework of sparse online learning and its applications", Algorithms 3 and 6.
+
+    theta is the sum of the steps, theta -= eta c (gradient), and the weights are soft(theta, lambda_t). What the
+    truncation hides is not lost.
+
+    Parameters
+    ----------
+    eta : float, default=1.0
+        The learning rate.
+    lam : float, default=0.0
+        The penalty: the larger, the fewer nonzero weights.
+    {common}
+    """
+
+    eta: float = 1.0
+    lam: float = 0.0
+    schedule: str = "constant"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_BudgetedClassifier._parameter_constraints,
+        **CostSensitiveClassifier._parameter_constraints,
+        "eta": [_POSITIVE],
+        "lam": [_NOT_NEGATIVE],
+        "schedule": [_SCHEDULES],
+    }
+
+    def _rule(self) -> _core.CoordinateRule:
+        return _core.FSOL(self.eta, self.lam, self.schedule, self.loss)
+
+
+@documented(_SCHEDULE.format(default='"1/t"', factor="") + COST + LOSS + BUDGET + COVARIANCE)
+@dataclass(eq=False, repr=False)
+class SSOL(_BudgetedClassifier, CostSensitiveClassifier, GaussianClassifier):
+    """Second-order sparse online learning, and CS-SSOL if there is a `cost`.
+
+    Wang, Wu, Zhao & Hoi, "A framework of sparse online learning and its applications", Algorithms 4, 5 and 7.
+
+    S starts as the identity and absorbs every example, S -= S x x'S / (r + x'Sx), before its label is predicted. theta is
+    the sum of the steps, theta -= eta c (gradient), and the weights are soft(S theta, lambda_t): frequent features move
+    less, and rare ones are not lost among them. A sample weight s counts the gradient s times, and S absorbs x with r / s.
+
+    `predict` uses the weights as they are; only the labels counted in `n_mistakes_` were predicted after S had absorbed
+    the example itself, as the paper has it.
+
+    Parameters
+    ----------
+    eta : float, default=1.0
+        The learning rate.
+    lam : float, default=0.0
+        The penalty: the larger, the fewer nonzero weights.
+    r : float, default=1.0
+        How much S resists: the larger, the more slowly it shrinks.
+    {common}
+    """
+
+    eta: float = 1.0
+    lam: float = 0.0
+    r: float = 1.0
+    schedule: str = "1/t"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GaussianClassifier._parameter_constraints,
+        **CostSensitiveClassifier._parameter_constraints,
+        **_BudgetedClassifier._parameter_constraints,
+        "eta": [_POSITIVE],
+        "lam": [_NOT_NEGATIVE],
+        "r": [_POSITIVE],
+        "schedule": [_SCHEDULES],
+    }
+
+    def _rule(self) -> _core.CoordinateRule:
+        return _core.SSOL(self.eta, self.lam, self.r, self.schedule, self.covariance == "full", self.loss)
