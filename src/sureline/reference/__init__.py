@@ -14,5 +14,30 @@ are given. A learner is made with the parameters of the algorithm, `fit_intercep
 """
 
 from .learners import ALMA, AROW, CW, IELLIP, NAROW, NHERD, PA, ROMMA, SCW, SOP, Perceptron
+from .sparse_learners import CPA, CSOGD, FOBOS, FSOL, FTRL, OGD, PAUM, RDA, SSOL, STG, AdaFOBOS, AdaRDA
 
-__all__ = ["ALMA", "AROW", "CW", "IELLIP", "NAROW", "NHERD", "PA", "ROMMA", "SCW", "SOP", "Perceptron"]
+__all__ = [
+    "ALMA",
+    "AROW",
+    "CPA",
+    "CSOGD",
+    "CW",
+    "FOBOS",
+    "FSOL",
+    "FTRL",
+    "IELLIP",
+    "NAROW",
+    "NHERD",
+    "OGD",
+    "PA",
+    "PAUM",
+    "RDA",
+    "ROMMA",
+    "SCW",
+    "SOP",
+    "SSOL",
+    "STG",
+    "AdaFOBOS",
+    "AdaRDA",
+    "Perceptron",
+]

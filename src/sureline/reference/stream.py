@@ -31,6 +31,9 @@ class Learner(ABC):
         self.w = np.zeros((n_heads, d))
         self.S = np.ones((n_heads, d)) if self.covariance != "full" else np.tile(np.eye(d), (n_heads, 1, 1))
 
+    def receive(self, x: Array, s: float) -> None:  # noqa: B027 (few do anything before they know the label)
+        """Learn from x, which has weight s, what can be learned before predicting its label."""
+
     @abstractmethod
     def turn(self, x: Array, heads: dict[int, int], s: float) -> bool:
         """Learn from x, which has weight s, with the given signs of the heads. True if anything changed."""
@@ -40,7 +43,8 @@ class Learner(ABC):
         return S @ x if self.covariance == "full" else S * x
 
     def margin(self, x: Array, heads: dict[int, int]) -> float:
-        return float(sum(sign * (self.w[head] @ x) for head, sign in heads.items()))
+        w = self.weights()
+        return float(sum(sign * (w[head] @ x) for head, sign in heads.items()))
 
     def variance(self, x: Array, heads: dict[int, int]) -> float:
         return float(sum(x @ self.Sx(head, x) for head in heads))
@@ -51,7 +55,11 @@ class Learner(ABC):
         self.S[head] -= beta * (np.outer(g, g) if self.covariance == "full" else g * g)
 
     def run(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from the rows of X in their order. Sets coef_, intercept_, covariance_ and the counters."""
+        """Learn from the rows of X in their order. Sets coef_, intercept_, covariance_ and the counters.
+
+        class_seen_ and class_mistakes_ count by the label, in the order of classes_; scores_ has the scores that each
+        example was predicted by, examples of weight 0 left out.
+        """
         X, y = np.asarray(X, float), np.asarray(y)
         weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, float)
         X = np.column_stack([np.full(len(X), float(self.fit_intercept)), X])  # the intercept is an always-1 feature
@@ -64,13 +72,20 @@ class Learner(ABC):
         for problem in problems:
             problem.start(1 if alone else n_heads, X.shape[1])
         self.n_seen_ = self.n_mistakes_ = self.n_updates_ = 0
+        self.class_seen_, self.class_mistakes_ = np.zeros(n_classes, int), np.zeros(n_classes, int)
+        scores = []
         for x, label, s in zip(X, np.searchsorted(self.classes_, y), weights, strict=True):
             if s == 0:
                 continue
-            self.n_seen_ += 1
+            for problem in problems:
+                problem.receive(x, s)
             f = np.concatenate([problem.weights() @ x for problem in problems])
             predicted = int(f[0] > 0) if n_classes == 2 else int(np.argmax(f))
+            scores.append(f.copy())
+            self.n_seen_ += 1
             self.n_mistakes_ += int(predicted != label)
+            self.class_seen_[label] += 1
+            self.class_mistakes_[label] += int(predicted != label)
             if n_classes == 2:
                 moved = self.turn(x, {0: 1 if label == 1 else -1}, s)
             elif alone:
@@ -83,6 +98,7 @@ class Learner(ABC):
         w = np.concatenate([problem.weights() for problem in problems])
         S = np.concatenate([problem.S for problem in problems])
         self.coef_, self.intercept_ = w[:, 1:], w[:, 0]
+        self.scores_ = np.array(scores).reshape(self.n_seen_, n_heads)
         if self.covariance is not None:
             self.covariance_ = S[:, 1:] if S.ndim == 2 else S[:, 1:, 1:]
             self.intercept_variance_ = S[:, 0] if S.ndim == 2 else S[:, 0, 0]
