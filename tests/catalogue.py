@@ -24,6 +24,11 @@ class Case:
     def gaussian(self) -> bool:
         return "covariance" in self.parameters
 
+    @property
+    def needs_two_classes(self) -> bool:
+        """More are refused, unless each is learned against the rest."""
+        return isinstance(self.parameters.get("cost"), tuple) or "margin_pos" in self.parameters
+
     def make(self, **more: Any) -> Any:
         return getattr(sureline, self.name)(**{**self.parameters, **more})
 
@@ -54,9 +59,49 @@ GAUSSIAN = [
         ("SCW", {"variant": "II", "C": 0.3, "eta": 0.8}),
     ]
 ]
-ALL = FIRST_ORDER + GAUSSIAN
+COST_SENSITIVE = [
+    Case("CSOGD", {"eta": 0.5, "form": "slope", "cost": (3.0, 0.5)}),
+    Case("CSOGD", {"eta": 0.5, "form": "margin", "cost": (3.0, 0.5), "loss": "squared_hinge", "power_t": 0.7}),
+    Case("CPA", {"C": 0.5, "cost": (4.0, 0.5)}),
+    Case("CPA", {"C": 0.5, "cost": "balanced"}),
+    Case("PAUM", {"eta": 0.5, "margin_pos": 2.0, "margin_neg": 0.5}),
+]
+SPARSE = [
+    Case("OGD", {"eta": 0.5, "loss": "log"}),
+    Case("OGD", {"eta": 0.5, "loss": "hinge", "power_t": 0.0}),
+    Case("STG", {"eta": 0.1, "lam": 0.02, "K": 7}),
+    Case("STG", {"eta": 0.02, "lam": 0.1, "K": 1, "theta": 0.2, "loss": "squared_hinge"}),
+    Case("FOBOS", {"eta": 0.7, "lam": 0.05}),
+    Case("FOBOS", {"eta": 0.7, "lam": 0.02, "loss": "log"}),
+    Case("RDA", {"gamma": 2.0, "lam": 0.01}),
+    Case("RDA", {"gamma": 2.0, "lam": 0.005, "rho": 0.1, "loss": "log"}),
+    Case("AdaFOBOS", {"eta": 0.5, "lam": 0.02, "delta": 0.5}),
+    Case("AdaFOBOS", {"eta": 0.5, "lam": 0.01, "delta": 0.5, "loss": "squared_hinge"}),
+    Case("AdaRDA", {"eta": 0.5, "lam": 0.02, "delta": 0.5}),
+    Case("AdaRDA", {"eta": 0.5, "lam": 0.01, "delta": 0.5, "loss": "log"}),
+    Case("FTRL", {"alpha": 0.3, "l1": 0.5, "l2": 0.1}),
+    Case("FTRL", {"alpha": 0.3, "l1": 0.5, "l2": 0.1, "loss": "hinge"}),
+    Case("FSOL", {"eta": 0.1, "lam": 2.0}),
+    Case("FSOL", {"eta": 0.1, "lam": 0.01, "schedule": "t", "cost": "balanced"}),
+    Case("FSOL", {"eta": 0.1, "lam": 50.0, "schedule": "1/t", "loss": "log"}),
+    Case("SSOL", {"eta": 0.5, "lam": 3.0, "r": 2.0, "covariance": "diag"}),
+    Case("SSOL", {"eta": 0.5, "lam": 3.0, "r": 2.0, "covariance": "full"}),
+    Case("SSOL", {"eta": 0.5, "lam": 0.02, "r": 2.0, "covariance": "diag", "schedule": "constant", "cost": "balanced"}),
+    Case("SSOL", {"eta": 0.5, "lam": 1e-4, "covariance": "full", "schedule": "t", "cost": (3.0, 0.5), "loss": "log"}),
+]
+# The same once more with a budget, for which there is no reference: what must hold of it is in test_budget.py.
+BUDGETED = [
+    Case("FSOL", {"eta": 0.1, "max_nonzero": 7}),
+    Case("AdaRDA", {"eta": 0.5, "max_nonzero": 7}),
+    Case("SSOL", {"r": 2.0, "covariance": "diag", "max_nonzero": 7}),
+    Case("SSOL", {"r": 2.0, "covariance": "full", "max_nonzero": 7}),
+]
+WITH_REFERENCE = FIRST_ORDER + GAUSSIAN + COST_SENSITIVE + SPARSE
+ALL = WITH_REFERENCE + BUDGETED
+GAUSSIAN = GAUSSIAN + [case for case in SPARSE if case.gaussian]
 
 every_case = pytest.mark.parametrize("case", ALL, ids=str)
+every_case_with_reference = pytest.mark.parametrize("case", WITH_REFERENCE, ids=str)
 every_gaussian = pytest.mark.parametrize("case", GAUSSIAN, ids=str)
 
 

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from catalogue import Case, every_case, stream
+from catalogue import Case, every_case_with_reference, stream
 from scipy import sparse
 
 WEIGHTS = np.random.default_rng(7).choice([0, 0.5, 1, 2.0], 300)
@@ -31,7 +31,7 @@ def compare(case: Case, model, oracle) -> None:
         assert difference(model.intercept_variance_, oracle.intercept_variance_) < 1e-9
 
 
-@every_case
+@every_case_with_reference
 @pytest.mark.parametrize("intercept", [True, False], ids=["intercept", "none"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 def test_two_classes(case: Case, intercept: bool, weighted: bool) -> None:
@@ -43,10 +43,14 @@ def test_two_classes(case: Case, intercept: bool, weighted: bool) -> None:
         compare(case, case.make(fit_intercept=intercept).fit(rows, y, weight), oracle)
 
 
-@every_case
+@every_case_with_reference
 @pytest.mark.parametrize("multi_class", ["native", "ovr"])
 def test_more_classes(case: Case, multi_class: str) -> None:
     X, y = stream(n_classes=4, seed=1)
+    if case.needs_two_classes and multi_class == "native":
+        with pytest.raises(ValueError, match="which needs two classes or multi_class='ovr'. Got 4 classes"):
+            case.make().fit(X, y)
+        return
     for intercept, weight in itertools.product((True, False), (None, WEIGHTS)):
         settings = {"fit_intercept": intercept, "multi_class": multi_class}
         oracle = case.reference(**settings).run(X, y, weight)
@@ -54,15 +58,17 @@ def test_more_classes(case: Case, multi_class: str) -> None:
         compare(case, case.make(**settings).fit(sparse.csr_matrix(X), y, weight), oracle)
 
 
-@every_case
+@every_case_with_reference
 def test_long_and_wide_streams(case: Case) -> None:
     X, y = stream(n_rows=2000, n_columns=40, seed=2)
     compare(case, case.make().fit(X, y), case.reference().run(X, y))
 
 
-@every_case
+@every_case_with_reference
 def test_badly_scaled_features(case: Case) -> None:
     """Columns that differ by six orders of magnitude."""
+    if case.parameters.get("loss") == "squared_hinge":
+        pytest.skip("steps along a gradient that grows with the loss diverge here, in the reference too")
     X, y = stream(seed=3)
     X = X * 10.0 ** np.linspace(-3, 3, X.shape[1])
     oracle = case.reference().run(X, y)

@@ -122,11 +122,11 @@ def test_rows_of_the_core_do_not_trust_what_can_still_change() -> None:
     starts[1:] = 10**10
     memory = np.zeros((1, _core.MEMORY_COLUMNS))
     memory[:, :5] = 1
-    counters = np.zeros(3, np.int64)
+    tally = np.zeros((2, 3), np.int64)
     rule, labels = _core.Perceptron(), np.zeros(2, np.int32)
-    model = "identity", np.zeros((3, 1)), None, memory, counters, 1, True, "binary"
+    model = "identity", np.zeros((3, 1)), None, memory, tally, None, 1, True, "binary", (1.0, 1.0)
     _core.learn(rule, *model, rows, labels, None, None, False)
-    assert counters[0] == 2
+    assert tally[0, 0] == 2
 
 
 def test_parameters_set_between_calls_are_checked() -> None:

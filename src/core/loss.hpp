@@ -14,8 +14,10 @@ enum class Loss { hinge, squared_hinge, log };
       return m < 1 ? 1.0 : 0.0;
     case Loss::squared_hinge:
       return m < 1 ? 2 * (1 - m) : 0.0;
-    default:
-      return 1 / (1 + std::exp(m));
+    default: {  // 1 / (1 + exp(m)), whose exp must not overflow while the quotient is still a number
+      const double e = std::exp(m > 0 ? -m : m);
+      return (m > 0 ? e : 1.0) / (1 + e);
+    }
   }
 }
 
