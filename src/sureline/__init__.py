@@ -5,7 +5,22 @@ import sklearn.base  # noqa: F401
 
 from .first_order import ALMA, PA, ROMMA, Perceptron
 from .second_order import AROW, CW, IELLIP, NAROW, NHERD, SCW, SOP
+from .sparsity import plot_sparsity_paths, sparsity_path
 
 __version__ = "0.1.0"
 
-__all__ = ["ALMA", "AROW", "CW", "IELLIP", "NAROW", "NHERD", "PA", "ROMMA", "SCW", "SOP", "Perceptron"]
+__all__ = [
+    "ALMA",
+    "AROW",
+    "CW",
+    "IELLIP",
+    "NAROW",
+    "NHERD",
+    "PA",
+    "ROMMA",
+    "SCW",
+    "SOP",
+    "Perceptron",
+    "plot_sparsity_paths",
+    "sparsity_path",
+]
