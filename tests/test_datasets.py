@@ -1,5 +1,7 @@
 """The generators: seeded, shaped as they say, and strict about what they are asked for."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -88,6 +90,14 @@ def test_streams_have_the_asked_part_of_positives(positive: float, noise: float)
     same, clean = make_sparse_stream(*shape, positive=positive, noise=0, random_state=0)
     assert (same != X).nnz == 0
     assert (y != clean).sum() == 2 * round(noise * min(y.sum(), 2000 - y.sum()))
+
+
+def test_fewer_positives_are_a_part_of_more() -> None:
+    labels = [
+        make_sparse_stream(1000, 5000, 20, positive=positive, noise=0, random_state=0)[1]
+        for positive in (0.01, 0.1, None, 0.99)
+    ]
+    assert all((few <= more).all() for few, more in pairwise(labels))
 
 
 def test_few_positives_are_still_those_with_the_largest_scores() -> None:
