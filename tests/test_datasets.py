@@ -1,9 +1,18 @@
 """The generators: seeded, shaped as they say, and strict about what they are asked for."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from sureline.datasets import make_rotated_gaussian, make_sparse_stream
+from sureline import AROW, Perceptron
+from sureline.datasets import (
+    STREAM_SHAPES,
+    make_rotated_gaussian,
+    make_sparse_gaussian,
+    make_sparse_stream,
+    make_stream_like,
+)
 
 
 def test_rotated_gaussian_is_separable_and_seeded() -> None:
@@ -13,6 +22,43 @@ def test_rotated_gaussian_is_separable_and_seeded() -> None:
     again, flipped = make_rotated_gaussian(2000, noise=0.1, random_state=3)
     np.testing.assert_array_equal(again, X)
     assert (flipped != y).sum() == 200
+
+
+def test_sparse_gaussian_has_the_shape_of_the_paper() -> None:
+    X, y = make_sparse_gaussian(20_000, dtype="float32", random_state=0)
+    assert X.shape == (20_000, 1000)
+    assert X.dtype == np.float32
+    assert X.has_canonical_format
+    assert (np.diff(X.indptr) == 300).all()
+    effective = X[:, :100].toarray().astype(np.float64)
+    assert (effective != 0).all()
+    assert np.abs(effective.mean(axis=0)).max() < 1.3  # uniform in [-1, 1], known to 0.07
+    variances = effective.var(axis=0)
+    assert 0.4 < variances.min() < 5
+    assert 90 < variances.max() < 105
+    noise = X[:, 100:]
+    assert noise.data.mean() == pytest.approx(0, abs=0.2)
+    assert noise.data.std() == pytest.approx(100, rel=0.01)
+    np.testing.assert_allclose(noise.getnnz(axis=0), 20_000 * 200 / 900, rtol=0.06)
+    assert 0.7 < y.mean() < 0.9
+    again, labels = make_sparse_gaussian(20_000, dtype="float32", random_state=0)
+    assert (again != X).nnz == 0
+    np.testing.assert_array_equal(labels, y)
+
+
+@pytest.mark.parametrize(("n_features", "n_noise"), [(8, 0), (8, 3), (5000, 20)])
+def test_sparse_gaussian_is_cut_by_a_plane_through_the_origin(n_features: int, n_noise: int) -> None:
+    X, y = make_sparse_gaussian(300, n_features, n_effective=5, n_noise=n_noise, random_state=1)
+    assert (np.diff(X.indptr) == 5 + n_noise).all()
+    assert X.has_canonical_format
+    learner = Perceptron(fit_intercept=False, passes=300).fit(X[:, :5], y)
+    assert learner.score(X[:, :5], y) == 1
+
+
+def test_sparse_gaussian_deviates_as_asked() -> None:
+    X, _ = make_sparse_gaussian(2000, noise_scale=10, random_state=0)
+    assert X.dtype == np.float64
+    assert X[:, 100:].data.std() == pytest.approx(10, rel=0.01)
 
 
 def test_sparse_streams_have_the_shape_of_text() -> None:
@@ -35,6 +81,62 @@ def test_narrow_sparse_streams() -> None:
     assert (np.diff(X.indptr) == 5).all()
 
 
+@pytest.mark.parametrize("positive", [0, 0.01, 0.3, 0.5, 0.99, 1])
+@pytest.mark.parametrize("noise", [0, 0.1, 1])
+def test_streams_have_the_asked_part_of_positives(positive: float, noise: float) -> None:
+    shape = (2000, 5000, 20)
+    X, y = make_sparse_stream(*shape, positive=positive, noise=noise, random_state=0)
+    assert y.sum() == round(2000 * positive)
+    same, clean = make_sparse_stream(*shape, positive=positive, noise=0, random_state=0)
+    assert (same != X).nnz == 0
+    assert (y != clean).sum() == 2 * round(noise * min(y.sum(), 2000 - y.sum()))
+
+
+def test_fewer_positives_are_a_part_of_more() -> None:
+    labels = [
+        make_sparse_stream(1000, 5000, 20, positive=positive, noise=0, random_state=0)[1]
+        for positive in (0.01, 0.1, None, 0.99)
+    ]
+    assert all((few <= more).all() for few, more in pairwise(labels))
+
+
+def test_few_positives_are_still_those_with_the_largest_scores() -> None:
+    """A linear function finds them: they rank far above the others."""
+    X, y = make_sparse_stream(20_000, 2000, 30, n_informative=50, positive=0.02, noise=0, random_state=0)
+    learner = AROW(r=0.1).fit(X[:15_000], y[:15_000])
+    scores = learner.decision_function(X[15_000:])
+    positive = y[15_000:] == 1
+    assert np.mean(scores[positive][:, None] > scores[~positive]) > 0.98
+
+
+def test_labels_depend_on_the_informative_features_alone() -> None:
+    X, y = make_sparse_stream(5000, 300, 30, n_informative=4, positive=0.5, noise=0, random_state=0)
+    again, _ = make_sparse_stream(5000, 300, 30, random_state=0)
+    assert (again != X).nnz == 0
+    weights = np.linalg.solve((X.T @ X).toarray() + 0.1 * np.eye(300), X.T @ (2.0 * y - 1))  # ridge regression
+    large = np.argsort(-np.abs(weights))[:4]
+    assert np.abs(weights[large]).min() > 3 * np.median(np.abs(weights))
+    learner = AROW().fit(X[:, large], y)
+    assert learner.score(X[:, large], y) > 0.95
+
+
+def test_streams_like_the_real_ones() -> None:
+    for name, n_features, n_nonzero, positive in [
+        ("rcv1", 47_152, 76, 1 / 2.11),
+        ("url", 3_231_961, 116, 1 / 3.02),
+        ("url2", 3_231_961, 115, 0.01),
+        ("webspam", 16_071_971, 3727, 1 / 1.64),
+    ]:
+        X, y = make_stream_like(name, 200, random_state=0)
+        assert X.shape == (200, n_features)
+        assert X.has_canonical_format
+        assert (np.diff(X.indptr) == n_nonzero).all()
+        assert y.sum() == round(200 * positive)
+    assert all(shape.nonzeros_per_row < shape.n_features / 2 for shape in STREAM_SHAPES.values())
+    _, y = make_stream_like("rcv1", 200, positive=0.1, random_state=0)
+    assert y.sum() == 20
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -44,6 +146,21 @@ def test_narrow_sparse_streams() -> None:
         (lambda: make_sparse_stream(10.5, 10, 2), "n_samples must be an integer of at least 1. Got 10.5"),
         (lambda: make_sparse_stream(10, 10, 6), "n_nonzero must be at most half of n_features=10. Got 6"),
         (lambda: make_sparse_stream(10, 10, 2, noise=float("nan")), "noise must be a number from 0 to 1. Got nan"),
+        (lambda: make_sparse_stream(10, 10, 2, positive=-0.1), "positive must be a number from 0 to 1. Got -0.1"),
+        (lambda: make_sparse_stream(10, 10, 2, n_informative=6), "n_informative must be at most half of n_features=10"),
+        (
+            lambda: make_sparse_stream(10, 10, 2, n_informative=0),
+            "n_informative must be an integer of at least 1. Got 0",
+        ),
+        (lambda: make_stream_like("rcv2", 10), "name must be one of 'aut', 'pcmac', 'news', 'rcv1', 'url', 'webspam'"),
+        (lambda: make_stream_like("rcv1", 0), "n_samples must be an integer of at least 1. Got 0"),
+        (
+            lambda: make_sparse_gaussian(10, 9, n_effective=5, n_noise=5),
+            "must add up to at most n_features=9. Got 5 and 5",
+        ),
+        (lambda: make_sparse_gaussian(10, n_noise=-1), "n_noise must be an integer of at least 0. Got -1"),
+        (lambda: make_sparse_gaussian(10, noise_scale=0), "noise_scale must be a positive number. Got 0"),
+        (lambda: make_sparse_gaussian(10, dtype="float16"), "dtype must be 'float32' or 'float64'. Got 'float16'"),
     ],
 )
 def test_bad_arguments(call, message: str) -> None:

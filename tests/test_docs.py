@@ -26,10 +26,13 @@ def test_the_example_of_the_readme_runs(capsys) -> None:
 
 def test_the_readme_lists_every_learner() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert all(f"| `{name}` |" in text for name in sureline.__all__)
+    assert all(f"| `{name}` |" in text for name in sureline.__all__ if isinstance(getattr(sureline, name), type))
 
 
-@pytest.mark.parametrize("name", ["second_order", "rules", "reference", "datasets"])
+@pytest.mark.parametrize(
+    "name",
+    ["second_order", "rules", "reference", "datasets.gaussians", "datasets.streams", "metrics", "sparsity.one_pass"],
+)
 def test_examples_in_docstrings(name: str) -> None:
     result = doctest.testmod(importlib.import_module(f"sureline.{name}"))
     assert result.attempted > 0

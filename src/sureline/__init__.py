@@ -7,6 +7,7 @@ from .cost_sensitive import CPA, CSOGD, PAUM
 from .first_order import ALMA, OGD, PA, ROMMA, Perceptron
 from .second_order import AROW, CW, IELLIP, NAROW, NHERD, SCW, SOP
 from .sparse_online import FOBOS, FSOL, FTRL, RDA, SSOL, STG, AdaFOBOS, AdaRDA
+from .sparsity import plot_sparsity_paths, sparsity_path
 
 __version__ = "0.1.0"
 
@@ -34,4 +35,6 @@ __all__ = [
     "AdaFOBOS",
     "AdaRDA",
     "Perceptron",
+    "plot_sparsity_paths",
+    "sparsity_path",
 ]

@@ -30,6 +30,7 @@ from ._rows import (
     tidy,
 )
 from ._state import COVARIANCE_SCALE, MISTAKES, SEEN, UPDATES, Policy, Rule, Shape, State
+from .metrics import Tally
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Result = TypeVar("Result")
@@ -294,6 +295,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def n_updates_(self) -> int:
         """Examples that changed the model."""
         return int(self._fitted_state("n_updates_").tally[:, UPDATES].sum())
+
+    @property
+    def progressive_(self) -> Tally:
+        """How the labels were predicted before they were learned from, for each class."""
+        tally = self._fitted_state("progressive_").tally[: len(self.classes_)]
+        return Tally(self.classes_, tally[:, SEEN], tally[:, MISTAKES])
 
     def _rounds(self) -> list[_core.Round] | None:
         return self._state.rounds(self._rule()) if hasattr(self, "_state") else None

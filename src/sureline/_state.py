@@ -287,9 +287,7 @@ class State:
             raise self._refusal(rows, int(np.argmin(np.isfinite(out).all(axis=1))), "score")
         return out
 
-    def _evaluate(
-        self, function: Any, rows: _core.Rows, rounds: list[_core.Round] | None
-    ) -> npt.NDArray[np.float64]:
+    def _evaluate(self, function: Any, rows: _core.Rows, rounds: list[_core.Round] | None) -> npt.NDArray[np.float64]:
         out = np.empty((rows.n_rows, self.n_heads))
         row, why = function(self.shape, self.weights, self.factors, self.n_heads, self.intercept, rounds, rows, out)
         if why:
