@@ -57,6 +57,7 @@ format: install
 
 bench: install
 	@$(BIN)/python -c "import river" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check "river>=0.21" || echo "River could not be installed; the benchmark goes on without it."
+	@$(BIN)/python -c "import vowpalwabbit" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary vowpalwabbit "vowpalwabbit>=9.11" || echo "Vowpal Wabbit could not be installed; the benchmark goes on without it."
 	$(BIN)/python benchmarks/speed.py
 
 table3: install
