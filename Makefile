@@ -11,7 +11,7 @@ SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(shell find src -typ
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
 
-.PHONY: help install demo test quicktest lint format bench table3 wheel clean
+.PHONY: help install demo test quicktest lint format bench bench-width table3 wheel clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
@@ -59,6 +59,9 @@ bench: install
 	@$(BIN)/python -c "import river" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check "river>=0.21" || echo "River could not be installed; the benchmark goes on without it."
 	@$(BIN)/python -c "import vowpalwabbit" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary vowpalwabbit "vowpalwabbit>=9.11" || echo "Vowpal Wabbit could not be installed; the benchmark goes on without it."
 	$(BIN)/python benchmarks/speed.py
+
+bench-width: install
+	$(BIN)/python benchmarks/width.py
 
 table3: install
 	$(BIN)/python benchmarks/scw_table3.py --data "$(DATA)"

@@ -94,11 +94,11 @@ extern "C" int64_t floor_arow(const float* x, const int32_t* j, const int32_t* s
 }
 
 // The sparse learners: two classes, hinge loss (FTRL: log loss), no costs, no sample weights, eta = r = delta = 1.
-// Their state is float, one number or an interleaved pair for each weight with slot 0 the intercept, and all arithmetic
-// is double. What they leave out beside checks, counters and prefetching: guards against overflow and against numbers
-// that rounding takes to zero, the choice between losses and schedules, several heads, and in SSOL the floor under the
-// variances. They write a penalty's effect lazily, as the learners do: a weight is computed from its state and the
-// clock when a row needs it, so a round touches nothing but its own row.
+// Their state is given, all zeros: float, one number or an interleaved pair for each weight with slot 0 the intercept,
+// which has no penalty. All arithmetic is double. What they leave out beside checks, counters and prefetching: guards
+// against overflow and against numbers that rounding takes to zero, the choice between losses and schedules, several
+// heads, and in SSOL the floor under the variances. A penalty's effect on a weight is computed when a row needs the
+// weight, from its state and the clock, as the learners do it: a round touches nothing but its own row.
 //
 // soft(a, b) = sign(a) max(|a| - b, 0), without a branch: which weights are cut is hard to predict.
 namespace {
@@ -117,8 +117,12 @@ double sum_over(const Csr& X, int64_t t, const Term& term) {
   return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
 }
 
+}  // namespace
+
 // w = soft(theta, lam). State: theta.
-int64_t fsol(const Csr& X, const int8_t* y, double lam, float* state) {
+extern "C" int64_t floor_fsol(const float* x, const int32_t* j, const int32_t* start, const int8_t* y, int64_t n,
+                              float* state, double lam) {
+  const Csr X{x, j, start, n};
   float* theta = state + 1;
   int64_t updates = 0;
   for (int64_t t = 0; t < X.n; ++t) {
@@ -134,7 +138,9 @@ int64_t fsol(const Csr& X, const int8_t* y, double lam, float* state) {
 // S absorbs every row before the prediction, then w = soft(S theta, lam / t). State: theta and S with the bits of 1
 // flipped. The row's variance has to be known before the first S can be written, hence two passes; an update is a
 // third.
-int64_t ssol(const Csr& X, const int8_t* y, double lam, float* state) {
+extern "C" int64_t floor_ssol(const float* x, const int32_t* j, const int32_t* start, const int8_t* y, int64_t n,
+                              float* state, double lam) {
+  const Csr X{x, j, start, n};
   float* p = state + 2;
   const auto at = [&](int32_t i) { return p + 2 * int64_t(X.j[i]); };
   int64_t updates = 0;
@@ -145,10 +151,10 @@ int64_t ssol(const Csr& X, const int8_t* y, double lam, float* state) {
     p[-1] = flip(float(S0 - beta * S0 * S0));
     const double f = p[-2] * double(flip(p[-1])) + sum_over(X, t, [&](int32_t i) {
                        float* q = at(i);
-                       const double x = X.x[i], S = flip(q[1]), Sx = S * x;
+                       const double x_i = X.x[i], S = flip(q[1]), Sx = S * x_i;
                        const float smaller = float(S - beta * Sx * Sx);
                        q[1] = flip(smaller);
-                       return x * soft(double(smaller) * q[0], lam_t);
+                       return x_i * soft(double(smaller) * q[0], lam_t);
                      });
     if (!(y[t] * f < 1)) continue;
     for (int32_t i = X.start[t]; i < X.start[t + 1]; ++i) at(i)[0] = float(at(i)[0] + double(y[t]) * X.x[i]);
@@ -160,7 +166,9 @@ int64_t ssol(const Csr& X, const int8_t* y, double lam, float* state) {
 
 // w = soft(theta, (t - 1) lam) / (1 + q) at round t, theta the sum of the negative gradients and q the root of the sum
 // of their squares. State: theta and q.
-int64_t adarda(const Csr& X, const int8_t* y, double lam, float* state) {
+extern "C" int64_t floor_adarda(const float* x, const int32_t* j, const int32_t* start, const int8_t* y, int64_t n,
+                                float* state, double lam) {
+  const Csr X{x, j, start, n};
   float* p = state + 2;
   const auto at = [&](int32_t i) { return p + 2 * int64_t(X.j[i]); };
   int64_t updates = 0;
@@ -173,9 +181,9 @@ int64_t adarda(const Csr& X, const int8_t* y, double lam, float* state) {
     if (!(y[t] * f < 1)) continue;
     for (int32_t i = X.start[t]; i < X.start[t + 1]; ++i) {
       float* q = at(i);
-      const double x = X.x[i], root = q[1];
-      q[0] = float(q[0] + y[t] * x);
-      q[1] = float(std::sqrt(root * root + x * x));
+      const double x_i = X.x[i], root = q[1];
+      q[0] = float(q[0] + y[t] * x_i);
+      q[1] = float(std::sqrt(root * root + x_i * x_i));
     }
     p[-2] += y[t];
     p[-1] = float(std::sqrt(double(p[-1]) * p[-1] + 1));
@@ -186,7 +194,9 @@ int64_t adarda(const Csr& X, const int8_t* y, double lam, float* state) {
 
 // w <- soft(w - z / sqrt(t), lam / sqrt(t)) every round. State: w when it was last written, and the sum of all
 // thresholds until then; a weight is due what has been added to that sum since.
-int64_t fobos(const Csr& X, const int8_t* y, double lam, float* state) {
+extern "C" int64_t floor_fobos(const float* x, const int32_t* j, const int32_t* start, const int8_t* y, int64_t n,
+                               float* state, double lam) {
+  const Csr X{x, j, start, n};
   float* p = state + 2;
   const auto at = [&](int32_t i) { return p + 2 * int64_t(X.j[i]); };
   double thresholds = 0;
@@ -213,7 +223,9 @@ int64_t fobos(const Csr& X, const int8_t* y, double lam, float* state) {
 }
 
 // w = soft(theta, l1) / ((beta + q) / alpha + l2), theta = -z of the paper and q the root of its n. State: theta and q.
-int64_t ftrl(const Csr& X, const int8_t* y, double alpha, double beta, double l1, double l2, float* state) {
+extern "C" int64_t floor_ftrl(const float* x, const int32_t* j, const int32_t* start, const int8_t* y, int64_t n,
+                              float* state, double alpha, double beta, double l1, double l2) {
+  const Csr X{x, j, start, n};
   float* p = state + 2;
   const auto at = [&](int32_t i) { return p + 2 * int64_t(X.j[i]); };
   const double rate = 1 / alpha, least = beta / alpha + l2;
@@ -230,38 +242,6 @@ int64_t ftrl(const Csr& X, const int8_t* y, double alpha, double beta, double l1
     step(p - 2, g, 0);
   }
   return X.n;
-}
-
-}  // namespace
-
-extern "C" int64_t floor_fsol(const float* x, const int32_t* j, const int32_t* start, const int8_t* y, int64_t n,
-                              int64_t d, double lam) {
-  std::vector<float> state(d + 1);
-  return fsol({x, j, start, n}, y, lam, state.data());
-}
-
-extern "C" int64_t floor_ssol(const float* x, const int32_t* j, const int32_t* start, const int8_t* y, int64_t n,
-                              int64_t d, double lam) {
-  std::vector<float> state(2 * (d + 1));
-  return ssol({x, j, start, n}, y, lam, state.data());
-}
-
-extern "C" int64_t floor_adarda(const float* x, const int32_t* j, const int32_t* start, const int8_t* y, int64_t n,
-                                int64_t d, double lam) {
-  std::vector<float> state(2 * (d + 1));
-  return adarda({x, j, start, n}, y, lam, state.data());
-}
-
-extern "C" int64_t floor_fobos(const float* x, const int32_t* j, const int32_t* start, const int8_t* y, int64_t n,
-                               int64_t d, double lam) {
-  std::vector<float> state(2 * (d + 1));
-  return fobos({x, j, start, n}, y, lam, state.data());
-}
-
-extern "C" int64_t floor_ftrl(const float* x, const int32_t* j, const int32_t* start, const int8_t* y, int64_t n,
-                              int64_t d, double alpha, double beta, double l1, double l2) {
-  std::vector<float> state(2 * (d + 1));
-  return ftrl({x, j, start, n}, y, alpha, beta, l1, l2, state.data());
 }
 
 // The memory traffic of one example with a full covariance of `size` numbers: read them all (S x), then read and write

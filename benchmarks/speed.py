@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,25 +74,29 @@ class Stream:
     """Rows in memory, as each of the programs wants them."""
 
     title: str
-    shape: tuple[int, int, int]
-    X: Any = field(init=False)
-    y: Any = field(init=False)
+    X: Any
+    y: Any
 
     def __post_init__(self) -> None:
-        self.X, self.y = make_sparse_stream(*self.shape, random_state=0)
         self.signs = (2 * self.y - 1).astype(np.int8)
         self.rows, self.labels = as_rows(self.X, "float32"), self.y.astype(np.int32)
+        self.nonzeros = self.X.nnz // self.X.shape[0]  # of every row
         self.occurring = int(np.count_nonzero(np.bincount(self.X.indices, minlength=self.X.shape[1])))
 
     def __str__(self) -> str:
-        n, d, nonzeros = self.shape
-        return f"{self.title}: {n:,} x {d:,}, {nonzeros} nonzeros a row, one pass in memory, float32"
+        n, d = self.X.shape
+        return f"{self.title}: {n:,} x {d:,}, {self.nonzeros} nonzeros a row, one pass in memory, float32"
 
     def bare_loop(self, floors: ctypes.CDLL, name: str, *parameters: float) -> int:
+        """The number of updates. With parameters, it is one of those that work on memory as the learner gets it."""
         X = self.X
-        arrays = map(pointer, (X.data, X.indices, X.indptr, self.signs))
-        size = map(ctypes.c_int64, X.shape)
-        updates: int = getattr(floors, f"floor_{name.lower()}")(*arrays, *size, *map(ctypes.c_double, parameters))
+        arguments = [*map(pointer, (X.data, X.indices, X.indptr, self.signs)), ctypes.c_int64(X.shape[0])]
+        if parameters:
+            state = np.zeros((X.shape[1] + 1) * (1 if name == "FSOL" else 2), np.float32)
+            arguments += [pointer(state), *map(ctypes.c_double, parameters)]
+        else:
+            arguments.append(ctypes.c_int64(X.shape[1]))
+        updates: int = getattr(floors, f"floor_{name.lower()}")(*arguments)
         return updates
 
     def pass_over_rows(self, model: Any) -> None:
@@ -203,7 +207,7 @@ class VowpalWabbit:
         self._options = f"--ftrl {options} --loss_function logistic -b {bits} --quiet"
         self._folder = folder
         self.learning = {"all": np.inf, "one": np.inf}  # the shortest time of each
-        X, nonzeros = stream.X, stream.shape[2]
+        X, nonzeros = stream.X, stream.nonzeros
         template = " |" + " %d:%.9g" * nonzeros + "\n"
         with open(folder / "all.txt", "w") as all_rows:
             for i, sign in enumerate(stream.signs.tolist()):
@@ -214,6 +218,7 @@ class VowpalWabbit:
         with open(folder / "all.txt") as all_rows:
             (folder / "one.txt").write_text(all_rows.readline())
         self.run("all"), self.run("one")  # make the caches
+        self.learning = dict.fromkeys(self.learning, np.inf)
         for text in ("all.txt", "one.txt"):
             (folder / text).write_text("")  # from here on there is nothing else to read
         if (rows := self.run("all")) != X.shape[0]:
@@ -372,11 +377,11 @@ def main() -> int:
     floors = compiled_floors()
     print(f"instruction set: {_core.instruction_set()}")
     narrow, wide = (options.rows, 47_236, 74), (options.rows, 3_200_000, 115)
-    stream = Stream("rcv1-like", narrow)
+    stream = Stream("rcv1-like", *make_sparse_stream(*narrow, random_state=0))
     dense_learners(floors, stream, 0.9)
     sparse_learners(floors, stream, {"FSOL": 1.0, "SSOL": 8e4, "AdaRDA": 1e-5, "FOBOS": 1e-4})
     vowpal_wabbit(floors, stream, l1=0.5)
-    stream = Stream("url-like", wide)
+    stream = Stream("url-like", *make_sparse_stream(*wide, random_state=0))
     dense_learners(floors, stream, 1.2)
     sparse_learners(floors, stream, {"FSOL": 0.1, "SSOL": 2e4, "AdaRDA": 1e-6, "FOBOS": 3e-6})
     vowpal_wabbit(floors, stream, l1=0.1)
