@@ -17,6 +17,7 @@ help:
 	@sed -n 's/^# make /make /p' Makefile
 	@echo "make lint    formatting, types, layers, compiler warnings      make table3  the SCW paper's table 3 (minutes)"
 	@echo "make wheel   an abi3 wheel in dist/                            make clean   remove what was built"
+	@echo "make bench-width   time a row and memory, as the width grows"
 
 install: $(VENV)/installed
 
