@@ -199,7 +199,7 @@ class VowpalWabbit:
     The text that the cache is made from is written and parsed beforehand. The table of weights has a place for every
     feature. A second thread decodes the cache meanwhile, so on a busy machine the wall clock says little; what is
     taken for its time is the processor time of the thread that learns, which is the wall clock where both threads have
-    a core of their own (tried: 39.0 of 39.1 ns a nonzero).
+    a core of their own (tried: 38.9 of 39.0 ns a nonzero).
     """
 
     def __init__(self, stream: Stream, folder: Path, options: str) -> None:
