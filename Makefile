@@ -11,12 +11,13 @@ SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(shell find src -typ
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
 
-.PHONY: help install demo test quicktest lint format bench table3 wheel clean
+.PHONY: help install demo test quicktest lint format bench bench-width table3 wheel clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
 	@echo "make lint    formatting, types, layers, compiler warnings      make table3  the SCW paper's table 3 (minutes)"
 	@echo "make wheel   an abi3 wheel in dist/                            make clean   remove what was built"
+	@echo "make bench-width   time a row and memory, as the width grows"
 
 install: $(VENV)/installed
 
@@ -57,7 +58,11 @@ format: install
 
 bench: install
 	@$(BIN)/python -c "import river" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check "river>=0.21" || echo "River could not be installed; the benchmark goes on without it."
+	@$(BIN)/python -c "import vowpalwabbit" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary vowpalwabbit "vowpalwabbit>=9.11" || echo "Vowpal Wabbit could not be installed; the benchmark goes on without it."
 	$(BIN)/python benchmarks/speed.py
+
+bench-width: install
+	$(BIN)/python benchmarks/width.py
 
 table3: install
 	$(BIN)/python benchmarks/scw_table3.py --data "$(DATA)"

@@ -2,7 +2,7 @@
 
 Everything is generated here and nothing is fetched. Each pair of things is timed in turns, several times over, and the
 ratio is that of the shortest times, since the machine may have other work. A line ends in "ok" where the ratio is
-within its limit.
+within its limit. How time and memory depend on the width is in width.py.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.linear_model import SGDClassifier
 
+import sureline
 from sureline import AROW, PA, Perceptron, _core
 from sureline._rows import as_rows
 from sureline.datasets import make_sparse_stream
@@ -57,8 +59,9 @@ def compiled_floors() -> ctypes.CDLL:
     flags = ["-std=c++20", "-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC"]
     subprocess.run([compiler, *flags, str(HERE / "floors.cpp"), "-o", str(library)], check=True)
     floors = ctypes.CDLL(str(library))
-    for name in ("floor_perceptron", "floor_pa", "floor_arow", "floor_traffic"):
-        getattr(floors, name).restype = ctypes.c_double if name == "floor_traffic" else ctypes.c_int64
+    for name in ("perceptron", "pa", "arow", "fsol", "ssol", "adarda", "fobos", "ftrl"):
+        getattr(floors, f"floor_{name}").restype = ctypes.c_int64
+    floors.floor_traffic.restype = ctypes.c_double
     return floors
 
 
@@ -66,29 +69,58 @@ def pointer(array: Any) -> ctypes.c_void_p:
     return ctypes.c_void_p(array.ctypes.data)
 
 
-def sparse_rows(floors: ctypes.CDLL, title: str, shape: tuple[int, int, int], arow_limit: float) -> None:
-    X, y = make_sparse_stream(*shape, random_state=0)
-    signs = (2 * y - 1).astype(np.int8)
-    print(
-        f"\n{title}: {X.shape[0]:,} x {X.shape[1]:,}, {X.nnz // X.shape[0]} nonzeros a row, one pass in memory, float32"
-    )
-    size = ctypes.c_int64(X.shape[0]), ctypes.c_int64(X.shape[1])
-    arguments = (pointer(X.data), pointer(X.indices), pointer(X.indptr), pointer(signs), *size)
+@dataclass
+class Stream:
+    """Rows in memory, as each of the programs wants them."""
+
+    title: str
+    X: Any
+    y: Any
+
+    def __post_init__(self) -> None:
+        self.signs = (2 * self.y - 1).astype(np.int8)
+        self.rows, self.labels = as_rows(self.X, "float32"), self.y.astype(np.int32)
+        self.nonzeros = self.X.nnz // self.X.shape[0]  # of every row
+        self.occurring = int(np.count_nonzero(np.bincount(self.X.indices, minlength=self.X.shape[1])))
+
+    def __str__(self) -> str:
+        n, d = self.X.shape
+        return f"{self.title}: {n:,} x {d:,}, {self.nonzeros} nonzeros a row, one pass in memory, float32"
+
+    def bare_loop(self, floors: ctypes.CDLL, name: str, *parameters: float) -> int:
+        """The number of updates. With parameters, it is one of those that work on memory as the learner gets it."""
+        X = self.X
+        arguments = [*map(pointer, (X.data, X.indices, X.indptr, self.signs)), ctypes.c_int64(X.shape[0])]
+        if parameters:
+            state = np.zeros((X.shape[1] + 1) * (1 if name == "FSOL" else 2), np.float32)
+            arguments += [pointer(state), *map(ctypes.c_double, parameters)]
+        else:
+            arguments.append(ctypes.c_int64(X.shape[1]))
+        updates: int = getattr(floors, f"floor_{name.lower()}")(*arguments)
+        return updates
+
+    def pass_over_rows(self, model: Any) -> None:
+        """What fit does between checking y and setting attributes."""
+        state = model._fresh_state(self.X.shape[1], 2)
+        state.learn(model._rule(), self.rows, self.labels, None, None, journal=False)
+
+    def sgd(self, **parameters: Any) -> Any:
+        return SGDClassifier(loss="hinge", max_iter=1, tol=None, **parameters).fit(self.X, self.y)
+
+    def cost(self, seconds: float) -> str:
+        return f"{1e3 * seconds:6.1f} ms, {1e9 * seconds / self.X.nnz:.1f} ns/nonzero"
+
+
+def dense_learners(floors: ctypes.CDLL, stream: Stream, arow_limit: float) -> None:
+    """Those that give every feature a weight."""
+    print(f"\n{stream}")
+    X, y = stream.X, stream.y
     learners = [("AROW", AROW, arow_limit), ("Perceptron", Perceptron, 0.65), ("PA", PA, 0.65)]
-
-    def sgd(shuffle: bool) -> Any:
-        return SGDClassifier(loss="hinge", max_iter=1, tol=None, shuffle=shuffle).fit(X, y)
-
-    actions: list[Callable[[], Any]] = [lambda: sgd(True), lambda: sgd(False)]
-    rows, labels = as_rows(X, "float32"), y.astype(np.int32)
-
-    def pass_over_rows(model: Any) -> None:  # what fit does between checking y and setting attributes
-        model._fresh_state(X.shape[1], 2).learn(model._rule(), rows, labels, None, None, journal=False)
-
+    actions: list[Callable[[], Any]] = [stream.sgd, lambda: stream.sgd(shuffle=False)]
     for name, estimator, _ in learners:
         actions.append(lambda estimator=estimator: estimator(dtype="float32").fit(X, y))
-        actions.append(lambda estimator=estimator: pass_over_rows(estimator(dtype="float32")))
-        actions.append(lambda name=name: getattr(floors, f"floor_{name.lower()}")(*arguments))
+        actions.append(lambda estimator=estimator: stream.pass_over_rows(estimator(dtype="float32")))
+        actions.append(lambda name=name: stream.bare_loop(floors, name))
     times = shortest(*actions)
     print(
         f"  {'SGDClassifier(loss=hinge), one epoch':<58}{1e3 * times[0]:>8.1f} ms   unshuffled {1e3 * times[1]:.1f} ms"
@@ -96,11 +128,153 @@ def sparse_rows(floors: ctypes.CDLL, title: str, shape: tuple[int, int, int], ar
     for i, (name, estimator, limit) in enumerate(learners):
         ours, core, floor = times[2 + 3 * i : 5 + 3 * i]
         updates = estimator(dtype="float32").fit(X, y).n_updates_
-        detail = f"{1e3 * ours:6.1f} ms, {1e9 * ours / X.nnz:.1f} ns/nonzero, {updates / len(y):.0%} updates"
+        detail = f"{stream.cost(ours)}, {updates / len(y):.0%} updates"
         report(f"{name} / SGDClassifier", ours / times[0], limit, detail=detail)
         print(f"  {f'{name} / SGDClassifier(shuffle=False)':<58}{ours / times[1]:>8.2f}")
         detail = f"{1e3 * core:6.1f} ms against {1e3 * floor:.1f} ms; all of fit {ours / floor:.2f}"
         report(f"{name}, the pass over the rows / bare loop", core / floor, 1.25, detail=detail)
+
+
+def there(names: Iterable[str]) -> list[str]:
+    missing = [name for name in names if not hasattr(sureline, name)]
+    if missing:
+        print(f"  sureline has no {', '.join(missing)} yet: left out")
+    return [name for name in names if name not in missing]
+
+
+def zeros(stream: Stream, model: Any) -> str:
+    return f"{1 - model.nonzero_ / stream.occurring:.0%} zeros"
+
+
+def same_arithmetic(stream: Stream, floors: ctypes.CDLL, name: str, model: Any, *parameters: float) -> None:
+    """The bare loop is one of the same learner: it updates as often, up to what rounding does."""
+    loop, ours = stream.bare_loop(floors, name, *parameters), model.n_updates_
+    if abs(loop - ours) > 0.005 * len(stream.y):
+        failures.append(f"{name} makes {ours} updates and its bare loop {loop}")
+        print(f"  {failures[-1]}: they do not compute the same")
+
+
+def sparse_learners(floors: ctypes.CDLL, stream: Stream, penalties: dict[str, float]) -> None:
+    """Those whose penalty makes weights exactly zero, with penalties that do so for most of the features that occur."""
+    print(f"\n{stream}, with a penalty")
+    X, y = stream.X, stream.y
+    names = there(penalties)
+
+    def make(name: str) -> Any:
+        return getattr(sureline, name)(lam=penalties[name], dtype="float32")
+
+    actions: list[Callable[[], Any]] = [
+        lambda: stream.sgd(penalty="l1"),
+        lambda: stream.sgd(penalty="l1", shuffle=False),
+    ]
+    for name in penalties:
+        actions.append(lambda name=name: stream.bare_loop(floors, name, penalties[name]))
+        if name in names:
+            actions.append(lambda name=name: stream.pass_over_rows(make(name)))
+            actions.append(lambda name=name: make(name).fit(X, y))
+    shuffled, unshuffled, *rest = shortest(*actions)
+    times = iter(rest)
+    sgd = 1 - np.count_nonzero(stream.sgd(penalty="l1").coef_) / stream.occurring
+    print(f"  SGDClassifier(loss=hinge, penalty=l1), one epoch: {stream.cost(shuffled)}, {sgd:.0%} zeros", end="")
+    print(f"; unshuffled {stream.cost(unshuffled)}")
+    for name in penalties:
+        loop = next(times)
+        if name not in names:
+            print(f"  bare loop of {name}(lam={penalties[name]:g}): {stream.cost(loop)}")
+            continue
+        core, ours = next(times), next(times)
+        model = make(name).fit(X, y)
+        same_arithmetic(stream, floors, name, model, penalties[name])
+        what = f"{name}(lam={penalties[name]:g})"
+        detail = f"{stream.cost(ours)}, {model.n_updates_ / len(y):.0%} updates, {zeros(stream, model)}"
+        report(f"{what} / SGDClassifier(penalty=l1)", ours / shuffled, 0.6, detail=detail)
+        print(f"  {f'{what} / the same with shuffle=False':<58}{ours / unshuffled:>8.2f}")
+        detail = f"{1e3 * core:6.1f} ms against {1e3 * loop:.1f} ms; all of fit {ours / loop:.2f}"
+        report(f"{what}, the pass / bare loop", core / loop, 1.3, detail=detail)
+
+
+class VowpalWabbit:
+    """Its FTRL on a stream, read from its own cache.
+
+    The text that the cache is made from is written and parsed beforehand. The table of weights has a place for every
+    feature. A second thread decodes the cache meanwhile, so on a busy machine the wall clock says little; what is
+    taken for its time is the processor time of the thread that learns, which is the wall clock where both threads have
+    a core of their own (tried: 38.9 of 39.0 ns a nonzero).
+    """
+
+    def __init__(self, stream: Stream, folder: Path, options: str) -> None:
+        import vowpalwabbit
+
+        bits = (stream.X.shape[1] - 1).bit_length()
+        self._workspace = vowpalwabbit.Workspace
+        self._options = f"--ftrl {options} --loss_function logistic -b {bits} --quiet"
+        self._folder = folder
+        self.learning = {"all": np.inf, "one": np.inf}  # the shortest time of each
+        X, nonzeros = stream.X, stream.nonzeros
+        template = " |" + " %d:%.9g" * nonzeros + "\n"
+        with open(folder / "all.txt", "w") as all_rows:
+            for i, sign in enumerate(stream.signs.tolist()):
+                here = slice(X.indptr[i], X.indptr[i + 1])
+                pairs: list[Any] = [None] * (2 * nonzeros)
+                pairs[::2], pairs[1::2] = X.indices[here].tolist(), X.data[here].tolist()
+                all_rows.write(str(sign) + template % tuple(pairs))
+        with open(folder / "all.txt") as all_rows:
+            (folder / "one.txt").write_text(all_rows.readline())
+        self.run("all"), self.run("one")  # make the caches
+        self.learning = dict.fromkeys(self.learning, np.inf)
+        for text in ("all.txt", "one.txt"):
+            (folder / text).write_text("")  # from here on there is nothing else to read
+        if (rows := self.run("all")) != X.shape[0]:
+            sys.exit(f"Vowpal Wabbit's cache has {rows} examples instead of {X.shape[0]}.")
+
+    def run(self, which: str) -> int:
+        """One pass over all rows, or over one of them, which is what it costs to start and to stop."""
+        files = f"-d {self._folder / which}.txt --cache_file {self._folder / which}.cache"
+        begin = time.thread_time()
+        workspace = self._workspace(f"{self._options} {files}")
+        examples = workspace.get_weighted_examples()
+        workspace.finish()
+        self.learning[which] = min(self.learning[which], time.thread_time() - begin)
+        return int(examples)
+
+
+def vowpal_wabbit(floors: ctypes.CDLL, stream: Stream, l1: float) -> None:
+    """FTRL-proximal with log loss, the same four parameters on both sides. There the intercept has a penalty too."""
+    alpha, beta, l2 = 1.0, 1.0, 1.0
+    print(f"\n{stream.title}: FTRL(alpha={alpha:g}, beta={beta:g}, l1={l1:g}, l2={l2:g}) with log loss, one pass")
+    actions: list[Callable[[], Any]] = [lambda: stream.bare_loop(floors, "FTRL", alpha, beta, l1, l2)]
+
+    def make() -> Any:
+        return sureline.FTRL(alpha=alpha, beta=beta, l1=l1, l2=l2, dtype="float32")
+
+    ftrl = bool(there(["FTRL"]))
+    if ftrl:
+        actions += [lambda: make().fit(stream.X, stream.y), lambda: stream.pass_over_rows(make())]
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            options = f"--ftrl_alpha {alpha} --ftrl_beta {beta} --l1 {l1} --l2 {l2}"
+            vw = VowpalWabbit(stream, Path(folder), options)
+            actions += [lambda: vw.run("all"), lambda: vw.run("one")]
+        except ImportError:
+            print("  Vowpal Wabbit is not installed (pip install vowpalwabbit): its line is left out.")
+            vw = None
+        times = shortest(*actions)
+    floor = times[0]
+    print(f"  bare loop: {stream.cost(floor)}")
+    if vw is not None:
+        start = vw.learning["one"]
+        theirs = vw.learning["all"] - start
+        print(f"  Vowpal Wabbit --ftrl: {stream.cost(theirs)}; wall clock {1e3 * times[-2]:.1f} ms", end="")
+        print(f"; start and stop, {1e3 * start:.1f} ms, do not count")
+    if ftrl:
+        ours, core = times[1:3]
+        model = make().fit(stream.X, stream.y)
+        same_arithmetic(stream, floors, "FTRL", model, alpha, beta, l1, l2)
+        detail = f"{1e3 * core:6.1f} ms against {1e3 * floor:.1f} ms; all of fit {ours / floor:.2f}"
+        print(f"  {'FTRL, the pass over the rows / bare loop':<58}{core / floor:>8.2f}{'':<19}{detail}")
+        if vw is not None:
+            detail = f"{stream.cost(ours)}, {zeros(stream, model)}"
+            report("time of Vowpal Wabbit's FTRL / time of FTRL", theirs / ours, 3, at_least=True, detail=detail)
 
 
 def full_covariance(floors: ctypes.CDLL) -> None:
@@ -206,8 +380,14 @@ def main() -> int:
     floors = compiled_floors()
     print(f"instruction set: {_core.instruction_set()}")
     narrow, wide = (options.rows, 47_236, 74), (options.rows, 3_200_000, 115)
-    sparse_rows(floors, "rcv1-like", narrow, 0.9)
-    sparse_rows(floors, "url-like", wide, 1.2)
+    stream = Stream("rcv1-like", *make_sparse_stream(*narrow, random_state=0))
+    dense_learners(floors, stream, 0.9)
+    sparse_learners(floors, stream, {"FSOL": 1.0, "SSOL": 8e4, "AdaRDA": 1e-5, "FOBOS": 1e-4})
+    vowpal_wabbit(floors, stream, l1=0.5)
+    stream = Stream("url-like", *make_sparse_stream(*wide, random_state=0))
+    dense_learners(floors, stream, 1.2)
+    sparse_learners(floors, stream, {"FSOL": 0.1, "SSOL": 2e4, "AdaRDA": 1e-6, "FOBOS": 3e-6})
+    vowpal_wabbit(floors, stream, l1=0.1)
     full_covariance(floors)
     instruction_sets()
     river(narrow)
