@@ -30,10 +30,13 @@ class Case:
         return isinstance(self.parameters.get("cost"), tuple) or "margin_pos" in self.parameters
 
     def make(self, **more: Any) -> Any:
-        return getattr(sureline, self.name)(**{**self.parameters, **more})
+        return getattr(sureline, self.name)(**self._settings(more))
 
     def reference(self, **more: Any) -> Any:
-        return getattr(reference, self.name)(**{**self.parameters, **more})
+        return getattr(reference, self.name)(**self._settings(more))
+
+    def _settings(self, more: dict[str, Any]) -> dict[str, Any]:
+        return {**self.parameters, **more, **({"multi_class": "ovr"} if self.needs_two_classes else {})}
 
 
 FIRST_ORDER = [
@@ -61,7 +64,7 @@ GAUSSIAN = [
 ]
 COST_SENSITIVE = [
     Case("CSOGD", {"eta": 0.5, "form": "slope", "cost": (3.0, 0.5)}),
-    Case("CSOGD", {"eta": 0.5, "form": "margin", "cost": (3.0, 0.5), "loss": "squared_hinge", "power_t": 0.7}),
+    Case("CSOGD", {"eta": 0.02, "form": "margin", "cost": (3.0, 0.5), "loss": "squared_hinge", "power_t": 0.7}),
     Case("CPA", {"C": 0.5, "cost": (4.0, 0.5)}),
     Case("CPA", {"C": 0.5, "cost": "balanced"}),
     Case("PAUM", {"eta": 0.5, "margin_pos": 2.0, "margin_neg": 0.5}),
@@ -70,7 +73,7 @@ SPARSE = [
     Case("OGD", {"eta": 0.5, "loss": "log"}),
     Case("OGD", {"eta": 0.5, "loss": "hinge", "power_t": 0.0}),
     Case("STG", {"eta": 0.1, "lam": 0.02, "K": 7}),
-    Case("STG", {"eta": 0.02, "lam": 0.1, "K": 1, "theta": 0.2, "loss": "squared_hinge"}),
+    Case("STG", {"eta": 0.1, "lam": 0.1, "K": 1, "theta": 0.2, "loss": "log"}),
     Case("FOBOS", {"eta": 0.7, "lam": 0.05}),
     Case("FOBOS", {"eta": 0.7, "lam": 0.02, "loss": "log"}),
     Case("RDA", {"gamma": 2.0, "lam": 0.01}),
