@@ -48,7 +48,7 @@ def test_two_classes(case: Case, intercept: bool, weighted: bool) -> None:
 def test_more_classes(case: Case, multi_class: str) -> None:
     X, y = stream(n_classes=4, seed=1)
     if case.needs_two_classes and multi_class == "native":
-        with pytest.raises(ValueError, match="which needs two classes or multi_class='ovr'. Got 4 classes"):
+        with pytest.raises(ValueError, match=r"which needs two classes or multi_class='ovr'\. Got 4 classes"):
             case.make().set_params(multi_class="native").fit(X, y)
         return
     for intercept, weight in itertools.product((True, False), (None, WEIGHTS)):

@@ -54,6 +54,8 @@ def test_columns_that_come_later_were_zero_before(case: Case) -> None:
 def test_a_third_class_does_not_change_what_the_two_decided(case: Case, multi_class: str) -> None:
     X, y = stream()
     model = case.make(growing=True, multi_class=multi_class).partial_fit(X, y)
+    if model.multi_class == "ovr" and "max_nonzero" in case.parameters:
+        pytest.skip("as many weights again, with the other sign, do not fit into the budget")
     scores = model.decision_function(X)
     proba = model.predict_proba(X) if case.gaussian else None
     model.partial_fit(X[150:151], [2], sample_weight=[0])  # a row of weight 0 teaches nothing but its class
@@ -61,9 +63,10 @@ def test_a_third_class_does_not_change_what_the_two_decided(case: Case, multi_cl
     assert after.shape == (len(X), 3)
     difference = after[:, 1] - after[:, 0]
     np.testing.assert_array_equal(np.sign(difference[np.abs(scores) > 1e-9]), np.sign(scores[np.abs(scores) > 1e-9]))
-    if multi_class == "native" and case.gaussian and case.name != "SOP":
-        v = model.decision_std(X) ** 2
+    if model.multi_class == "native" and case.gaussian and case.name != "SOP":
         np.testing.assert_allclose(difference, scores, rtol=1e-9, atol=1e-12)
+    if model.multi_class == "native" and case.gaussian and case.name not in ("SOP", "SSOL"):
+        v = model.decision_std(X) ** 2
         sure = ndtr(np.abs(difference) / np.sqrt(v[:, 0] + v[:, 1]))
         np.testing.assert_allclose(sure, proba.max(axis=1), rtol=1e-9)
 

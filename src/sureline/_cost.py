@@ -29,8 +29,8 @@ class CostSensitiveClassifier(OnlineClassifier):
         pair = list(self.cost) if isinstance(self.cost, tuple | list) else []
         if len(pair) != 2 or not all(_is_cost(c) for c in pair):
             raise ValueError(
-                f"The 'cost' parameter of {type(self).__name__} must be None, 'balanced' or a pair of positive numbers, "
-                f"the cost of a missed positive and that of a false alarm. Got {self.cost!r} instead."
+                f"The 'cost' parameter of {type(self).__name__} must be None, 'balanced' or a pair of positive "
+                f"numbers, the cost of a missed positive and that of a false alarm. Got {self.cost!r} instead."
             )
         positive, negative = pair
         return float(negative), float(positive)
@@ -40,11 +40,11 @@ class CostSensitiveClassifier(OnlineClassifier):
         costs = self._costs()
         if n_classes > 2 and self.multi_class == "native" and costs is not None and costs[0] != costs[1]:
             raise ValueError(
-                f"The 'cost' parameter of {type(self).__name__} is a pair of unequal costs, {self.cost!r}, which needs two "
-                f"classes or multi_class='ovr'. Got {n_classes} classes and multi_class='native'; cost='balanced' works "
-                "with any number of classes."
+                f"The 'cost' parameter of {type(self).__name__} is a pair of unequal costs, {self.cost!r}, which needs "
+                f"two classes or multi_class='ovr'. Got {n_classes} classes and multi_class='native'; "
+                "cost='balanced' works with any number of classes."
             )
 
 
 def _is_cost(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value) and value > 0
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value) and float(value) > 0

@@ -67,19 +67,19 @@ LOSS = """loss : {"hinge", "squared_hinge", "log"}, default="hinge"
     """
 
 COST = """cost : pair of floats, "balanced" or None, default=None
-        What a mistake costs: on a positive example (the second class) and on a negative one. "balanced" makes both classes
-        count the same: a positive example counts T- / T+ times, with the numbers of examples seen so far, itself
-        included, and once while only one class has been seen. With more than two classes and ``multi_class="ovr"`` the
-        positive examples of a problem are those of its class; natively only "balanced" has a meaning, and an example
-        counts T / (K T_y) times for T examples of K classes, T_y of them of its own.
+        What a mistake costs: on a positive example (the second class) and on a negative one. "balanced" makes both
+        classes count the same: a positive example counts T- / T+ times, with the numbers of examples seen so far,
+        itself included, and once while only one class has been seen. With more than two classes and
+        ``multi_class="ovr"`` the positive examples of a problem are those of its class; natively only "balanced" has a
+        meaning, and an example counts T / (K T_y) times for T examples of K classes, T_y of them of its own.
     """
 
 BUDGET = """max_nonzero : int or None, default=None
         A budget instead of a penalty: at most this many weights are nonzero, in all classes together and without the
         intercepts, at any time. The threshold that `lam` would set starts at 0. When an example leaves more weights
-        nonzero, it rises until nine tenths of the budget are left; when fewer than three quarters are left and the stream
-        is longer by a quarter than at the last time, it is chosen anew as the smallest that keeps the budget. Needs
-        ``lam=0``.
+        nonzero, it rises until nine tenths of the budget are left; when fewer than three quarters are left and the
+        stream is longer by a quarter than at the last time, it is chosen anew as the smallest that keeps the budget.
+        Needs ``lam=0``.
     """
 
 

@@ -138,7 +138,8 @@ class State:
         weights with its own sign. Under "rival" it is the difference of the two scores that decides. With a margin rule
         each class gets half of the weights and half of the covariance, so that the difference has the mean and the
         variance that the one score had. With a coordinate rule the second class gets all and the first none: halves
-        would be truncated more, and both together would be twice as many nonzeros.
+        would be truncated more, and both together would be twice as many nonzeros. Both get all of the covariance, as
+        if they had been there all along: it comes from the rows alone.
         """
         if self.policy == "binary":
             share = 0.5 if policy == "rival" and self.shape in _OF_MARGIN_RULES else 1.0
@@ -263,8 +264,10 @@ class State:
         rounds = []
         for memory in self.memory:
             round_ = rule.round(memory[T] + 1, memory[CUT])
-            threshold = self.dtype.type(round_.threshold) if self.budget is None else self.budget.threshold
-            round_.threshold = float(threshold)
+            if self.budget is not None:
+                round_.threshold = self.budget.threshold
+            else:  # rounded as it is for the learning loop
+                round_.threshold = float(np.array(round_.threshold).astype(self.dtype))
             rounds.append(round_)
         return rounds
 

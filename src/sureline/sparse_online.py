@@ -56,8 +56,8 @@ class _BudgetedClassifier(_FrameworkClassifier):
         lam = getattr(self, "lam", 0.0)
         if self.max_nonzero is not None and lam != 0:
             raise ValueError(
-                f"The 'max_nonzero' parameter of {type(self).__name__} chooses the penalty, so 'lam' must be 0 with it. Got "
-                f"max_nonzero={self.max_nonzero!r} and lam={lam!r}."
+                f"The 'max_nonzero' parameter of {type(self).__name__} chooses the penalty, so 'lam' must be 0 with "
+                f"it. Got max_nonzero={self.max_nonzero!r} and lam={lam!r}."
             )
         return {"max_nonzero": None if self.max_nonzero is None else int(self.max_nonzero)}
 
@@ -172,7 +172,8 @@ class RDA(_FrameworkClassifier):
 class AdaFOBOS(_FrameworkClassifier):
     """FOBOS with adaptive learning rates.
 
-    Duchi, Hazan & Singer, "Adaptive subgradient methods for online learning and stochastic optimization", JMLR 12, 2011.
+    Duchi, Hazan & Singer, "Adaptive subgradient methods for online learning and stochastic optimization", JMLR 12,
+    2011.
 
     With G the sum of the squared gradients of a weight and H = delta + sqrt(G), every example:
     w <- soft(w - eta (gradient) / H, eta lam / H).
@@ -208,7 +209,8 @@ class AdaFOBOS(_FrameworkClassifier):
 class AdaRDA(_BudgetedClassifier):
     """Dual averaging with adaptive learning rates.
 
-    Duchi, Hazan & Singer, "Adaptive subgradient methods for online learning and stochastic optimization", JMLR 12, 2011.
+    Duchi, Hazan & Singer, "Adaptive subgradient methods for online learning and stochastic optimization", JMLR 12,
+    2011.
 
     With u the sum of the gradients, G that of their squares and H = delta + sqrt(G) for each weight,
     w = -(eta t / H) soft(u / t, lam).
@@ -247,8 +249,8 @@ class FTRL(_FrameworkClassifier):
     McMahan et al., "Ad click prediction: a view from the trenches", KDD 2013, Algorithm 1.
 
     For each weight n is the sum of the squared gradients g, and z that of g - sigma w with
-    sigma = (sqrt(n + g^2) - sqrt(n)) / alpha. The weight is -soft(z, l1) / ((beta + sqrt(n)) / alpha + l2). The intercept
-    has no l1.
+    sigma = (sqrt(n + g^2) - sqrt(n)) / alpha. The weight is -soft(z, l1) / ((beta + sqrt(n)) / alpha + l2). The
+    intercept has no l1.
 
     Parameters
     ----------
@@ -328,9 +330,10 @@ class SSOL(_BudgetedClassifier, CostSensitiveClassifier, GaussianClassifier):
 
     Wang, Wu, Zhao & Hoi, "A framework of sparse online learning and its applications", Algorithms 4, 5 and 7.
 
-    S starts as the identity and absorbs every example, S -= S x x'S / (r + x'Sx), before its label is predicted. theta is
-    the sum of the steps, theta -= eta c (gradient), and the weights are soft(S theta, lambda_t): frequent features move
-    less, and rare ones are not lost among them. A sample weight s counts the gradient s times, and S absorbs x with r / s.
+    S starts as the identity and absorbs every example, S -= S x x'S / (r + x'Sx), before its label is predicted. theta
+    is the sum of the steps, theta -= eta c (gradient), and the weights are soft(S theta, lambda_t): frequent features
+    move less, and rare ones are not lost among them. A sample weight s counts the gradient s times, and S absorbs x
+    with r / s.
 
     `predict` uses the weights as they are; only the labels counted in `n_mistakes_` were predicted after S had absorbed
     the example itself, as the paper has it.
