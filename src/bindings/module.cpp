@@ -167,6 +167,12 @@ Model checked_model(const std::string& shape, const Array& weights, const std::o
   return model;
 }
 
+// Whether there is a threshold that a budget could choose.
+bool has_budget(Shape shape) {
+  return shape == Shape::averaged || shape == Shape::adaptive || shape == Shape::confident ||
+         shape == Shape::confident_full;
+}
+
 // Whether the rule can work on numbers of that shape.
 bool fits(const Rule& rule, Shape shape) {
   if (rule.tracks_norm) return shape == Shape::identity;
@@ -243,10 +249,7 @@ LearnResult learn(const AnyOfRules& rule, const std::string& shape, const Output
   std::memcpy(static_cast<void*>(tally_now.data()), tally.data(), tally.nbytes());
   std::optional<Budget> budget_now;
   if (budget) {
-    if (!std::is_same_v<AnyOfRules, CoordinateRule> ||
-        !(model.shape == Shape::averaged || model.shape == Shape::adaptive || model.shape == Shape::confident ||
-          model.shape == Shape::confident_full))
-      refuse("The rule has no budget.");
+    if (!has_budget(model.shape)) refuse("The shape has no budget.");
     for (const int64_t member : budget->members())
       if (member < 0 || member >= model.n_slots * n_heads) refuse("budget does not fit weights.");
     budget_now = *budget;
@@ -536,12 +539,13 @@ NB_MODULE(_core, m) {
       .def(
           "choose_anew",
           [](Budget& budget, const std::string& shape, const Input& weights, const std::optional<Input>& factors,
-             int64_t n_heads, bool intercept) {
+             int64_t n_heads, bool intercept, double least) {
             const Model model = checked_model(shape, weights, factors, n_heads, intercept);
-            if (!kernels(is_single(weights, "weights")).choose_anew(model, budget)) throw std::bad_alloc();
+            if (!has_budget(model.shape)) refuse("The shape has no budget.");
+            if (!kernels(is_single(weights, "weights")).choose_anew(model, budget, least)) throw std::bad_alloc();
           },
-          "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a,
-          "The smallest threshold for these numbers.")
+          "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "least"_a,
+          "The smallest threshold for these numbers that is not below `least`.")
       .def("__getstate__",
            [](const Budget& budget) {
              return BudgetState{budget.max, budget.threshold, budget.active, budget.chosen, budget.members()};

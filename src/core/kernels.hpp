@@ -83,8 +83,9 @@ struct Kernels {
   // if there is room for them their slots, ascending, and values. -1 if there is no memory. Parts of the model that
   // were never touched are passed over.
   int64_t (*nonzero)(const Model&, const View&, int64_t head, int64_t first, int64_t* slots, double* values);
-  // The budget's threshold and list anew, from the numbers of the model. False if there is no memory.
-  bool (*choose_anew)(const Model&, Budget&);
+  // The budget's threshold, `least` or above, and its list anew from the numbers of the model. False if there is no
+  // memory.
+  bool (*choose_anew)(const Model&, Budget&, double least);
 };
 
 }  // namespace sureline

@@ -171,11 +171,11 @@ int64_t nonzero(const Model& model, const View& view, int64_t head, int64_t firs
 }
 
 template <class T>
-bool choose_anew(const Model& model, Budget& budget) {
+bool choose_anew(const Model& model, Budget& budget, double least) {
   Workspace<T> workspace;
   if (!workspace.reserve(model)) return false;
   with_coordinate_space(model, workspace, [&](const auto& space) {
-    if constexpr (std::decay_t<decltype(space)>::kSized) choose_anew(space, budget, 0);
+    if constexpr (std::decay_t<decltype(space)>::kSized) choose_anew(space, budget, least);
   });
   return true;
 }

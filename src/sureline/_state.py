@@ -176,7 +176,8 @@ class State:
         if self.policy == "ovr":
             self.memory = np.concatenate([self.memory, np.tile(self._fresh_memory, (missing, 1))])
         self.tally = np.concatenate([self.tally, np.zeros((n_classes - len(self.tally), 3), np.int64)])
-        self._choose_anew()
+        if self.budget is not None:
+            self._choose_anew(self.budget.threshold)
 
     def _rearrange(self, n_heads: int, rearranged: Callable[[Array], Array], *, everywhere: bool = False) -> None:
         """Make room for `n_heads` heads, of which the first come from `rearranged(block of slots)`, the others fresh.
@@ -199,11 +200,12 @@ class State:
         """At most that many nonzero weights from now on, or as many as there are."""
         if not self.has_budget(max_nonzero):
             self.budget = None if max_nonzero is None else _core.Budget(max_nonzero)
-            self._choose_anew()
+            self._choose_anew(0.0)
 
-    def _choose_anew(self) -> None:
+    def _choose_anew(self, least: float) -> None:
+        """The smallest threshold, from `least` on, that keeps the budget."""
         if self.budget is not None:
-            self.budget.choose_anew(self.shape, self.weights, self.factors, self.n_heads, self.intercept)
+            self.budget.choose_anew(self.shape, self.weights, self.factors, self.n_heads, self.intercept, least)
 
     # -- learning and scoring --------------------------------------------------------------------------------
 
