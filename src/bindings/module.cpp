@@ -494,11 +494,11 @@ NB_MODULE(_core, m) {
       .def_ro("scale", &Round::scale)
       .def_ro("delta", &Round::delta)
       .def_ro("limit", &Round::limit)
-      .def_ro("r", &Round::r);
+      .def_ro("r", &Round::r)
+      .def_ro("cut", &Round::cut, "By how much the round truncates.");
   nb::class_<CoordinateRule>(m, "CoordinateRule", "A rule of the sparse online learning framework.")
       .def("round", &CoordinateRule::round, "t"_a, "cut"_a = 0.0,
            "What the prediction in round t goes by, and the step after it, if `cut` was cut in the rounds before.")
-      .def("cut", &CoordinateRule::cut, "t"_a, "By how much round t truncates.")
       .def_prop_ro("shape", [](const CoordinateRule& rule) { return std::string(name_of(rule.shape)); });
   bind_coordinate_rule(
       m, "FSOL",

@@ -12,6 +12,7 @@ struct ConfidentFull {
   using T = T_;
   static constexpr int kWidth = 1;
   static constexpr bool kAbsorbs = true;
+  static constexpr bool kScoresOnTheWay = false;
   static constexpr bool kSized = true;
   static constexpr bool kLocal = false;
   T* weights;

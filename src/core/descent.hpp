@@ -78,19 +78,29 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
       Memory& memory = task_.memory[problem];
       rounds_[problem] = rounded<T>(rule().round(memory.t, memory.cut));
       if (task_.budget) rounds_[problem].threshold = task_.budget->threshold;
-      memory.cut += rule().cut(memory.t);
+      memory.cut += rounds_[problem].cut;
       if (!(memory.cut < kLargestWeight<T>)) return refuse(Refusal::step), false;
     }
     if (task_.budget && !remember_which_are_nonzero(x)) return refuse(Refusal::memory), false;
     if constexpr (Space::kAbsorbs)
       for (int64_t head = 0; head < space_.n_heads; ++head) {
         if (!journal_.before_update(space_, x, row, head)) return refuse(Refusal::memory), false;
-        if (!space_.absorb(x, head, view().of(head).r / s)) return this->refuse_score(x), false;
+        if (!absorb(x, head, s)) return this->refuse_score(x), false;
       }
     return true;
   }
 
-  double score(const Row& x, const MovedHead&) const { return space_.score(x, 0, rounds_[0]); }
+  bool absorb(const Row& x, int64_t head, double s) {
+    const Round& round = view().of(head);
+    if constexpr (Space::kScoresOnTheWay)
+      if (task_.policy == Policy::binary) return space_.absorb_and_score(x, round.r / s, round, score_);
+    return space_.absorb(x, head, round.r / s);
+  }
+
+  double score(const Row& x, const MovedHead&) const {
+    if constexpr (Space::kScoresOnTheWay) return score_;
+    return space_.score(x, 0, rounds_[0]);
+  }
   void scores(const Row& x, double* f) const { space_.scores(x, view(), f); }
 
   bool turn(int64_t row, const Row& x, Worth worth, int64_t problem, MovedHead* moved, int n_moved) {
@@ -99,7 +109,7 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
     if (!finite(m)) return refuse(Refusal::score), false;
     const double steep = worth.s * worth.c * steepness(rule().loss, m);
     if (steep == 0) return false;
-    const double largest_x = std::fmax(largest_size(x.values, x.n), space_.intercept);
+    const double largest = largest_size(x.values, x.n), largest_x = space_.intercept && largest < 1 ? 1.0 : largest;
     if (!(largest_x > 0)) return false;  // a row of zeros moves nothing
     Memory& memory = task_.memory[problem];
     const Round& round = rounds_[problem];
@@ -122,7 +132,7 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
   // |theta| <= k (beta + alpha l2 + sqrt(G)) + l1. The running sum costs nothing; only if it becomes large are the
   // numbers looked at.
   bool grows_safely(Memory& memory, const Round& round, double largest_z) const {
-    const double by = largest_z * std::fmax(round.eta, 1.0);
+    const double by = round.eta > 1 ? largest_z * round.eta : largest_z;
     if (!(by < kLargestGradient<T>)) return false;
     memory.bound += by;
     if (!(memory.bound < kLargestGradient<T>)) memory.bound = largest_number() + by;
@@ -184,6 +194,7 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
   }
 
   Round* rounds_;  // one for each problem
+  double score_ = 0;
   Buffer<unsigned char> were_nonzero_;
 };
 

@@ -43,7 +43,8 @@ struct Round {
   double scale = 1;
   double delta = 0;
   double limit = std::numeric_limits<double>::infinity();
-  double r = 1;  // S absorbs x x' / r
+  double r = 1;    // S absorbs x x' / r
+  double cut = 0;  // by how much this round truncates, in the units of the threshold
 };
 
 [[gnu::always_inline]] inline double soft(double a,
@@ -105,34 +106,36 @@ struct FTRL {
 struct STG {
   static constexpr Shape shape = Shape::truncated;
   double eta = 1, lam = 0, K = 10, theta = std::numeric_limits<double>::infinity();
-  Round round(double, double cut) const { return {.eta = eta, .threshold = cut, .limit = theta}; }
-  double cut(double t) const { return std::fmod(t, K) == 0 ? K * eta * lam : 0.0; }
+  Round round(double t, double cut) const {
+    return {.eta = eta, .threshold = cut, .limit = theta, .cut = std::fmod(t, K) == 0 ? K * eta * lam : 0.0};
+  }
 };
 
 // Duchi & Singer, JMLR 2009.
 struct FOBOS {
   static constexpr Shape shape = Shape::truncated;
   double eta = 1, lam = 0;
-  Round round(double t, double cut) const { return {.eta = eta / std::sqrt(t), .threshold = cut}; }
-  double cut(double t) const { return eta / std::sqrt(t) * lam; }
+  Round round(double t, double cut) const {
+    const double eta_t = eta / std::sqrt(t);
+    return {.eta = eta_t, .threshold = cut, .cut = eta_t * lam};
+  }
 };
 
 // Duchi, Hazan & Singer, JMLR 2011, the composite mirror descent form.
 struct AdaFOBOS {
   static constexpr Shape shape = Shape::adaptive_truncated;
   double eta = 1, lam = 0, delta = 1;
-  Round round(double, double cut) const { return {.eta = eta, .threshold = cut, .delta = delta}; }
-  double cut(double) const { return eta * lam; }
+  Round round(double, double cut) const { return {.eta = eta, .threshold = cut, .delta = delta, .cut = eta * lam}; }
 };
 
 }  // namespace rules
 
-// A coordinate rule behind one or two indirect calls a row.
+// A coordinate rule behind one indirect call a row.
 class CoordinateRule {
  public:
   virtual ~CoordinateRule() = default;
-  virtual Round round(double t, double cut) const = 0;  // for the prediction in round t, and the step after it
-  virtual double cut(double t) const = 0;  // by how much round t truncates, in the units of Round::threshold
+  // For the prediction in round t and the step after it, if the rounds before have truncated by `cut` in all.
+  virtual Round round(double t, double cut) const = 0;
   Shape shape = Shape::averaged;
   Loss loss = Loss::hinge;
 };
@@ -145,12 +148,6 @@ class AnyCoordinateRule final : public CoordinateRule {
     loss = loss_;
   }
   Round round(double t, double cut) const override { return rule_.round(t, cut); }
-  double cut(double t) const override {
-    if constexpr (requires { rule_.cut(t); })
-      return rule_.cut(t);
-    else
-      return 0;
-  }
 
  private:
   R rule_;

@@ -47,7 +47,8 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
     for (int i = 0; i < n_moved; ++i) m += moved[i].sign * moved[i].f;
     if (!task_.rule->active(m)) return false;
     const bool along_x = Space::kTheta || !task_.rule->uses_variance;
-    const double largest_x = along_x ? std::fmax(largest_size(x.values, x.n), space_.intercept) : 0.0;
+    double largest_x = along_x ? largest_size(x.values, x.n) : 0.0;
+    if (along_x && space_.intercept && largest_x < 1) largest_x = 1;
     for (int i = 0; i < n_moved; ++i) {
       if (!have_variance) moved[i].v = task_.rule->uses_variance ? space_.variance(x, moved[i].head, i) : largest_x;
       moved[i].v *= memory.covariance_scale;

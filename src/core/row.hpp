@@ -135,7 +135,8 @@ inline A sum(int64_t n, const Term& term) {
   int64_t i = 0;
   for (; i + L <= n; i += L)
     for (int l = 0; l < L; ++l) lanes[l] += term(i + l);
-  for (int l = 0; i < n; ++i, ++l) lanes[l] += term(i);
+  for (int l = 0; l < L; ++l)  // not up to n - i, which would keep the lanes out of registers
+    if (i + l < n) lanes[l] += term(i + l);
   for (int half = L / 2; half > 0; half /= 2)
     for (int l = 0; l < half; ++l) lanes[l] += lanes[l + half];
   return lanes[0];
