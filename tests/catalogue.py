@@ -122,4 +122,5 @@ def everything(model: Any) -> list[Any]:
     state = model._state
     arrays = [state.weights, state.memory, state.tally] + ([] if state.factors is None else [state.factors])
     counters = [model.n_seen_, model.n_mistakes_, model.n_updates_, model.n_features_in_, model.classes_.tolist()]
-    return [a.tobytes() for a in arrays] + counters
+    budget = None if state.budget is None else state.budget.__getstate__()
+    return [a.tobytes() for a in arrays] + [*counters, budget]

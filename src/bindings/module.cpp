@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "budget.hpp"
 #include "check.hpp"
 #include "dispatch.hpp"
 #include "kernels.hpp"
@@ -167,6 +168,10 @@ Model checked_model(const std::string& shape, const Array& weights, const std::o
   return model;
 }
 
+void check_budget(int64_t max) {
+  if (max < 1 || max > int64_t(1) << 60) refuse("max must be from 1 to 2^60.");
+}
+
 // Whether there is a threshold that a budget could choose.
 bool has_budget(Shape shape) {
   return shape == Shape::averaged || shape == Shape::adaptive || shape == Shape::confident ||
@@ -247,25 +252,26 @@ LearnResult learn(const AnyOfRules& rule, const std::string& shape, const Output
   std::memcpy(static_cast<void*>(memory_now.data()), memory.data(), memory.nbytes());
   std::vector<Tally> tally_now(static_cast<size_t>(n_classes));
   std::memcpy(static_cast<void*>(tally_now.data()), tally.data(), tally.nbytes());
-  std::optional<Budget> budget_now;
   if (budget) {
     if (!has_budget(model.shape)) refuse("The shape has no budget.");
-    for (const int64_t member : budget->members())
-      if (member < 0 || member >= model.n_slots * n_heads) refuse("budget does not fit weights.");
-    budget_now = *budget;
-    task.budget = &*budget_now;
+    if (budget->beyond() > model.n_slots * n_heads) refuse("budget does not fit weights.");
+    budget->checkpoint();
+    task.budget = budget;
   }
   task.memory = memory_now.data();
   task.tally = tally_now.data();
   Outcome outcome;
-  {
+  try {
     nb::gil_scoped_release release;
     outcome = kernels(held.rows.single).learn(task, model);
+  } catch (...) {  // no memory for the budget's list
+    if (budget) budget->roll_back();
+    throw;
   }
+  if (budget) outcome.refusal == Refusal::none ? budget->commit() : budget->roll_back();
   if (outcome.refusal == Refusal::none) {
     std::memcpy(memory.data(), static_cast<const void*>(memory_now.data()), memory.nbytes());
     std::memcpy(tally.data(), static_cast<const void*>(tally_now.data()), tally.nbytes());
-    if (budget) *budget = std::move(*budget_now);
   }
   return {outcome.row, name_of(outcome.refusal)};
 }
@@ -495,7 +501,17 @@ NB_MODULE(_core, m) {
       .def_ro("delta", &Round::delta)
       .def_ro("limit", &Round::limit)
       .def_ro("r", &Round::r)
-      .def_ro("cut", &Round::cut, "By how much the round truncates.");
+      .def_ro("cut", &Round::cut, "By how much the round truncates.")
+      .def("__getstate__",
+           [](const Round& round) {
+             return std::make_tuple(round.eta, round.threshold, round.scale, round.delta, round.limit, round.r,
+                                    round.cut);
+           })
+      .def("__setstate__",
+           [](Round& round, const std::tuple<double, double, double, double, double, double, double>& state) {
+             new (&round) Round;
+             std::tie(round.eta, round.threshold, round.scale, round.delta, round.limit, round.r, round.cut) = state;
+           });
   nb::class_<CoordinateRule>(m, "CoordinateRule", "A rule of the sparse online learning framework.")
       .def("round", &CoordinateRule::round, "t"_a, "cut"_a = 0.0,
            "What the prediction in round t goes by, and the step after it, if `cut` was cut in the rounds before.")
@@ -531,8 +547,14 @@ NB_MODULE(_core, m) {
 
   using BudgetState = std::tuple<int64_t, double, int64_t, double, std::vector<int64_t>>;
   nb::class_<Budget>(m, "Budget", "At most `max` nonzero weights, and the threshold that sees to it.")
-      .def(nb::init<int64_t>(), "max"_a)
-      .def_rw("max", &Budget::max)
+      .def(
+          "__init__",
+          [](Budget* self, int64_t max) {
+            check_budget(max);
+            new (self) Budget(max);
+          },
+          "max"_a)
+      .def_ro("max", &Budget::max)
       .def_ro("threshold", &Budget::threshold)
       .def_ro("active", &Budget::active, "How many weights are nonzero.")
       .def("copy", [](const Budget& budget) { return Budget(budget); })
@@ -551,6 +573,7 @@ NB_MODULE(_core, m) {
              return BudgetState{budget.max, budget.threshold, budget.active, budget.chosen, budget.members()};
            })
       .def("__setstate__", [](Budget& budget, const BudgetState& state) {
+        check_budget(std::get<0>(state));
         new (&budget) Budget(std::get<0>(state));
         budget.threshold = std::get<1>(state);
         budget.active = std::get<2>(state);

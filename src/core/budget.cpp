@@ -4,10 +4,18 @@
 
 namespace sureline {
 
-void Budget::set_members(const std::vector<int64_t>& coordinates) { members_ = coordinates; }
+void Budget::set_members(const std::vector<int64_t>& coordinates) {
+  members_.clear();
+  beyond_ = 0;
+  for (const int64_t coordinate : coordinates)
+    if (coordinate >= 0) add(coordinate);
+}
 int64_t Budget::n_members() const { return int64_t(members_.size()); }
 int64_t Budget::member(int64_t i) const { return members_[size_t(i)]; }
-void Budget::add(int64_t coordinate) { members_.push_back(coordinate); }
+void Budget::add(int64_t coordinate) {
+  members_.push_back(coordinate);
+  beyond_ = std::max(beyond_, coordinate + 1);
+}
 bool Budget::crowded() const { return n_members() > 2 * max + 1024; }
 
 void Budget::settle(const double* sizes) {
@@ -35,8 +43,13 @@ void Budget::finish(int64_t keep) {
   shrink(keep);
   threshold = floor_;
   active = int64_t(sized_.size());
+  if (!before_.replaced) {
+    before_.members = std::move(members_);
+    before_.replaced = true;
+  }
   members_.clear();
-  for (const Sized& sized : sized_) members_.push_back(sized.coordinate);
+  beyond_ = 0;
+  for (const Sized& sized : sized_) add(sized.coordinate);
   sized_.clear();
   sized_.shrink_to_fit();
 }
@@ -51,5 +64,16 @@ void Budget::shrink(int64_t keep) {
   sized_.erase(std::remove_if(sized_.begin(), sized_.end(), [&](const Sized& s) { return !(s.size > floor_); }),
                sized_.end());
 }
+
+void Budget::checkpoint() { before_ = {threshold, chosen, active, beyond_, n_members(), false, {}}; }
+
+void Budget::roll_back() {
+  if (before_.replaced) members_ = std::move(before_.members);
+  members_.resize(size_t(before_.n_members));
+  threshold = before_.threshold, chosen = before_.chosen, active = before_.active, beyond_ = before_.beyond;
+  commit();
+}
+
+void Budget::commit() { before_ = {}; }
 
 }  // namespace sureline

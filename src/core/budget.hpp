@@ -32,6 +32,7 @@ class Budget {
   // Coordinates (slot * heads + head) that have become nonzero: all that are, some twice, some no more.
   const std::vector<int64_t>& members() const { return members_; }
   void set_members(const std::vector<int64_t>& coordinates);
+  int64_t beyond() const { return beyond_; }  // all members are below this, and none is negative
   int64_t n_members() const;
   int64_t member(int64_t i) const;
   void add(int64_t coordinate);
@@ -49,14 +50,27 @@ class Budget {
 
   int64_t fewer() const { return max - max / 10; }
 
+  // From here on everything can be taken back, or kept. The list is copied only if it is replaced.
+  void checkpoint();
+  void roll_back();
+  void commit();
+
  private:
   struct Sized {
     int64_t coordinate;
     double size;
   };
   void shrink(int64_t keep);
+  struct Before {
+    double threshold, chosen;
+    int64_t active, beyond, n_members;
+    bool replaced;
+    std::vector<int64_t> members;
+  };
   double floor_ = 0;
+  int64_t beyond_ = 0;
   std::vector<int64_t> members_;
+  Before before_{};
   std::vector<Sized> sized_;  // only while choosing
 };
 

@@ -64,9 +64,11 @@ struct ConfidentFull {
   // S -= S x x'S / (r + x'Sx).
   template <class Row>
   bool absorb(const Row& x, int64_t head, double r) const {
-    const double v = full().variance(x, head, 0), beta = 1 / (r + v);
-    if (!(v < 1e300) || !full().fits(head, 0, v, beta, r * beta)) return false;
-    full().update(x, head, 0, 0.0, beta, r * beta);
+    const double v = full().variance(x, head, 0), beta = 1 / (r + v), keep = r / (r + v);
+    if (!(v < 1e300)) return false;
+    if (!(v > 0) || !(r < 1e300)) return true;  // S stays
+    if (!full().fits(head, 0, v, beta, keep)) return false;
+    full().update(x, head, 0, 0.0, beta, keep);
     return true;
   }
 

@@ -64,6 +64,12 @@ struct Confident {
   static double largest(const T* p) { return std::fabs(double(p[0])); }
 };
 
+// sqrt(a^2 + b^2) for a >= 0, and not less than either where the squares underflow.
+inline double root_of_squares(double a, double b) {
+  const double size = b < 0 ? -b : b, larger = a > size ? a : size, root = std::sqrt(a * a + b * b);
+  return root > larger ? root : larger;
+}
+
 // q = sqrt(G) is stored rather than G: it is what weights need, and they are needed more often.
 template <class T_, bool proximal>
 struct Adaptive {
@@ -78,7 +84,7 @@ struct Adaptive {
   }
   template <bool cut>
   static void descend(T* p, double z, const Round& round) {
-    const double q = p[1], larger_q = std::sqrt(q * q + z * z);
+    const double q = p[1], larger_q = root_of_squares(q, z);
     const double around = proximal ? (larger_q - q) * weight<cut, true>(p, round) : 0.0;  // sigma w
     p[0] = T(p[0] - z + around);
     p[1] = T(larger_q);
@@ -87,8 +93,8 @@ struct Adaptive {
   static double largest(const T* p) { return std::fmax(std::fabs(double(p[0])), p[1]); }
 };
 
-// The threshold is how much has been cut in all rounds so far, rounded to T, as is what a coordinate remembers of it:
-// the roundings cancel, and all that is ever cut of a weight is right to one unit in the last place of the sum.
+// The threshold is how much has been cut in all rounds so far, rounded to T, as is what a coordinate remembers of it,
+// so that what is cut between two writes of a weight is right to one unit in the last place of the sum.
 template <class T_, bool limited = true>
 struct Truncated {
   using T = T_;
@@ -103,6 +109,7 @@ struct Truncated {
   }
   template <bool cut>
   static void descend(T* p, double step, const Round& round) {
+    if (step == 0) return;  // in a dense row, as if it had not been in a sparse one
     p[0] = T(weight<cut>(p, round) - step);
     p[1] = T(round.threshold);
   }
@@ -121,8 +128,9 @@ struct AdaptiveTruncated {
   }
   template <bool cut>
   static void descend(T* p, double z, const Round& round) {
-    const double q = std::sqrt(double(p[1]) * p[1] + z * z);
-    p[0] = T(weight<cut>(p, round) - round.eta * z / (round.delta + q));
+    if (z == 0) return;  // in a dense row, as if it had not been in a sparse one
+    const double q = root_of_squares(p[1], z);
+    p[0] = T(weight<cut>(p, round) - round.eta * (z / (round.delta + q)));
     p[1] = T(q);
     p[2] = T(round.threshold);
   }
@@ -184,8 +192,9 @@ struct Coordinates {
   // Algorithm 5: A_t = A_{t-1} + diag(x x') / r, in terms of S. Nothing is written if v overflows.
   template <class Row>
   bool absorb(const Row& x, int64_t head, double r) const {
-    const double v = variance(x, head), over = 1 / (r + v), keep = r * over;
+    const double v = variance(x, head), over = 1 / (r + v), keep = r / (r + v);
     if (!(v < 1e300)) return false;
+    if (!(v > 0) || !(r < 1e300)) return true;  // S stays
     for (int64_t i = 0; i < x.size(); ++i) Kind::template absorb<true>(at(x.index(i), head), x.value(i), over, keep);
     if (intercept) Kind::template absorb<true>(at(-1, head), 1, over, keep);
     return true;
@@ -195,10 +204,13 @@ struct Coordinates {
   bool absorb_and_score(const Row& x, double r, const Round& round, double& f) const
     requires(kAbsorbs && one_head)
   {
-    const double v = variance(x, 0), over = 1 / (r + v), keep = r * over;
+    const double v = variance(x, 0), over = 1 / (r + v), keep = r / (r + v);
     if (!(v < 1e300)) return false;
-    f = keep > 1e-3 ? absorb_and_score<false>(x, over, keep, round.threshold)
-                    : absorb_and_score<true>(x, over, keep, round.threshold);
+    if (!(v > 0) || !(r < 1e300))  // S stays
+      f = score(x, 0, round);
+    else
+      f = keep > 1e-3 ? absorb_and_score<false>(x, over, keep, round.threshold)
+                      : absorb_and_score<true>(x, over, keep, round.threshold);
     return true;
   }
 

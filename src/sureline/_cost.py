@@ -47,4 +47,9 @@ class CostSensitiveClassifier(OnlineClassifier):
 
 
 def _is_cost(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value) and float(value) > 0
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return isfinite(value) and float(value) > 0
+    except OverflowError:
+        return False

@@ -211,8 +211,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         grows = not first and (n_columns > state.n_columns or n_classes > len(self.classes_))
         nonzeros = X.nnz if sparse.issparse(X) else X.size
         journal = not (first or alone or grows) and state.factors is None and state.nbytes > 16 * nonzeros
+        original = state
         if not (first or alone or journal) or grows or not state.writeable or not state.has_budget(max_nonzero):
-            state = state.copy()
+            state = state.draft()
         state.widen(n_columns)
         state.set_budget(max_nonzero)
 
@@ -220,6 +221,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             if n_existing > max(state.n_heads, 2):
                 state.add_heads(n_existing, self._policy())
             part = None if stop - start == rows.n_rows else np.arange(start, stop)
+            if state is not original:
+                state.part_from(original)
             # Labels of classes that come later in the batch are not looked at yet, but must be in range.
             labels_so_far = labels if part is None else np.where(labels < n_existing, labels, 0).astype(np.int32)
             state.learn(self._rule(), rows, labels_so_far, weight, part, journal, self._costs())
@@ -247,18 +250,18 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     @property
     def coef_(self) -> Array:
         """Weights, of shape (1, n_features), or (n_classes, n_features) for more than two classes."""
-        return self._fitted_state("coef_").coefficients(self._rounds())[:, 1:]
+        return self._fitted_state("coef_").coefficients()[:, 1:]
 
     @property
     def intercept_(self) -> Array:
         """Intercepts, of shape (1,) or (n_classes,); zeros with ``fit_intercept=False``."""
-        return self._fitted_state("intercept_").intercepts(self._rounds())
+        return self._fitted_state("intercept_").intercepts()
 
     @property
     def sparse_coef_(self) -> Any:
         """`coef_` as a SciPy CSR matrix, for which the dense one is never built."""
         state = self._fitted_state("sparse_coef_")
-        heads = [(slots[slots > 0] - 1, values[slots > 0]) for slots, values in state.nonzero(self._rounds())]
+        heads = [(slots[slots > 0] - 1, values[slots > 0]) for slots, values in state.nonzero()]
         indptr = np.cumsum([0] + [len(columns) for columns, _ in heads])
         index_dtype = np.int32 if max(state.n_columns, int(indptr[-1])) < 2**31 else np.int64
         return sparse.csr_matrix(
@@ -273,7 +276,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     @property
     def nonzero_(self) -> int:
         """How many weights in `coef_` are not zero."""
-        return self._fitted_state("nonzero_").count_nonzero(self._rounds())
+        return self._fitted_state("nonzero_").count_nonzero()
 
     @property
     def sparsity_(self) -> float:
@@ -302,11 +305,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         tally = self._fitted_state("progressive_").tally[: len(self.classes_)]
         return Tally(self.classes_, tally[:, SEEN], tally[:, MISTAKES])
 
-    def _rounds(self) -> list[_core.Round] | None:
-        return self._state.rounds(self._rule()) if hasattr(self, "_state") else None
-
     def _scores(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
-        return self._fitted_state("scores").scores(rows, self._rounds())
+        return self._fitted_state("scores").scores(rows)
 
     def _judge(self, X: Any, *, variances: bool = False) -> tuple[Any, Any]:
         """Scores of the rows of X, and their variances if those are asked for; one column for each head.
@@ -332,7 +332,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                 X = X[:, : state.n_columns]
             rows = as_rows(X, state.dtype, width)
             scores = self._scores(rows)
-            return scores, (state.variances(rows, self._rounds()) + beyond if variances else None)
+            return scores, (state.variances(rows) + beyond if variances else None)
 
         return _with_columns_in_order(X, judge)
 
@@ -354,9 +354,11 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def _fresh_state(self, n_columns: int, n_classes: int) -> State:
         intercept = bool(self.fit_intercept)
-        return State(
+        state = State(
             self._shape(), self.dtype, n_columns, intercept, n_classes, self._policy(), **self._initial_scalars()
         )
+        state.look(self._rule())
+        return state
 
     def _refuse_another_shape(self, state: State) -> None:
         """Parameters that shape the state cannot change under it."""
@@ -365,12 +367,17 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             ("fit_intercept", state.intercept == bool(self.fit_intercept)),
             ("covariance", state.shape == self._shape()),
             ("multi_class", state.policy in ("binary", self._policy())),
+            *self._unchanged(state),
         ):
             if not same:
                 raise ValueError(
                     f"The {parameter!r} parameter of {type(self).__name__} cannot change after the first call of "
                     f"partial_fit. Got {getattr(self, parameter)!r} instead of what the model was made with."
                 )
+
+    def _unchanged(self, state: State) -> list[tuple[str, bool]]:
+        """Further parameters that shape the state, and whether they are what the state was made with."""
+        return []
 
     def _policy(self) -> Policy:
         """How more than two classes are learned."""

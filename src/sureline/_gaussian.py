@@ -42,8 +42,7 @@ class GaussianClassifier(OnlineClassifier):
     @property
     def intercept_variance_(self) -> Array:
         """Variance of each intercept, of shape (1,) or (n_classes,)."""
-        S = self._fitted_state("intercept_variance_").covariance()
-        return S[:, 0] if S.ndim == 2 else S[:, 0, 0]
+        return self._fitted_state("intercept_variance_").intercept_variances()
 
     def decision_std(self, X: Any) -> npt.NDArray[np.float64]:
         """Standard deviation of the score, sqrt(x'Sx), in the shape of `decision_function`.

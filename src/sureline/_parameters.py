@@ -79,7 +79,7 @@ BUDGET = """max_nonzero : int or None, default=None
         intercepts, at any time. The threshold that `lam` would set starts at 0. When an example leaves more weights
         nonzero, it rises until nine tenths of the budget are left; when fewer than three quarters are left and the
         stream is longer by a quarter than at the last time, it is chosen anew as the smallest that keeps the budget.
-        Needs ``lam=0``.
+        Weights of equal size come and go together. Needs ``lam=0``.
     """
 
 

@@ -84,6 +84,8 @@ class State:
         self.prior = np.ones(n_heads)  # the variance that a new column starts with in each head, without the scale
         self.tally = np.zeros((max(n_classes, 2), 3), np.int64)
         self.budget: _core.Budget | None = None if max_nonzero is None else _core.Budget(max_nonzero)
+        # What the weights of a coordinate rule are computed with: the rounds after the last one, for each problem.
+        self.view: list[_core.Round] | None = None
 
     @property
     def n_heads(self) -> int:
@@ -94,14 +96,28 @@ class State:
         return self.weights.nbytes + (0 if self.factors is None else self.factors.nbytes)
 
     def copy(self) -> State:
+        twin = self.draft()
+        twin.part_from(self)
+        return twin
+
+    def draft(self) -> State:
+        """A copy that still shares the large arrays: for growing, which makes new ones anyway."""
         twin = copy.copy(self)
-        twin.weights = self._fresh_weights(len(self.weights), self.n_heads)
-        _core.copy_touched(twin.weights, self.weights)
-        twin.factors = None if self.factors is None else self.factors.copy()
         twin.memory = self.memory.copy()
         twin.tally = self.tally.copy()
         twin.budget = None if self.budget is None else self.budget.copy()
         return twin
+
+    def part_from(self, original: State) -> None:
+        """Copy the large arrays that are still shared with `original`, of which this is a draft."""
+        if self.weights is original.weights:
+            self.weights = self._fresh_weights(len(original.weights), original.n_heads)
+            _core.copy_touched(self.weights, original.weights)
+        if self.factors is not None and self.factors is original.factors:
+            self.factors = self.factors.copy()
+
+    def __deepcopy__(self, memo: Any) -> State:
+        return self.copy()
 
     @property
     def writeable(self) -> bool:
@@ -158,7 +174,7 @@ class State:
                     both[..., 1] = self._flip_one(self._flip_one(both[..., 1]) * share)
                 return both
 
-            self._rearrange(2, split, everywhere=rescales_variances)
+            self._rearrange(n_classes, split, everywhere=rescales_variances)
             if self.factors is not None:
                 self.factors = np.concatenate([self.factors, self.factors])
                 self.factors[:, _diagonal_positions(self.n_columns + 1)] *= share
@@ -167,9 +183,10 @@ class State:
                 self.memory = np.concatenate([self.memory, self.memory])
             self.prior = np.full(2, share)
             self.policy = policy
-        missing = n_classes - self.n_heads
+        else:
+            self._rearrange(n_classes, lambda block: block)
+        missing = n_classes - len(self.prior)
         self.prior = np.concatenate([self.prior, np.ones(missing)])
-        self._rearrange(n_classes, lambda block: block)
         if self.factors is not None:
             fresh = np.tile(self._fresh_factor(self.n_columns + 1), (missing, 1))
             self.factors = np.concatenate([self.factors, fresh])
@@ -180,17 +197,21 @@ class State:
             self._choose_anew(self.budget.threshold)
 
     def _rearrange(self, n_heads: int, rearranged: Callable[[Array], Array], *, everywhere: bool = False) -> None:
-        """Make room for `n_heads` heads, of which the first come from `rearranged(block of slots)`, the others fresh.
+        """Make room for `n_heads` heads, of which the first come from `rearranged(slots)`, the others are fresh.
 
-        Blocks that nobody has touched are passed over, unless the change is to be `everywhere`.
+        Slots that nobody has touched are passed over, unless the change is to be `everywhere`.
         """
         wider = self._fresh_weights(len(self.weights), n_heads)
         size = 1 << 16
         for start in range(0, len(self.weights), size):
             block = self.weights[start : start + size]
-            if everywhere or block.any():
+            if everywhere:
                 changed = rearranged(block)
                 wider[start : start + size, : changed.shape[1]] = changed
+            elif block.any():
+                touched = np.flatnonzero(block.reshape(len(block), -1).any(axis=1))
+                changed = rearranged(block[touched])
+                wider[start + touched, : changed.shape[1]] = changed
         self.weights = wider
 
     def has_budget(self, max_nonzero: int | None) -> bool:
@@ -243,6 +264,7 @@ class State:
         )
         if why:
             raise self._refusal(rows, row, why)
+        self.look(rule)
 
     def _refusal(self, rows: _core.Rows, row: int, why: str) -> Exception:
         if why == "contents":
@@ -253,85 +275,97 @@ class State:
             return MemoryError("not enough memory for this batch; pass fewer rows at a time")
         advice = "scale X so that its values are of the order of 1"
         if why == "score":
-            return ValueError(f"Row {row} of X has a score or a variance beyond float64; {advice}.")
+            return ValueError(
+                f"Row {row} of X has a score or a variance beyond float64; {advice}, and keep the parameters moderate."
+            )
         return ValueError(
             f"Row {row} of X needs a step that {self.dtype} cannot hold; {advice}, and keep sample_weight and the "
             "parameters moderate."
         )
 
-    def rounds(self, rule: Rule) -> list[_core.Round] | None:
-        """What the weights are computed with as of now: those of the next round, for each problem."""
+    def look(self, rule: Rule) -> None:
+        """From now on the weights are those that `rule` would predict with in the next round."""
         if not isinstance(rule, _core.CoordinateRule):
-            return None
-        rounds = []
+            return
+        view = []
         for memory in self.memory:
             round_ = rule.round(memory[T] + 1, memory[CUT])
             if self.budget is not None:
                 round_.threshold = self.budget.threshold
             else:  # rounded as it is for the learning loop
-                round_.threshold = float(np.array(round_.threshold).astype(self.dtype))
-            rounds.append(round_)
-        return rounds
+                with np.errstate(over="ignore"):
+                    round_.threshold = float(np.array(round_.threshold).astype(self.dtype))
+            view.append(round_)
+        self.view = view
 
-    def scores(self, rows: _core.Rows, rounds: list[_core.Round] | None = None) -> npt.NDArray[np.float64]:
+    def scores(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
         """w.x for every row and head."""
         if self.shape == "confident_full":  # S theta once for all rows
             plain = State("identity", self.dtype, self.n_columns, self.intercept, max(self.n_heads, 2))
-            plain.weights = np.ascontiguousarray(self.coefficients(rounds).T)
+            plain.weights = np.ascontiguousarray(self.coefficients().T)
             return plain.scores(rows)
-        out = self._evaluate(_core.score, rows, rounds)
+        out = self._evaluate(_core.score, rows)
         out *= self.memory[:, WEIGHT_SCALE]
         return out
 
-    def variances(self, rows: _core.Rows, rounds: list[_core.Round] | None = None) -> npt.NDArray[np.float64]:
+    def variances(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
         """x'Sx for every row and head."""
-        out = self._evaluate(_core.variance, rows, rounds)
+        out = self._evaluate(_core.variance, rows)
         with np.errstate(over="ignore"):
             out *= self.memory[:, COVARIANCE_SCALE]
         if not np.isfinite(out).all():
             raise self._refusal(rows, int(np.argmin(np.isfinite(out).all(axis=1))), "score")
         return out
 
-    def _evaluate(self, function: Any, rows: _core.Rows, rounds: list[_core.Round] | None) -> npt.NDArray[np.float64]:
+    def _evaluate(self, function: Any, rows: _core.Rows) -> npt.NDArray[np.float64]:
         out = np.empty((rows.n_rows, self.n_heads))
-        row, why = function(self.shape, self.weights, self.factors, self.n_heads, self.intercept, rounds, rows, out)
+        row, why = function(self.shape, self.weights, self.factors, self.n_heads, self.intercept, self.view, rows, out)
         if why:
             raise self._refusal(rows, row, why)
         return out
 
     # -- what a user sees ------------------------------------------------------------------------------------
 
-    def nonzero(self, rounds: list[_core.Round] | None) -> list[tuple[npt.NDArray[np.int64], Array]]:
+    def nonzero(self) -> list[tuple[npt.NDArray[np.int64], Array]]:
         """For each head the slots, ascending, and values of the weights that are not zero; slot 0 is the intercept."""
         scale = np.broadcast_to(self.memory[:, WEIGHT_SCALE], self.n_heads)
         found = []
         for head in range(self.n_heads):
             slots, values = _core.nonzero(
-                self.shape, self.weights, self.factors, self.n_heads, self.intercept, rounds, head
+                self.shape, self.weights, self.factors, self.n_heads, self.intercept, self.view, head
             )
-            found.append((slots, (values * scale[head]).astype(self.dtype)))
+            with np.errstate(over="ignore"):
+                found.append((slots, (values * scale[head]).astype(self.dtype)))
         return found
 
-    def count_nonzero(self, rounds: list[_core.Round] | None) -> int:
+    def count_nonzero(self) -> int:
         """How many weights are not zero, without the intercepts."""
-        model = (self.shape, self.weights, self.factors, self.n_heads, self.intercept, rounds)
+        model = (self.shape, self.weights, self.factors, self.n_heads, self.intercept, self.view)
         return sum(_core.count_nonzero(*model, head) for head in range(self.n_heads))
 
-    def coefficients(self, rounds: list[_core.Round] | None = None) -> Array:
+    def coefficients(self) -> Array:
         """Weights with the intercept in front: shape (heads, 1 + columns)."""
         dense = np.zeros((self.n_heads, self.n_columns + 1), self.dtype)
-        for row, (slots, values) in zip(dense, self.nonzero(rounds), strict=True):
+        for row, (slots, values) in zip(dense, self.nonzero(), strict=True):
             row[slots] = values
         return dense
 
-    def intercepts(self, rounds: list[_core.Round] | None = None) -> Array:
+    def intercepts(self) -> Array:
         """The weights in slot 0, one for each head."""
+        return np.ascontiguousarray(self._first_slot().coefficients()[:, 0])
+
+    def intercept_variances(self) -> Array:
+        S = self._first_slot().covariance()
+        return np.ascontiguousarray(S[:, 0] if S.ndim == 2 else S[:, 0, 0])
+
+    def _first_slot(self) -> State:
+        """The intercepts alone, so that a wide model is not gone over for them."""
         if self.factors is not None:
-            return np.ascontiguousarray(self.coefficients(rounds)[:, 0])
+            return self
         first = copy.copy(self)
         first.weights = np.ascontiguousarray(self.weights[:1])
         first.n_columns = 0
-        return np.ascontiguousarray(first.coefficients(rounds)[:, 0])
+        return first
 
     def covariance(self) -> Array:
         """S, the intercept in front: (heads, 1 + columns) if diagonal, (heads, 1 + columns, 1 + columns) if full."""

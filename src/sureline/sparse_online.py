@@ -7,7 +7,7 @@ truncation of a weight is computed when the weight is needed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from numbers import Integral, Real
 from typing import Any, ClassVar, cast
@@ -19,7 +19,7 @@ from ._cost import CostSensitiveClassifier
 from ._estimator import OnlineClassifier
 from ._gaussian import GaussianClassifier
 from ._parameters import BUDGET, COMMON, COST, COVARIANCE, LOSS, documented
-from ._state import Shape
+from ._state import Shape, State
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
@@ -59,7 +59,7 @@ class _BudgetedClassifier(_FrameworkClassifier):
                 f"The 'max_nonzero' parameter of {type(self).__name__} chooses the penalty, so 'lam' must be 0 with "
                 f"it. Got max_nonzero={self.max_nonzero!r} and lam={lam!r}."
             )
-        return {"max_nonzero": None if self.max_nonzero is None else int(self.max_nonzero)}
+        return {"max_nonzero": None if self.max_nonzero is None else min(int(self.max_nonzero), 1 << 48)}
 
 
 @documented(LOSS + COMMON)
@@ -99,6 +99,10 @@ class STG(_FrameworkClassifier):
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.STG(self.eta, self.lam, self.K, self.theta, self.loss)
+
+    def _unchanged(self, state: State) -> list[tuple[str, bool]]:
+        # Truncations that are still to be applied go by it.
+        return [("theta", state.view is None or state.view[0].limit == self.theta)]
 
 
 @documented(LOSS + COMMON)
@@ -203,6 +207,10 @@ class AdaFOBOS(_FrameworkClassifier):
     def _rule(self) -> _core.CoordinateRule:
         return _core.AdaFOBOS(self.eta, self.lam, self.delta, self.loss)
 
+    def _unchanged(self, state: State) -> list[tuple[str, bool]]:
+        # Truncations that are still to be applied go by it.
+        return [("delta", state.view is None or state.view[0].delta == self.delta)]
+
 
 @documented(LOSS + BUDGET + COMMON)
 @dataclass(eq=False, repr=False)
@@ -269,7 +277,7 @@ class FTRL(_FrameworkClassifier):
     beta: float = 1.0
     l1: float = 1.0
     l2: float = 1.0
-    loss: str = "log"
+    loss: str = field(default="log", kw_only=True)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **_FrameworkClassifier._parameter_constraints,

@@ -1,0 +1,101 @@
+"""A budget of nonzero weights: the bound holds at the end of every call, and the model is worth having."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from catalogue import BUDGETED, everything, stream
+from scipy import sparse
+
+from sureline import FSOL, SSOL, AdaRDA
+from sureline.datasets import make_sparse_gaussian, make_sparse_stream
+
+every_budget = pytest.mark.parametrize("case", BUDGETED, ids=str)
+
+
+@every_budget
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("multi_class", ["native", "ovr"])
+@pytest.mark.parametrize("max_nonzero", [1, 2, 9, 13, 10_000])
+def test_the_bound_holds_after_every_call(case, n_classes: int, multi_class: str, max_nonzero: int) -> None:
+    X, y = stream(400, 40, n_classes)
+    model = case.make(multi_class=multi_class, max_nonzero=max_nonzero)
+    largest = 0
+    for start, stop in [(0, 1), (1, 2), (2, 10), *((i, i + 30) for i in range(10, 400, 30))]:
+        model.partial_fit(X[start:stop], y[start:stop], classes=np.arange(n_classes))
+        assert model.nonzero_ == np.count_nonzero(model.coef_) == model.sparse_coef_.nnz <= max_nonzero
+        assert model._state.budget.active == model.nonzero_
+        largest = max(largest, model.nonzero_)
+    assert largest >= min(0.7 * max_nonzero, 20)  # what is allowed is also used
+
+
+@every_budget
+def test_equal_sizes_at_the_border(case) -> None:
+    """Features that occur equally often have equal weights; none or all of them can be kept."""
+    X = np.tile(np.eye(12), (10, 1))
+    y = np.tile(np.arange(12) % 2, 10)
+    model = case.make(max_nonzero=5, fit_intercept=False)
+    for row in range(len(X)):
+        model.partial_fit(X[row : row + 1], y[row : row + 1], classes=[0, 1])
+        assert model.nonzero_ <= 5
+
+
+@pytest.mark.parametrize("estimator", [FSOL(eta=1.0), AdaRDA(eta=1.0), SSOL(eta=8.0)], ids=repr)
+def test_as_good_as_a_penalty_of_the_same_sparsity(estimator) -> None:
+    X, y = make_sparse_gaussian(24_000, random_state=0)
+    train, test = slice(0, 20_000), slice(20_000, None)
+    everything_allowed = copy.copy(estimator).fit(X[train], y[train])
+    budgeted = copy.copy(estimator).set_params(max_nonzero=100).fit(X[train], y[train])
+    assert 75 <= budgeted.nonzero_ <= 100
+    relevant = budgeted.sparse_coef_.indices < 100  # the columns that say something, a tenth of all
+    assert relevant.mean() > 0.4
+    assert budgeted.score(X[test], y[test]) > everything_allowed.score(X[test], y[test]) - 0.02
+
+
+def test_a_penalty_besides_is_refused() -> None:
+    X, y = stream()
+    for estimator in (FSOL, SSOL, AdaRDA):
+        with pytest.raises(ValueError, match=r"'lam' must be 0 with it\. Got max_nonzero=5 and lam=0\.1"):
+            estimator(max_nonzero=5, lam=0.1).fit(X, y)
+    with pytest.raises(ValueError, match="The 'max_nonzero' parameter of FSOL must be"):
+        FSOL(max_nonzero=0).fit(X, y)
+
+
+@every_budget
+def test_it_can_change_between_calls(case) -> None:
+    X, y = stream(400, 40)
+    model = case.make(max_nonzero=20).partial_fit(X[:200], y[:200], classes=[0, 1])
+    before = everything(model)
+    twin = pickle.loads(pickle.dumps(model))
+    assert everything(twin) == before
+    model.set_params(max_nonzero=4).partial_fit(X[200:210], y[200:210])
+    assert 0 < model.nonzero_ <= 4
+    with pytest.raises(ValueError, match="NaN"):
+        twin.set_params(max_nonzero=4).partial_fit(np.full((1, 40), np.nan), [0])
+    assert everything(twin.set_params(max_nonzero=20)) == before
+    model.set_params(max_nonzero=None).partial_fit(X[210:], y[210:])
+    assert model.nonzero_ > 20
+
+
+def test_a_refused_batch_takes_the_budget_back() -> None:
+    X, y = make_sparse_stream(300, 5000, 20, random_state=0)
+    for estimator in (FSOL(max_nonzero=50), SSOL(max_nonzero=50), AdaRDA(max_nonzero=50)):
+        model = estimator.partial_fit(X[:200], y[:200], classes=[0, 1])
+        before = everything(model)
+        bad = X[200:].astype(np.float64)
+        bad.data[-1] = np.inf
+        with pytest.raises(ValueError, match="infinity in row 99"):
+            model.partial_fit(bad, y[200:])
+        assert everything(model) == before
+
+
+def test_wide_rows_cost_no_more_than_their_nonzeros() -> None:
+    """A million untouched features around the same rows change neither the model nor its list."""
+    X, y = make_sparse_stream(2000, 3000, 30, random_state=1)
+    wide = sparse.csr_matrix((X.data, X.indices * 300, X.indptr), shape=(len(y), 300 * 3000))
+    for estimator in (FSOL, AdaRDA, SSOL):
+        narrow, broad = estimator(max_nonzero=100).fit(X, y), estimator(max_nonzero=100).fit(wide, y)
+        np.testing.assert_array_equal(narrow.sparse_coef_.indices * 300, broad.sparse_coef_.indices)
+        np.testing.assert_array_equal(narrow.sparse_coef_.data, broad.sparse_coef_.data)
+        assert narrow.n_mistakes_ == broad.n_mistakes_
