@@ -1,7 +1,8 @@
 """The learners side by side on one stream: ``python -m sureline.demo``.
 
 Prints a table in the manner of table 3 of Wang, Zhao & Hoi (ICML 2012) and draws the online error curves of its
-figure 1.
+figure 1; then what sparsity costs the learners of the sparse online learning framework, after figure 1 of Wang, Wu,
+Zhao & Hoi.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ._estimator import OnlineClassifier
-from .datasets import make_rotated_gaussian
+from .datasets import make_rotated_gaussian, make_sparse_gaussian
 from .first_order import ALMA, PA, ROMMA, Perceptron
 from .second_order import AROW, CW, IELLIP, NAROW, NHERD, SCW, SOP
+from .sparse_online import FOBOS, FSOL, SSOL, STG, AdaFOBOS, AdaRDA
+from .sparsity import SparsityPath, plot_sparsity_paths, sparsity_path
 
 POWERS = [2.0**k for k in range(-4, 5)]
 LEVELS = [k / 100 for k in range(50, 100, 5)]
@@ -44,6 +47,18 @@ LEARNERS: dict[str, tuple[type[OnlineClassifier], dict[str, list[Any]]]] = {
     "SCW-I": (SCW, {**FULL, "variant": ["I"], "C": POWERS, "eta": LEVELS}),
     "SCW-II": (SCW, {**FULL, "variant": ["II"], "C": POWERS, "eta": LEVELS}),
 }
+
+# The sparse ones with the learning rates of the other paper's section 5.1, and penalties from none to all.
+RATES = [2.0**k for k in range(-1, 10)]
+SPARSE_LEARNERS: dict[str, tuple[type[OnlineClassifier], list[float]]] = {
+    "STG": (STG, [0.0, *np.geomspace(1e-5, 1e2, 30)]),
+    "FOBOS": (FOBOS, [0.0, *np.geomspace(1e-3, 1e2, 30)]),
+    "Ada-FOBOS": (AdaFOBOS, [0.0, *np.geomspace(1e-3, 1e2, 30)]),
+    "Ada-RDA": (AdaRDA, [0.0, *np.geomspace(1e-2, 1e1, 30)]),
+    "FSOL": (FSOL, [0.0, *np.geomspace(1e1, 1e5, 30)]),
+    "SSOL": (SSOL, [0.0, *np.geomspace(1e0, 1e5, 30)]),
+}
+LEVELS_OF_SPARSITY = (0.0, 0.5, 0.8, 0.9, 0.95)
 
 
 @dataclass
@@ -143,6 +158,27 @@ def draw(path: Path, panels: dict[str, dict[str, Result]], cuts: npt.NDArray[np.
     plt.close(figure)
 
 
+def sparsity_of(X: Any, y: Any, X_test: Any, y_test: Any) -> dict[str, tuple[float, SparsityPath]]:
+    """For each sparse learner its best learning rate without a penalty, and its path over the penalties with that."""
+    results = {}
+    for name, (estimator, penalties) in SPARSE_LEARNERS.items():
+        rates = [estimator(fit_intercept=False, **{"eta": rate}).fit(X, y).n_mistakes_ for rate in RATES]
+        rate = RATES[int(np.argmin(rates))]
+        learner = estimator(fit_intercept=False, **{"eta": rate})
+        results[name] = rate, sparsity_path(learner, X, y, penalties, X_test=X_test, y_test=y_test)
+    return results
+
+
+def table_of_sparsity(title: str, results: dict[str, tuple[float, SparsityPath]]) -> str:
+    """Test error at some levels of sparsity, interpolated between the penalties next to them."""
+    lines = [title, f"  {'Algorithm':<12}" + "".join(f"{f'{level:.0%} zeros':>12}" for level in LEVELS_OF_SPARSITY)]
+    for name, (rate, path) in results.items():
+        order = np.argsort(path.sparsity, kind="stable")
+        errors = np.interp(LEVELS_OF_SPARSITY, path.sparsity[order], np.asarray(path.test_error)[order])
+        lines.append(f"  {name:<12}" + "".join(f"{error:>12.3f}" for error in errors) + f"   eta={rate:g}")
+    return "\n".join(lines)
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m sureline.demo", description="The learners side by side on one stream."
@@ -174,15 +210,24 @@ def main(arguments: list[str] | None = None) -> int:
     print(
         "wrongly just before it was learned from. Parameters are the best of the paper's grid on a pass of their own."
     )
+
+    n_train, n_test = 4 * options.examples, options.examples
+    X, y = make_sparse_gaussian(n_train + n_test, random_state=0)
+    paths = sparsity_of(X[:n_train], y[:n_train], X[n_train:], y[n_train:])
+    print("\nData: sureline.datasets.make_sparse_gaussian, 100 features that matter and 900 that do not\n")
+    print(table_of_sparsity(f"Test error by sparsity: one pass over {n_train} examples, {n_test} to test", paths))
+
+    sparsity_picture = options.output.with_name(f"{options.output.stem}-sparsity{options.output.suffix}")
     try:
         draw(options.output, panels, cuts)
+        plot_sparsity_paths({name: path for name, (_, path) in paths.items()}).savefig(sparsity_picture, dpi=130)
     except ImportError:
-        print("The picture needs matplotlib: pip install 'sureline[plot]'.", file=sys.stderr)
+        print("The pictures need matplotlib: pip install 'sureline[plot]'.", file=sys.stderr)
         return 1
     except OSError as error:
         print(f"The picture could not be written to {options.output}: {error.strerror}.", file=sys.stderr)
         return 1
-    print(f"Online error curves: {options.output.resolve()}")
+    print(f"\nOnline error curves: {options.output.resolve()}\nError and sparsity:  {sparsity_picture.resolve()}")
     return 0
 
 
