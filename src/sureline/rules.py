@@ -1,4 +1,6 @@
-"""The margin rules alone: the coefficients of a step as functions of two scalars.
+"""The rules alone, without data: what they make of scalars.
+
+A margin rule gives the coefficients of a step as functions of margin and variance.
 
 >>> from sureline import rules
 >>> step = rules.AROW(r=1.0).step(m=0.25, v=2.0)  # m = y w.x, v = x'Sx
@@ -7,22 +9,38 @@
 
 The step is w <- kappa w + alpha y S x and S <- gamma (S - beta (S x)(S x)'). `SCW` takes phi = Phi^-1(eta); CW is SCW-I
 with an infinite C. `OGD` and `CPA` take the cost of the example's label, `PAUM` in its place the label's margin.
+
+A coordinate rule, of the sparse online learning framework, says what all weights share in round t. For FSOL a weight is
+soft(theta, threshold):
+
+>>> rules.FSOL(eta=0.5, lam=0.1, schedule="1/t").round(t=10).threshold
+0.005
 """
 
 from ._core import (
     ALMA,
     AROW,
     CPA,
+    FOBOS,
+    FSOL,
+    FTRL,
     IELLIP,
     NAROW,
     NHERD,
     OGD,
     PA,
     PAUM,
+    RDA,
     ROMMA,
     SCW,
     SOP,
+    SSOL,
+    STG,
+    AdaFOBOS,
+    AdaRDA,
+    CoordinateRule,
     Perceptron,
+    Round,
     Rule,
     Step,
 )
@@ -31,16 +49,26 @@ __all__ = [
     "ALMA",
     "AROW",
     "CPA",
+    "FOBOS",
+    "FSOL",
+    "FTRL",
     "IELLIP",
     "NAROW",
     "NHERD",
     "OGD",
     "PA",
     "PAUM",
+    "RDA",
     "ROMMA",
     "SCW",
     "SOP",
+    "SSOL",
+    "STG",
+    "AdaFOBOS",
+    "AdaRDA",
+    "CoordinateRule",
     "Perceptron",
+    "Round",
     "Rule",
     "Step",
 ]
