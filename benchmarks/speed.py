@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,13 +135,6 @@ def dense_learners(floors: ctypes.CDLL, stream: Stream, arow_limit: float) -> No
         report(f"{name}, the pass over the rows / bare loop", core / floor, 1.25, detail=detail)
 
 
-def there(names: Iterable[str]) -> list[str]:
-    missing = [name for name in names if not hasattr(sureline, name)]
-    if missing:
-        print(f"  sureline has no {', '.join(missing)} yet: left out")
-    return [name for name in names if name not in missing]
-
-
 def zeros(stream: Stream, model: Any) -> str:
     return f"{1 - model.nonzero_ / stream.occurring:.0%} zeros"
 
@@ -158,7 +151,6 @@ def sparse_learners(floors: ctypes.CDLL, stream: Stream, penalties: dict[str, fl
     """Those whose penalty makes weights exactly zero, with penalties that do so for most of the features that occur."""
     print(f"\n{stream}, with a penalty")
     X, y = stream.X, stream.y
-    names = there(penalties)
 
     def make(name: str) -> Any:
         return getattr(sureline, name)(lam=penalties[name], dtype="float32")
@@ -169,20 +161,15 @@ def sparse_learners(floors: ctypes.CDLL, stream: Stream, penalties: dict[str, fl
     ]
     for name in penalties:
         actions.append(lambda name=name: stream.bare_loop(floors, name, penalties[name]))
-        if name in names:
-            actions.append(lambda name=name: stream.pass_over_rows(make(name)))
-            actions.append(lambda name=name: make(name).fit(X, y))
+        actions.append(lambda name=name: stream.pass_over_rows(make(name)))
+        actions.append(lambda name=name: make(name).fit(X, y))
     shuffled, unshuffled, *rest = shortest(*actions)
     times = iter(rest)
     sgd = 1 - np.count_nonzero(stream.sgd(penalty="l1").coef_) / stream.occurring
     print(f"  SGDClassifier(loss=hinge, penalty=l1), one epoch: {stream.cost(shuffled)}, {sgd:.0%} zeros", end="")
     print(f"; unshuffled {stream.cost(unshuffled)}")
     for name in penalties:
-        loop = next(times)
-        if name not in names:
-            print(f"  bare loop of {name}(lam={penalties[name]:g}): {stream.cost(loop)}")
-            continue
-        core, ours = next(times), next(times)
+        loop, core, ours = next(times), next(times), next(times)
         model = make(name).fit(X, y)
         same_arithmetic(stream, floors, name, model, penalties[name])
         what = f"{name}(lam={penalties[name]:g})"
@@ -242,14 +229,15 @@ def vowpal_wabbit(floors: ctypes.CDLL, stream: Stream, l1: float) -> None:
     """FTRL-proximal with log loss, the same four parameters on both sides. There the intercept has a penalty too."""
     alpha, beta, l2 = 1.0, 1.0, 1.0
     print(f"\n{stream.title}: FTRL(alpha={alpha:g}, beta={beta:g}, l1={l1:g}, l2={l2:g}) with log loss, one pass")
-    actions: list[Callable[[], Any]] = [lambda: stream.bare_loop(floors, "FTRL", alpha, beta, l1, l2)]
 
     def make() -> Any:
         return sureline.FTRL(alpha=alpha, beta=beta, l1=l1, l2=l2, dtype="float32")
 
-    ftrl = bool(there(["FTRL"]))
-    if ftrl:
-        actions += [lambda: make().fit(stream.X, stream.y), lambda: stream.pass_over_rows(make())]
+    actions: list[Callable[[], Any]] = [
+        lambda: stream.bare_loop(floors, "FTRL", alpha, beta, l1, l2),
+        lambda: make().fit(stream.X, stream.y),
+        lambda: stream.pass_over_rows(make()),
+    ]
     with tempfile.TemporaryDirectory() as folder:
         try:
             options = f"--ftrl_alpha {alpha} --ftrl_beta {beta} --l1 {l1} --l2 {l2}"
@@ -266,15 +254,14 @@ def vowpal_wabbit(floors: ctypes.CDLL, stream: Stream, l1: float) -> None:
         theirs = vw.learning["all"] - start
         print(f"  Vowpal Wabbit --ftrl: {stream.cost(theirs)}; wall clock {1e3 * times[-2]:.1f} ms", end="")
         print(f"; start and stop, {1e3 * start:.1f} ms, do not count")
-    if ftrl:
-        ours, core = times[1:3]
-        model = make().fit(stream.X, stream.y)
-        same_arithmetic(stream, floors, "FTRL", model, alpha, beta, l1, l2)
-        detail = f"{1e3 * core:6.1f} ms against {1e3 * floor:.1f} ms; all of fit {ours / floor:.2f}"
-        print(f"  {'FTRL, the pass over the rows / bare loop':<58}{core / floor:>8.2f}{'':<19}{detail}")
-        if vw is not None:
-            detail = f"{stream.cost(ours)}, {zeros(stream, model)}"
-            report("time of Vowpal Wabbit's FTRL / time of FTRL", theirs / ours, 3, at_least=True, detail=detail)
+    ours, core = times[1:3]
+    model = make().fit(stream.X, stream.y)
+    same_arithmetic(stream, floors, "FTRL", model, alpha, beta, l1, l2)
+    detail = f"{1e3 * core:6.1f} ms against {1e3 * floor:.1f} ms; all of fit {ours / floor:.2f}"
+    print(f"  {'FTRL, the pass over the rows / bare loop':<58}{core / floor:>8.2f}{'':<19}{detail}")
+    if vw is not None:
+        detail = f"{stream.cost(ours)}, {zeros(stream, model)}"
+        report("time of Vowpal Wabbit's FTRL / time of FTRL", theirs / ours, 3, at_least=True, detail=detail)
 
 
 def full_covariance(floors: ctypes.CDLL) -> None:
