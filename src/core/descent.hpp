@@ -74,13 +74,18 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
   View view() const { return {rounds_, this->n_problems()}; }
 
   bool begin(const Row& x, int64_t row, double s) {
-    for (int64_t problem = 0; problem < this->n_problems(); ++problem) {
-      Memory& memory = task_.memory[problem];
-      rounds_[problem] = rounded<T>(rule().round(memory.t, memory.cut));
-      if (task_.budget) rounds_[problem].threshold = task_.budget->threshold;
-      memory.cut += rounds_[problem].cut;
-      if (!(memory.cut < kLargestWeight<T>)) return refuse(Refusal::step), false;
+    if (!rule().fixed || !have_rounds_) {
+      for (int64_t problem = 0; problem < this->n_problems(); ++problem) {
+        Memory& memory = task_.memory[problem];
+        rounds_[problem] = rounded<T>(rule().round(memory.t, memory.cut));
+        memory.cut += rounds_[problem].cut;
+        if (!(memory.cut < kLargestWeight<T>)) return refuse(Refusal::step), false;
+      }
+      have_rounds_ = true;
     }
+    if (task_.budget)
+      for (int64_t problem = 0; problem < this->n_problems(); ++problem)
+        rounds_[problem].threshold = task_.budget->threshold;
     if (task_.budget && !remember_which_are_nonzero(x)) return refuse(Refusal::memory), false;
     if constexpr (Space::kAbsorbs)
       for (int64_t head = 0; head < space_.n_heads; ++head) {
@@ -194,6 +199,7 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
   }
 
   Round* rounds_;  // one for each problem
+  bool have_rounds_ = false;
   double score_ = 0;
   Buffer<unsigned char> were_nonzero_;
 };

@@ -68,6 +68,7 @@ struct FSOL {
   double eta = 1, lam = 0;
   Schedule schedule = Schedule::constant;
   Round round(double t, double) const { return {.eta = eta, .threshold = scheduled(eta * lam, schedule, t)}; }
+  bool fixed() const { return schedule == Schedule::constant; }
 };
 
 // Algorithms 4 and 5, and 7 with costs. lambda_t = lam / t is theorem 3's choice.
@@ -100,6 +101,7 @@ struct FTRL {
   static constexpr Shape shape = Shape::proximal;
   double alpha = 0.1, beta = 1, l1 = 1, l2 = 1;
   Round round(double, double) const { return {.threshold = l1, .scale = alpha, .delta = beta + alpha * l2}; }
+  bool fixed() const { return true; }
 };
 
 // Langford, Li & Zhang, JMLR 2009.
@@ -138,6 +140,7 @@ class CoordinateRule {
   virtual Round round(double t, double cut) const = 0;
   Shape shape = Shape::averaged;
   Loss loss = Loss::hinge;
+  bool fixed = false;  // every round is the same
 };
 
 template <class R>
@@ -146,6 +149,7 @@ class AnyCoordinateRule final : public CoordinateRule {
   AnyCoordinateRule(const R& rule, Loss loss_) : rule_(rule) {
     shape = rule.shape;
     loss = loss_;
+    if constexpr (requires { rule.fixed(); }) fixed = rule.fixed();
   }
   Round round(double t, double cut) const override { return rule_.round(t, cut); }
 
