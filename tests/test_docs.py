@@ -16,12 +16,16 @@ from sureline import demo
 ROOT = Path(__file__).parent.parent
 
 
-def test_the_example_of_the_readme_runs(capsys) -> None:
-    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL).group(1)
-    exec(compile(code, "README.md", "exec"), {})
+def test_the_examples_of_the_readme_run(capsys) -> None:
+    dense, small = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    exec(compile(dense, "README.md", "exec"), {})
     printed = capsys.readouterr().out
     assert printed.startswith("6 seen,")
     assert "['ham' 'spam' " in printed or "['spam' 'spam' " in printed
+    exec(compile(small, "README.md", "exec"), {})
+    nonzeros, sparsity, *_ = capsys.readouterr().out.split()
+    assert 0 < int(nonzeros) <= 2000
+    assert float(sparsity.rstrip("%")) > 99.9
 
 
 def test_the_readme_lists_every_learner() -> None:
