@@ -104,6 +104,8 @@ ALL = WITH_REFERENCE + BUDGETED
 GAUSSIAN = GAUSSIAN + [case for case in SPARSE if case.gaussian]
 
 every_case = pytest.mark.parametrize("case", ALL, ids=str)
+# What two labels mean must be said before the first comes.
+every_case_that_grows = pytest.mark.parametrize("case", [case for case in ALL if not case.needs_two_classes], ids=str)
 every_case_with_reference = pytest.mark.parametrize("case", WITH_REFERENCE, ids=str)
 every_gaussian = pytest.mark.parametrize("case", GAUSSIAN, ids=str)
 

@@ -203,3 +203,18 @@ def test_sparse_weights_are_the_dense_ones() -> None:
         np.testing.assert_array_equal(coef.toarray(), model.coef_)
         assert model.nonzero_ == np.count_nonzero(model.coef_) == coef.nnz
         assert model.sparsity_ == pytest.approx((model.coef_ == 0).mean())
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_probabilities_of_log_loss(n_classes: int) -> None:
+    X, y = stream(600, n_classes=n_classes)
+    for estimator in (FTRL(alpha=1.0, l1=0.1), FSOL(eta=0.1, loss="log"), OGD(loss="log"), CSOGD(loss="log")):
+        model = estimator.fit(X, y)
+        proba = model.predict_proba(X)
+        assert proba.shape == (600, n_classes)
+        np.testing.assert_allclose(proba.sum(axis=1), 1)
+        np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))
+        if n_classes == 2:
+            np.testing.assert_allclose(np.log(proba[:, 1] / proba[:, 0]), model.decision_function(X), rtol=1e-6)
+    assert not hasattr(FSOL(), "predict_proba")
+    assert not hasattr(FTRL(loss="hinge"), "predict_proba")

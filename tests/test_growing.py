@@ -4,14 +4,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from catalogue import Case, every_case, everything, stream
+from catalogue import Case, every_case_that_grows, everything, stream
 from scipy import sparse
 from scipy.special import ndtr
 
-from sureline import AROW, SCW
+from sureline import AROW, CPA, PAUM, SCW, SSOL
 
 
-@every_case
+@every_case_that_grows
 @pytest.mark.parametrize("multi_class", ["native", "ovr"])
 def test_how_the_stream_is_cut_does_not_matter(case: Case, multi_class: str) -> None:
     X, y = stream(n_classes=4, seed=4)
@@ -39,7 +39,7 @@ def test_how_the_stream_is_cut_does_not_matter(case: Case, multi_class: str) -> 
         )
 
 
-@every_case
+@every_case_that_grows
 def test_columns_that_come_later_were_zero_before(case: Case) -> None:
     X, y = stream()
     X[:150, 6:] = 0
@@ -49,7 +49,7 @@ def test_columns_that_come_later_were_zero_before(case: Case) -> None:
     assert grown.n_mistakes_ == wide.n_mistakes_
 
 
-@every_case
+@every_case_that_grows
 @pytest.mark.parametrize("multi_class", ["native", "ovr"])
 def test_a_third_class_does_not_change_what_the_two_decided(case: Case, multi_class: str) -> None:
     X, y = stream()
@@ -93,7 +93,7 @@ def test_rows_narrower_or_wider_than_the_model_are_judged() -> None:
         assert model.n_features_in_ == 12
 
 
-@every_case
+@every_case_that_grows
 @pytest.mark.parametrize("multi_class", ["native", "ovr"])
 def test_dense_rows_that_grow_in_both_ways(case: Case, multi_class: str) -> None:
     """A third class comes before some of the columns do: those start as if they had always been there."""
@@ -162,3 +162,13 @@ def test_without_it_the_usual_contract_holds() -> None:
         model.partial_fit(X[:, :3], y)
     with pytest.raises(ValueError, match="growing=True"):
         model.partial_fit(X, y + 1)
+
+
+def test_unequal_costs_need_to_know_which_class_is_the_positive_one() -> None:
+    X, y = stream()
+    for model in (SSOL(cost=(10, 1), growing=True), CPA(cost=(10, 1), growing=True), PAUM(margin_pos=5, growing=True)):
+        with pytest.raises(ValueError, match=r"needs classes=\[\.\.\.\] in the first call of partial_fit"):
+            model.partial_fit(X, y)
+        model.partial_fit(X[y == 1], y[y == 1], classes=[0, 1])
+        assert model.classes_.tolist() == [0, 1]
+    assert SSOL(cost="balanced", growing=True).partial_fit(X, y).n_seen_ == len(y)

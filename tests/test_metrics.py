@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, recall_score
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, precision_score, recall_score
 
 from sureline.metrics import Tally, balanced_accuracy, tally, weighted_cost, weighted_sum
 
@@ -121,3 +121,14 @@ def test_a_tally_is_a_value() -> None:
 def test_bad_arguments(call, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         call()
+
+
+def test_precision_and_f1() -> None:
+    y_true, y_pred = np.array([0] * 90 + [1] * 10), np.array([0] * 80 + [1] * 10 + [0] * 3 + [1] * 7)
+    counted = tally(y_true, y_pred)
+    assert counted.precision == pytest.approx(precision_score(y_true, y_pred))
+    assert counted.f1 == pytest.approx(f1_score(y_true, y_pred))
+    assert tally([0, 0], [0, 0], classes=[0, 1]).precision == 1
+    assert tally([0, 1], [0, 0]).f1 == 0
+    with pytest.raises(ValueError, match=r"classes=\[\.\.\.\] names those that did not occur"):
+        weighted_cost([0, 0], [0, 0], cost=(10, 1))

@@ -14,7 +14,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval
 
-from sureline import AROW, PA, _core, plot_sparsity_paths, sparsity_path
+from sureline import AROW, FSOL, FTRL, PA, SSOL, AdaRDA, _core, plot_sparsity_paths, sparsity_path
+from sureline.datasets import make_sparse_stream
 from sureline.metrics import Tally, tally
 from sureline.sparsity import SparsityPath
 
@@ -287,7 +288,7 @@ def test_paths_side_by_side(pyplot, tmp_path) -> None:
     figure.savefig(tmp_path / "paths.png")
     assert len(plot_sparsity_paths(paths, zoom=None).axes) == 1
     assert len(plot_sparsity_paths([made_up("STG", [0.1, 0.7])]).axes) == 1  # nothing to zoom in on
-    assert len(plot_sparsity_paths(made_up("STG", [0.9]), metric="test_balanced_accuracy").axes) == 2
+    assert len(plot_sparsity_paths(made_up("STG", [0.5, 0.9]), metric="test_balanced_accuracy").axes) == 2
     without_tests = [made_up("STG", [0.1, 0.9]), made_up("FSOL", [0.1, 0.9], tests=False)]
     assert plot_sparsity_paths(without_tests).axes[0].get_ylabel() == "Progressive error (%)"
     for call, message in [
@@ -301,6 +302,36 @@ def test_paths_side_by_side(pyplot, tmp_path) -> None:
     ]:
         with pytest.raises(ValueError, match=re.escape(message)):
             call()
+
+
+@pytest.mark.parametrize("learner", [FSOL(), SSOL(cost="balanced"), AdaRDA(), FTRL()], ids=repr)
+def test_the_sparse_learners_as_if_alone(learner) -> None:
+    X, y = make_sparse_stream(2000, 3000, 20, random_state=0)
+    lams = [0.0, 1e-4, 0.1, 5.0]
+    path = sparsity_path(learner, X, y, lams, chunk=300, X_test=X, y_test=y, keep_models=True)
+    parameter = "l1" if learner.__class__ is FTRL else "lam"
+    assert path.parameter == parameter
+    for i, lam in enumerate(lams):
+        alone = clone(learner).set_params(**{parameter: lam}).fit(X, y)
+        assert everything(path.models[i]) == everything(alone)
+        assert path.nonzero[i] == alone.nonzero_
+        assert path.progressive[i] == alone.progressive_
+        assert path.test_error[i] == pytest.approx(1 - alone.score(X, y))
+    assert path.nonzero[0] > path.nonzero[-1]
+
+
+def test_models_that_are_almost_all_zero_are_drawn_by_their_nonzeros(pyplot) -> None:
+    X, y = make_sparse_stream(500, 20_000, 10, random_state=0)
+    path = sparsity_path(FSOL(), X, y, [0, 1, 3, 1000])
+    assert path.sparsity.min() > 0.8
+    (axes,) = plot_sparsity_paths([path]).axes
+    assert axes.get_xlabel() == "Nonzero weights"
+    assert axes.xaxis_inverted()
+    assert axes.get_xscale() == "symlog"
+    with pytest.raises(ValueError, match="x must be 'sparsity' or 'nonzero'"):
+        path.plot(x="width")
+    with pytest.raises(TypeError, match=r"paths must be what sparsity_path returns\. Got FSOL\(\)"):
+        plot_sparsity_paths([FSOL()])
 
 
 def test_without_matplotlib_there_is_a_clear_word(monkeypatch) -> None:

@@ -1,6 +1,7 @@
 """Models much wider than what a stream has shown of them: memory follows the features seen, time the nonzeros."""
 
 import copy
+import pickle
 import resource
 import subprocess
 import sys
@@ -84,7 +85,8 @@ def test_indices_up_to_two_billion(dtype: str, growing: bool, penalty: str, widt
     assert run.returncode == 0, run.stderr
     features, peak = map(float, run.stdout.split())
     assert features > 99_000
-    assert peak < 1024  # MiB, with Python, its libraries and the rows
+    # MiB, with Python, its libraries and the rows. For a third class the old and the new numbers are there at once.
+    assert peak < (1536 if growing else 1024)
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -136,3 +138,16 @@ def test_a_row_costs_the_same_at_any_width(estimator) -> None:
             shortest = min(shortest, time.perf_counter() - begin)
         times[spacing] = shortest
     assert times[2**12 - 1] < 3 * times[2**4 - 1]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_pickle_has_the_features_seen(name: str) -> None:
+    X, y = far_apart(50, 2**24, 10)
+    model = getattr(sureline, name)(dtype="float32").fit(X, y)
+    pickled = pickle.dumps(model)
+    assert len(pickled) < 40_000
+    twin = pickle.loads(pickled)
+    assert twin._state.weights.tobytes() == model._state.weights.tobytes()
+    np.testing.assert_array_equal(
+        twin.partial_fit(X, y).decision_function(X), model.partial_fit(X, y).decision_function(X)
+    )

@@ -45,6 +45,15 @@ class CostSensitiveClassifier(OnlineClassifier):
                 "cost='balanced' works with any number of classes."
             )
 
+    def _refuse_unnamed_classes(self) -> None:
+        costs = self._costs()
+        if costs is not None and costs[0] != costs[1]:
+            raise ValueError(
+                f"The 'cost' parameter of {type(self).__name__} is a pair of unequal costs, {self.cost!r}, which needs "
+                "classes=[...] in the first call of partial_fit, growing=True or not: the second of them in sorted "
+                "order is the positive one, and without them it would be the one that happens to come second."
+            )
+
 
 def _is_cost(value: Any) -> bool:
     if not isinstance(value, Real) or isinstance(value, bool):

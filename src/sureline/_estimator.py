@@ -12,9 +12,11 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import check_array, check_random_state, check_X_y
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -82,6 +84,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def _refuse_classes(self, n_classes: int) -> None:
         """Raise ValueError if the parameters have no meaning for that many classes."""
+
+    def _refuse_unnamed_classes(self) -> None:
+        """Raise ValueError if it must be known from the start which class is the positive one."""
 
     def _initial_scalars(self) -> dict[str, Any]:
         """What the state starts with, where that is not the default: covariance_scale, c, max_nonzero."""
@@ -246,6 +251,23 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         chosen = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.intp)
         labels: Array = self.classes_[chosen]
         return labels
+
+    @available_if(lambda self: getattr(self, "loss", None) == "log")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Probability of each class, of shape (n_samples, n_classes), which is what ``loss="log"`` learns.
+
+        1 / (1 + exp(-f)) for the score f of the second of two classes. With more, each class is compared with its best
+        rival in this way, and the row is scaled to sum to one.
+        """
+        f: npt.NDArray[np.float64] = self._judge(X)[0]
+        if f.shape[1] == 1:
+            positive = expit(f[:, 0])
+            columns = [1 - positive, positive] if len(self.classes_) > 1 else [np.ones_like(positive)]
+            return np.stack(columns, axis=1)
+        rivals = np.where(np.eye(f.shape[1], dtype=bool), -np.inf, f[:, np.newaxis, :]).max(axis=2)
+        proba: npt.NDArray[np.float64] = expit(f - rivals)
+        proba /= proba.sum(axis=1, keepdims=True)
+        return proba
 
     @property
     def coef_(self) -> Array:
@@ -412,6 +434,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         if given is None:
             if not self.growing:
                 raise ValueError("classes must be passed to the first call of partial_fit, unless growing=True.")
+            self._refuse_unnamed_classes()
             return np.empty(0)
         if len(given) < 2 and not self.growing:
             raise ValueError(f"classes must name at least 2 classes. Got {given.tolist()} instead.")

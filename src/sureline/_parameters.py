@@ -67,9 +67,9 @@ LOSS = """loss : {"hinge", "squared_hinge", "log"}, default="hinge"
     """
 
 COST = """cost : pair of floats, "balanced" or None, default=None
-        What a mistake costs: on a positive example (the second class) and on a negative one. "balanced" makes both
-        classes count the same: a positive example counts T- / T+ times, with the numbers of examples seen so far,
-        itself included, and once while only one class has been seen. With more than two classes and
+        What a mistake costs: on a positive example (the second class) and on a negative one, in this order. "balanced"
+        makes both classes count the same: a positive example counts T- / T+ times, with the numbers of examples seen so
+        far, itself included, and once while only one class has been seen. With more than two classes and
         ``multi_class="ovr"`` the positive examples of a problem are those of its class; natively only "balanced" has a
         meaning, and an example counts T / (K T_y) times for T examples of K classes, T_y of them of its own.
     """
@@ -79,7 +79,8 @@ BUDGET = """max_nonzero : int or None, default=None
         intercepts, at any time. The threshold that `lam` would set starts at 0. When an example leaves more weights
         nonzero, it rises until nine tenths of the budget are left; when fewer than three quarters are left and the
         stream is longer by a quarter than at the last time, it is chosen anew as the smallest that keeps the budget.
-        Weights of equal size come and go together. Needs ``lam=0``.
+        Expect some nine tenths of the budget to be used. As with a penalty the weights that stay are shrunk, so a
+        larger `eta` often helps where the budget is tight. Weights of equal size come and go together. Needs ``lam=0``.
     """
 
 

@@ -119,6 +119,28 @@ class State:
     def __deepcopy__(self, memo: Any) -> State:
         return self.copy()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickling: of a model that is mostly untouched, only the slots that are not."""
+        state = self.__dict__.copy()
+        parts, n_touched = [], 0
+        bits = self.weights.view(f"u{self.dtype.itemsize}").reshape(len(self.weights), -1)
+        for start in range(0, len(bits), 1 << 16):
+            touched = np.flatnonzero(bits[start : start + (1 << 16)].any(axis=1)) + start
+            parts.append(touched)
+            n_touched += len(touched)
+            if 4 * n_touched > len(bits):
+                return state
+        slots = np.concatenate(parts)
+        state["weights"] = self.weights.shape, slots, self.weights[slots]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if isinstance(self.weights, tuple):
+            (n_slots, n_heads, *_), slots, values = self.weights
+            self.weights = self._fresh_weights(n_slots, n_heads)
+            self.weights[slots] = values
+
     @property
     def writeable(self) -> bool:
         """False if some array is, say, mapped from a file."""

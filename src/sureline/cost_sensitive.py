@@ -122,6 +122,14 @@ class PAUM(OnlineClassifier):
     def _costs(self) -> tuple[float, float]:
         return float(self.margin_neg), float(self.margin_pos)  # the number that goes with the label
 
+    def _refuse_unnamed_classes(self) -> None:
+        if self.margin_pos != self.margin_neg:
+            raise ValueError(
+                f"The 'margin_pos' and 'margin_neg' parameters of PAUM differ, {self.margin_pos!r} and "
+                f"{self.margin_neg!r}, which needs classes=[...] in the first call of partial_fit, growing=True or "
+                "not: the second of them in sorted order is the positive one."
+            )
+
     def _refuse_classes(self, n_classes: int) -> None:
         super()._refuse_classes(n_classes)
         if n_classes > 2 and self.multi_class == "native" and self.margin_pos != self.margin_neg:

@@ -114,6 +114,24 @@ class Tally:
         return float(self.recalls[0])
 
     @property
+    def precision(self) -> float:
+        """The part of the alarms that were positive examples; 1 if there was no alarm. Needs two classes."""
+        self._need_two("precision")
+        hits = int(self.seen[1] - self.mistakes[1])
+        alarms = hits + int(self.mistakes[0])
+        return hits / alarms if alarms else 1.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and sensitivity; 1 if there is nothing to find and no alarm.
+
+        Needs two classes.
+        """
+        self._need_two("f1")
+        hits, wrong = int(self.seen[1] - self.mistakes[1]), int(self.mistakes.sum())
+        return 2 * hits / (2 * hits + wrong) if hits + wrong else 1.0
+
+    @property
     def balanced_accuracy(self) -> float:
         """Mean of the recalls of the classes that occurred; 1 if none did."""
         return self._mean_recall(np.ones(len(self.classes)))
@@ -146,6 +164,8 @@ class Tally:
         n_classes = len(self.classes)
         if cost is None:
             return float(self.mistakes.sum())
+        if n_classes < 2:
+            self._need_two("a pair of costs")
         if n_classes == 2:
             costs = _checked("cost", cost, 2, "for a missed positive and for a false alarm")[::-1]
         else:

@@ -74,7 +74,7 @@ class STG(_FrameworkClassifier):
     Parameters
     ----------
     eta : float, default=1.0
-        The learning rate.
+        The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
     K : int, default=10
@@ -117,7 +117,7 @@ class FOBOS(_FrameworkClassifier):
     Parameters
     ----------
     eta : float, default=1.0
-        The learning rate.
+        The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
     {common}
@@ -185,7 +185,7 @@ class AdaFOBOS(_FrameworkClassifier):
     Parameters
     ----------
     eta : float, default=1.0
-        The learning rate.
+        The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
     delta : float, default=1.0
@@ -226,7 +226,7 @@ class AdaRDA(_BudgetedClassifier):
     Parameters
     ----------
     eta : float, default=1.0
-        The learning rate.
+        The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
     delta : float, default=1.0
@@ -263,7 +263,7 @@ class FTRL(_FrameworkClassifier):
     Parameters
     ----------
     alpha : float, default=0.1
-        The learning rate.
+        The learning rate. It depends on the scale of X: for rows of unit length try 1.
     beta : float, default=1.0
         How slowly the learning rate begins to fall.
     l1 : float, default=1.0
@@ -292,7 +292,8 @@ class FTRL(_FrameworkClassifier):
 
 
 _SCHEDULE = """schedule : {{"constant", "1/t", "t"}}, default={default}
-        How lambda_t follows from `lam`: {factor}lam as it is, over t, or times t.
+        How lambda_t follows from `lam`: {factor}lam as it is, over t, or times t. With "1/t" the penalty fades as the
+        stream goes on, so that a `lam` that still cuts at its end is of the order of the number of examples.
     """
 
 
@@ -309,7 +310,7 @@ class FSOL(_BudgetedClassifier, CostSensitiveClassifier):
     Parameters
     ----------
     eta : float, default=1.0
-        The learning rate.
+        The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
     {common}
@@ -349,7 +350,7 @@ class SSOL(_BudgetedClassifier, CostSensitiveClassifier, GaussianClassifier):
     Parameters
     ----------
     eta : float, default=1.0
-        The learning rate.
+        The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
     r : float, default=1.0

@@ -102,8 +102,8 @@ class SparsityPath:
             columns.append([cell.rjust(width) for cell in cells])
         return "\n".join([f"SparsityPath of {self.estimator}", *("  ".join(row) for row in zip(*columns, strict=True))])
 
-    def plot(self, ax: Any = None, *, metric: str | None = None, **line: Any) -> Any:
-        """Draw the error against the sparsity, both in per cent. Needs matplotlib.
+    def plot(self, ax: Any = None, *, metric: str | None = None, x: str = "sparsity", **line: Any) -> Any:
+        """Draw the error in per cent against the sparsity. Needs matplotlib.
 
         Parameters
         ----------
@@ -111,6 +111,9 @@ class SparsityPath:
             Where to draw; new ones if None.
         metric : {"test_error", "error", "test_balanced_accuracy", "balanced_accuracy"}, default=None
             What to draw. If None the test error, or the progressive error where there is no test set.
+        x : {"sparsity", "nonzero"}, default="sparsity"
+            Against what: the sparsity in per cent, or the number of nonzero weights on a logarithmic axis that falls
+            from left to right, for models of which almost all weights are zero.
         **line
             For ``ax.plot``: color, marker, label and so on.
 
@@ -119,12 +122,23 @@ class SparsityPath:
         matplotlib Axes
         """
         metric = _checked_metric([self], metric)
+        if x not in ("sparsity", "nonzero"):
+            raise ValueError(f"x must be 'sparsity' or 'nonzero'. Got {x!r} instead.")
         if ax is None:
             ax = _pyplot().subplots(layout="constrained")[1]
             ax.grid(alpha=0.3)
             ax.set_title(self.estimator)
-        ax.plot(*self._curve(metric), **{"marker": "o", "label": self.estimator, **line})
-        ax.set(xlabel="Sparsity (%)", ylabel=_AXIS_LABELS[metric])
+        sparsity, values = self._curve(metric)
+        line = {"marker": "o", "label": self.estimator, **line}
+        if x == "sparsity":
+            ax.plot(sparsity, values, **line)
+            ax.set(xlabel="Sparsity (%)", ylabel=_AXIS_LABELS[metric])
+        else:
+            ax.plot(np.sort(self.nonzero)[::-1], values, **line)
+            ax.set(xlabel="Nonzero weights", ylabel=_AXIS_LABELS[metric])
+            ax.set_xscale("symlog", linthresh=1)  # with a place for none at all
+            if not ax.xaxis_inverted():
+                ax.invert_xaxis()
         return ax
 
     def _curve(self, metric: str) -> tuple[Floats, Floats]:
@@ -137,6 +151,7 @@ def plot_sparsity_paths(
     paths: Any,
     *,
     metric: str | None = None,
+    x: str | None = None,
     zoom: float | None = 0.8,
     baselines: Mapping[str, float] | None = None,
     title: str | None = None,
@@ -149,6 +164,8 @@ def plot_sparsity_paths(
         A curve each, named by the learner or by the key.
     metric : {"test_error", "error", "test_balanced_accuracy", "balanced_accuracy"}, default=None
         What to draw. If None the test error, or the progressive error where there is no test set.
+    x : {"sparsity", "nonzero"}, default=None
+        Against what, see `SparsityPath.plot`. If None it is the sparsity, unless all models are sparser than `zoom`.
     zoom : float, default=0.8
         The sparsity that the second panel begins with. No second panel if None, or if no model is that sparse.
     baselines : mapping of names to floats, default=None
@@ -163,11 +180,16 @@ def plot_sparsity_paths(
     """
     if isinstance(paths, SparsityPath):
         paths = [paths]
+    for path in paths.values() if isinstance(paths, Mapping) else paths:
+        if not isinstance(path, SparsityPath):
+            raise TypeError(f"paths must be what sparsity_path returns. Got {path!r} instead.")
     named = list(paths.items()) if isinstance(paths, Mapping) else [(path.estimator, path) for path in paths]
     metric = _checked_metric([path for _, path in named], metric)
     if zoom is not None and (isinstance(zoom, bool) or not isinstance(zoom, Real) or not 0 <= float(zoom) < 1):
         raise ValueError(f"zoom must be None or a number from 0 to less than 1. Got {zoom!r} instead.")
-    if zoom is not None and max(path.sparsity.max() for _, path in named) <= zoom:
+    if x is None:
+        x = "nonzero" if zoom is not None and min(path.sparsity.min() for _, path in named) > zoom else "sparsity"
+    if x == "nonzero" or (zoom is not None and max(path.sparsity.max() for _, path in named) <= zoom):
         zoom = None
     levels = {name: 100 * level for name, level in (baselines or {}).items()}
 
@@ -178,11 +200,12 @@ def plot_sparsity_paths(
     whole, close = axes[0][0], axes[0][-1]
     for ax in axes[0]:
         for i, (name, path) in enumerate(named):
-            path.plot(ax, metric=metric, label=name, **_style(i))
+            path.plot(ax, metric=metric, x=x, label=name, **_style(i))
         for i, (name, level) in enumerate(levels.items()):
             ax.axhline(level, label=name, color="0.4", linestyle=_DASHES[i % len(_DASHES)], linewidth=1.4)
         ax.grid(alpha=0.3)
-    whole.set_xlim(-2, 102)
+    if x == "sparsity":
+        whole.set_xlim(-2, 102)
     if zoom is not None:
         least = 100 * float(zoom)
         whole.axvspan(least, 100, color="0.93", zorder=0, linewidth=0)
