@@ -1,7 +1,8 @@
 """Reproduce figure 1 of Wang, Wu, Zhao & Hoi, "A framework of sparse online learning and its applications", 2015, and
 figures 4 and 5 with stand-ins for their data.
 
-    python benchmarks/sol_figures.py figure1 [--permutations 5] [--quick] [--reasons] [--resume] [--output FILE]
+    python benchmarks/sol_figures.py figure1 [--sets NAME ...] [--permutations 5] [--quick] [--reasons] [--resume]
+                                             [--output FILE]
     python benchmarks/sol_figures.py figures45 [--data DIR] [--sets NAME ...] [--permutations 5] [--quick] [--resume]
                                                [--output FILE]
 
@@ -11,7 +12,8 @@ accuracy) after one pass over the other four; of equally good points the first o
 rows are gone through in five random orders, once each, for a path of penalties that is refined where the sparsity
 jumps. Curves are the means over the orders at common sparsities. No intercept, the hinge loss, float64.
 
-`figure1` draws out/figure1.png and checks what section 5.2 says about it. `figures45` does the same for section 5.5.
+`figure1` draws out/figure1.png and checks what section 5.2 says about it, then does so again with rows of unit length,
+which the paper does not mention (`figure1-unit-length`). `figures45` does the same for section 5.5.
 With `--output` the tables replace those of the same heading in that file; what was written by hand is kept.
 `--reasons` (figure1) adds a table of what comes out under other readings of the paper. `--quick` takes a fifth of the
 rows, two orders and a coarse grid. What a learner reached is also kept in out/; with `--resume` it is not run again.
@@ -19,7 +21,7 @@ rows, two orders and a coarse grid. What a learner reached is also kept in out/;
 The real URL2 and WEBSPAM2 are not to be had here. `url2` and `webspam2` are random streams of their shape (see
 `sureline.datasets.make_stream_like`), with fewer rows. `w8a` and `news20` are real data, made as imbalanced as the
 paper's by leaving out positives; they are skipped if the data folder does not have them. The grids of `figures45` are
-thinned out: every other power of two, and every third for `webspam2`.
+thinned out to every other power of two, those of the two streams to every third, and these have three orders.
 
 The data folder is `--data`, else the environment variable SURELINE_DATA, else ../shared/data beside the repository.
 """
@@ -38,7 +40,18 @@ from pathlib import Path
 import numpy as np
 from sol_claims import Verdict, claims_of_figure1, claims_of_figures45, kept_until, per_cent
 from sol_curves import FIRST_SEED, Floats, Result, evaluate, tune
-from sol_paper import COST_SENSITIVE, PLAIN, SPARSE, Data, Learner, Params, imbalanced_file, stream, synthetic
+from sol_paper import (
+    COST_SENSITIVE,
+    PLAIN,
+    SPARSE,
+    Data,
+    Learner,
+    Params,
+    imbalanced_file,
+    of_unit_length,
+    stream,
+    synthetic,
+)
 from sol_picture import draw
 from sol_reasons import reasons_of_figure1
 
@@ -62,6 +75,10 @@ class Experiment:
     gap: float = 0.02
     limit: int = 80
 
+    @property
+    def is_figure1(self) -> bool:
+        return self.metric == "test_error"
+
 
 FIGURE1 = Experiment(
     "figure1",
@@ -72,6 +89,12 @@ FIGURE1 = Experiment(
     zoom=0.8,
     top=0.25,
 )
+UNIT_LENGTH = replace(
+    FIGURE1,
+    name="figure1-unit-length",
+    heading="Figure 1 with rows of unit length",
+    load=lambda folder, quick: of_unit_length(synthetic(20_000 if quick else 100_000)),
+)
 FIGURES45 = [
     Experiment(
         "url2",
@@ -80,9 +103,10 @@ FIGURES45 = [
         "test_balanced_accuracy",
         (0.6, 0.8, 0.9, 0.95, 0.99, 0.999),
         zoom=0.9,
-        grid_step=2,
-        gap=0.04,
-        limit=50,
+        grid_step=3,
+        permutations=3,
+        gap=0.08,
+        limit=30,
     ),
     Experiment(
         "webspam2",
@@ -108,15 +132,18 @@ FIGURES45 = [
     ),
     Experiment(
         "news20",
-        "As figures 4 and 5 on real data: news20, the last class against the others",
-        lambda folder, quick: imbalanced_file(folder / "news20.multi.bz2", lambda labels: labels == labels.max()),
+        "As figures 4 and 5 on real data: news20, the last class against the others, rows of unit length",
+        lambda folder, quick: of_unit_length(
+            imbalanced_file(folder / "news20.multi.bz2", lambda labels: labels == labels.max())
+        ),
         "test_balanced_accuracy",
-        (0.5, 0.8, 0.9, 0.95, 0.99, 0.999),
+        (0.8, 0.9, 0.95, 0.99, 0.999, 0.9995),
         zoom=0.9,
         grid_step=2,
         gap=0.04,
     ),
 ]
+EXPERIMENTS = [FIGURE1, UNIT_LENGTH, *FIGURES45]
 
 
 # -- running ----------------------------------------------------------------------------------------------------------
@@ -166,9 +193,9 @@ def show(params: Params) -> str:
 
 def table_head(experiment: Experiment) -> list[str]:
     levels = [f"{100 * level:.4g} %" for level in experiment.levels]
-    if experiment.name != FIGURE1.name:
+    if not experiment.is_figure1:
         levels = ["progressive", "no penalty", *levels]
-    last = ["kept until"] if experiment.name == FIGURE1.name else []
+    last = ["kept until"] if experiment.is_figure1 else []
     cells = ["learner", "tuned", "held out", *levels, *last]
     return ["| " + " | ".join(cells) + " |", "|---" * len(cells) + "|"]
 
@@ -176,10 +203,10 @@ def table_head(experiment: Experiment) -> list[str]:
 def table_row(result: Result, experiment: Experiment) -> str:
     held_out = "" if np.isnan(result.held_out) else f"{100 * result.held_out:.2f}"
     cells = [result.learner.name, show(result.params), held_out]
-    if experiment.name != FIGURE1.name:
+    if not experiment.is_figure1:
         cells += [per_cent(result.progressive), per_cent(result.free)]
     cells += [per_cent(column) if result.curves else "" for column in result.at(experiment.levels).T]
-    if experiment.name == FIGURE1.name:
+    if experiment.is_figure1:
         cells.append(f"{100 * kept_until(result):.1f} %")
     return "| " + " | ".join(cells) + " |"
 
@@ -218,7 +245,7 @@ def write(path: Path, heading: str, text: str, command: str) -> None:
     start = parts[0] or preamble()
     sections = {part.split("\n", 1)[0]: part for part in parts[1:]}
     sections[f"## {heading}"] = f"{text.rstrip()}\n\nBy `{command}`.\n\n"
-    order = [f"## {one.heading}" for one in (FIGURE1, *FIGURES45)]
+    order = [f"## {one.heading}" for one in EXPERIMENTS]
     known = sorted(sections, key=lambda name: order.index(name) if name in order else len(order))
     path.write_text((start + "".join(sections[name] for name in known)).rstrip() + "\n")
 
@@ -236,12 +263,13 @@ def preamble() -> str:
 
 
 def arguments(argv: Sequence[str]) -> argparse.Namespace:
-    names = [one.name for one in FIGURES45]
     parser = argparse.ArgumentParser(description="Reproduce figures of the paper on sparse online learning.")
     parser.add_argument("figure", choices=["figure1", "figures45"])
     parser.add_argument("--data", help="folder with the LIBSVM files")
-    parser.add_argument("--sets", nargs="+", choices=names, default=names, help="of figures45; default all")
-    parser.add_argument("--permutations", type=int, help="default 5, of webspam2 3, with --quick 2")
+    parser.add_argument(
+        "--sets", nargs="+", choices=[one.name for one in EXPERIMENTS], help="default all of the figure"
+    )
+    parser.add_argument("--permutations", type=int, help="default 5, of the streams 3, with --quick 2")
     parser.add_argument("--quick", action="store_true", help="fewer rows, two orders, a coarse grid")
     parser.add_argument("--reasons", action="store_true", help="figure1: also under other readings of the paper")
     parser.add_argument("--resume", action="store_true", help="keep what an earlier run left in out/")
@@ -251,9 +279,10 @@ def arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 def main(argv: Sequence[str]) -> int:
     options = arguments(argv)
-    experiments = [FIGURE1] if options.figure == "figure1" else [one for one in FIGURES45 if one.name in options.sets]
-    learners = SPARSE if options.figure == "figure1" else SPARSE + COST_SENSITIVE + PLAIN
-    for one in experiments:
+    for one in EXPERIMENTS:
+        if one.is_figure1 != (options.figure == "figure1") or (options.sets and one.name not in options.sets):
+            continue
+        learners = SPARSE if one.is_figure1 else SPARSE + COST_SENSITIVE + PLAIN
         experiment = replace(one, permutations=options.permutations or one.permutations)
         if options.quick:
             experiment = replace(experiment, permutations=2, grid_step=5, gap=2 * one.gap)
@@ -265,16 +294,14 @@ def main(argv: Sequence[str]) -> int:
         print("\n".join([f"\n{experiment.heading}", *table_head(one)]), flush=True)
         results = measure(experiment, learners, data, options)
         levels: Floats = np.array(experiment.levels)
-        is_first = one is FIGURE1
-        verdicts = claims_of_figure1(results) if is_first else claims_of_figures45(results, levels)
+        verdicts = claims_of_figure1(results) if one.is_figure1 else claims_of_figures45(results, levels)
         print("\n".join(["", *verdict_rows(verdicts)]), flush=True)
-        more = reasons_of_figure1(results, data) if options.reasons and is_first else ""
+        more = reasons_of_figure1(results, data) if options.reasons and one is FIGURE1 else ""
         print(more)
         print("Drawn:", draw(experiment, results, OUT))
         if options.output:
             command = f"python benchmarks/sol_figures.py {options.figure}"
-            command += " --reasons" if more else ""
-            command += "" if is_first else f" --sets {one.name}"
+            command += f" --sets {one.name}" + (" --reasons" if more else "")
             text = section(experiment, data, results, verdicts, more)
             write(options.output, experiment.heading, text, f"{command} --output benchmarks/sol_figures.md")
     return 0

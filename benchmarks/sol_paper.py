@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from sklearn.datasets import load_svmlight_file
+from sklearn.preprocessing import normalize
 
 from sureline import CPA, CSOGD, FOBOS, FSOL, OGD, PA, PAUM, SSOL, STG, AdaFOBOS, AdaRDA, Perceptron
 from sureline.datasets import make_sparse_gaussian, make_stream_like
@@ -94,6 +95,10 @@ def split(X: Any, y: Labels, n_train: int) -> Data:
 def synthetic(n_train: int = 100_000, noise_scale: float = 100.0, seed: int = 0) -> Data:
     X, y = make_sparse_gaussian(n_train + n_train // 10, noise_scale=noise_scale, random_state=seed)
     return split(X, y, n_train)
+
+
+def of_unit_length(data: Data) -> Data:
+    return data._replace(X=normalize(data.X), X_test=normalize(data.X_test))
 
 
 def stream(name: str, n_train: int, n_test: int, seed: int = 0) -> Data:

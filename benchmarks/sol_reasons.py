@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import normalize
 from sol_claims import kept_until
 from sol_curves import FIRST_SEED, Result, evaluate, tune
-from sol_paper import SPARSE, Data, Learner, synthetic
+from sol_paper import SPARSE, Data, Learner, of_unit_length, synthetic
 
 from sureline import FOBOS, FSOL, SSOL, STG
 
@@ -46,7 +45,7 @@ def _conditions(results: dict[str, Result], data: Data) -> Iterator[tuple[str, R
             yield f"lambda_t by {schedule!r}", _once(learner, data, results[name].params)
     yield from _all("another draw of the data", synthetic(seed=1), results)
     yield from _all("100 as the variance of the noise", synthetic(noise_scale=10))
-    yield from _all("rows of unit length", _of_unit_length(data))
+    yield from _all("rows of unit length", of_unit_length(data))
     yield from _all("the plane goes through the mean; with intercept", _through_the_mean(data), intercept=True)
     for name, make in (("STG", STG), ("FOBOS", FOBOS), ("FSOL", FSOL)):
         learner = Learner(name, make, {"eta": TINY})
@@ -79,10 +78,6 @@ def _once(learner: Learner, data: Data, params: dict[str, float] | None = None) 
     if params is None:
         params, held_out = tune(learner, data, METRIC)
     return evaluate(learner, params, held_out, data, [FIRST_SEED], METRIC, gap=0.03, limit=60)
-
-
-def _of_unit_length(data: Data) -> Data:
-    return data._replace(X=normalize(data.X), X_test=normalize(data.X_test))
 
 
 def _through_the_mean(data: Data, n_effective: int = 100) -> Data:
