@@ -11,13 +11,14 @@ SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(shell find src -typ
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
 
-.PHONY: help install demo test quicktest lint format bench bench-width table3 wheel clean
+.PHONY: help install demo test quicktest lint format bench bench-width table3 figure1 figures45 wheel clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
 	@echo "make lint    formatting, types, layers, compiler warnings      make table3  the SCW paper's table 3 (minutes)"
 	@echo "make wheel   an abi3 wheel in dist/                            make clean   remove what was built"
 	@echo "make bench-width   time a row and memory, as the width grows"
+	@echo "make figure1   figure 1 of the sparse online learning paper (a quarter of an hour); make figures45   4 and 5 (an hour)"
 
 install: $(VENV)/installed
 
@@ -66,6 +67,12 @@ bench-width: install
 
 table3: install
 	$(BIN)/python benchmarks/scw_table3.py --data "$(DATA)"
+
+figure1: install
+	$(BIN)/python benchmarks/sol_figures.py figure1
+
+figures45: install
+	$(BIN)/python benchmarks/sol_figures.py figures45 --data "$(DATA)"
 
 wheel: install
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
