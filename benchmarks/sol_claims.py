@@ -80,7 +80,7 @@ def claims_of_figures45(results: dict[str, Result], levels: Floats) -> list[Verd
         costs.learner.name: at[costs.learner.name] - at[plain.learner.name] for costs, plain in pairs if costs.curves
     }
     order = sorted(free, key=lambda name: -free[name])
-    best = [max(at, key=lambda name: np.nan_to_num(at[name][i], nan=-1)) for i in range(len(levels))]
+    best = [max(at, key=lambda name: -1 if np.isnan(at[name][i]) else at[name][i]) for i in range(len(levels))]
     second, first = ["Ada-FOBOS", "Ada-RDA", "SSOL"], ["FOBOS", "FSOL", "FSOL"]
 
     def listed(names: list[str]) -> str:

@@ -34,6 +34,7 @@ def draw(experiment: Any, results: dict[str, Result], folder: Path) -> Path:
         ax.set_xlim(100 * start - 2 * (1 - start), 100 + 2 * (1 - start))
         ax.set_ylim(low - 0.05 * (high - low), high + 0.05 * (high - low))
         ax.set_xlabel("Sparsity (%)")
+        ax.locator_params(axis="x", steps=[1, 2, 5, 10])
         ax.grid(alpha=0.3)
     if experiment.top is not None:
         axes[1].set_ylim(0, 100 * experiment.top)

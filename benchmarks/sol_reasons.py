@@ -13,10 +13,11 @@ from sol_curves import FIRST_SEED, Curve, Result, evaluate, shuffled, tune
 from sol_paper import COST_SENSITIVE, SPARSE, Data, Learner, Params, of_unit_length, synthetic
 
 from sureline import FOBOS, FSOL, SSOL, STG
-from sureline.metrics import balanced_accuracy
+from sureline.metrics import tally
 
 LEVELS = [0.0, 0.5, 0.8, 0.85, 0.9, 0.95]
 BALANCED = "test_balanced_accuracy"
+THETA_FIRST = "theta is truncated before S: w = S soft(theta, lam t)"
 TINY = [2.0**k for k in range(-24, 0, 2)]
 
 
@@ -60,11 +61,12 @@ def _table(text: str, head: list[str], rows: Iterable[list[str]]) -> str:
 def _conditions(results: dict[str, Result], data: Data) -> Iterator[tuple[str, Result]]:
     for learner in SPARSE:
         yield "as above", _once(learner, data, results[learner.name].params)
-    # Whether each example tells the truncation what to keep: the other schedules, at the parameters found above.
+    # Other thresholds, at the parameters found above.
     for make, name, schedules in ((FSOL, "FSOL", ("1/t", "t")), (SSOL, "SSOL", ("constant", "t"))):
         for schedule in schedules:
             learner = replace(_named(name), make=_with(make, schedule=schedule))
             yield f"lambda_t by {schedule!r}", _once(learner, data, results[name].params)
+    yield THETA_FIRST, _theta_first(_named("SSOL"), results["SSOL"].params, data, "test_error")
     yield from _all("another draw of the data", synthetic(seed=1), results)
     yield from _all("100 as the variance of the noise", synthetic(noise_scale=10))
     yield from _all("rows of unit length", of_unit_length(data))
@@ -122,8 +124,7 @@ def _other_truncations(results: dict[str, Result], data: Data) -> Iterator[tuple
     for schedule in ("constant", "t"):
         learner = Learner("CS-SSOL", _with(SSOL, schedule=schedule, cost="balanced"), {})
         yield f"lambda_t by {schedule!r}", _once(learner, data, params, BALANCED)
-    learner = results["CS-SSOL"].learner
-    yield "theta is truncated before S: w = S soft(theta, lam t)", _theta_first(learner, params, data)
+    yield THETA_FIRST, _theta_first(results["CS-SSOL"].learner, params, data, BALANCED)
 
 
 def _other_streams(results: dict[str, Result], data: Data) -> Iterator[tuple[str, Result]]:
@@ -157,18 +158,19 @@ def _kept_features(results: dict[str, Result], data: Data, sparsity: float = 0.8
     return f"Half of the features come in less than {median:.3f} % of the rows, half of {' and half of '.join(parts)}."
 
 
-def _theta_first(learner: Learner, params: Params, data: Data) -> Result:
-    """CS-SSOL in plain NumPy, with theta truncated and then multiplied by S instead of the other way around."""
+def _theta_first(learner: Learner, params: Params, data: Data, metric: str) -> Result:
+    """SSOL or CS-SSOL in plain NumPy, with theta truncated and then multiplied by S instead of the other way around."""
     part = shuffled(data, FIRST_SEED)
     lams = np.array([0, *np.geomspace(1e-5, 10, 31)])
-    weights = [_theta_first_pass(part, lam, **params) for lam in lams]
-    values = [balanced_accuracy(part.y_test, (part.X_test @ w > 0).astype(int)) for w in weights]
+    weights = [_theta_first_pass(part, lam, metric == BALANCED, **params) for lam in lams]
+    tallies = [tally(part.y_test, (part.X_test @ w > 0).astype(int), classes=[0, 1]) for w in weights]
+    values = np.array([getattr(counted, metric.removeprefix("test_")) for counted in tallies])
     sparsities = np.array([np.mean(w == 0) for w in weights])
-    curve = Curve(lams, sparsities, np.array(values), np.full(len(lams), np.nan))
-    return Result(learner, params, float("nan"), [curve], curve.values[:1], curve.progressive[:1])
+    curve = Curve(lams, sparsities, values, np.full(len(lams), np.nan))
+    return Result(learner, params, float("nan"), [curve], values[:1], curve.progressive[:1])
 
 
-def _theta_first_pass(data: Data, lam: float, eta: float, r: float) -> Any:
+def _theta_first_pass(data: Data, lam: float, balanced: bool, eta: float, r: float) -> Any:
     theta, S = np.zeros(data.X.shape[1]), np.ones(data.X.shape[1])
     seen = [0, 0]
     for t, label in enumerate(data.y.tolist(), start=1):
@@ -179,5 +181,6 @@ def _theta_first_pass(data: Data, lam: float, eta: float, r: float) -> Any:
         y = 2 * label - 1
         seen[label] += 1
         if y * (w @ x) < 1:
-            theta[j] += eta * (seen[0] / seen[1] if label and seen[0] else 1) * y * x
+            cost = seen[0] / seen[1] if balanced and label and seen[0] else 1
+            theta[j] += eta * cost * y * x
     return S * np.sign(theta) * np.maximum(np.abs(theta) - lam * (len(data.y) + 1), 0)
