@@ -25,9 +25,8 @@ inline void each_touched_slot(const Space& space, const F& f) {
                 slots = 1 + int64_t(4096 / sizeof(typename Space::T)) / numbers;
   for (int64_t begin = 0; begin < space.n_slots; begin += slots) {
     const int64_t end = begin + slots < space.n_slots ? begin + slots : space.n_slots;
-    const unsigned char* bytes = reinterpret_cast<const unsigned char*>(space.weights + begin * numbers);
-    const size_t n = size_t((end - begin) * numbers) * sizeof(typename Space::T);
-    if (bytes[0] == 0 && std::memcmp(bytes, bytes + 1, n - 1) == 0) continue;
+    const int64_t bytes = (end - begin) * numbers * int64_t(sizeof(typename Space::T));
+    if (all_zero(space.weights + begin * numbers, bytes)) continue;
     for (int64_t slot = begin; slot < end; ++slot) f(slot);
   }
 }

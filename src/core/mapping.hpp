@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -46,7 +47,16 @@ inline void copy_touched(char* to, const char* from, size_t bytes) {
   for (size_t begin = 0; begin < bytes; begin += page) {
     const size_t n = bytes - begin < page ? bytes - begin : page;
     const char* p = from + begin;
-    if (p[0] != 0 || std::memcmp(p, p + 1, n - 1) != 0) std::memcpy(to + begin, p, n);
+    uint64_t words[8] = {}, any = 0;
+    size_t i = 0;
+    for (; i + sizeof words <= n; i += sizeof words) {
+      uint64_t more[8];
+      std::memcpy(more, p + i, sizeof more);
+      for (int k = 0; k < 8; ++k) words[k] |= more[k];
+    }
+    for (const uint64_t word : words) any |= word;
+    for (; i < n; ++i) any |= uint64_t(p[i] != 0);
+    if (any != 0) std::memcpy(to + begin, p, n);
   }
 }
 

@@ -25,6 +25,27 @@ inline V load(const void* p) {
   return vector;
 }
 
+// Whether n bytes are zero: in whole vectors, the last of which may overlap the one before.
+inline bool all_zero(const void* bytes, int64_t n) {
+  typedef uint64_t V __attribute__((vector_size(kVectorBytes)));
+  const char* p = static_cast<const char*>(bytes);
+  if (n < kVectorBytes) {
+    for (int64_t i = 0; i < n; ++i)
+      if (p[i] != 0) return false;
+    return true;
+  }
+  V any[4] = {};
+  int64_t i = 0;
+  for (; i + 4 * kVectorBytes <= n; i += 4 * kVectorBytes)
+    for (int k = 0; k < 4; ++k) any[k] |= load<V>(p + i + k * kVectorBytes);
+  for (; i < n; i += kVectorBytes) any[0] |= load<V>(p + (i + kVectorBytes <= n ? i : n - kVectorBytes));
+  const V all = (any[0] | any[1]) | (any[2] | any[3]);
+  uint64_t words[kVectorBytes / 8], either = 0;
+  __builtin_memcpy(words, &all, sizeof words);
+  for (const uint64_t word : words) either |= word;
+  return either == 0;
+}
+
 // Both of these go over a row in vectors, the last of which may overlap the one before: a leftover handled one by one
 // would cost as much as the rest.
 

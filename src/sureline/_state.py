@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any, Literal, cast
 
@@ -102,10 +101,15 @@ class State:
 
     def draft(self) -> State:
         """A copy that still shares the large arrays: for growing, which makes new ones anyway."""
-        twin = copy.copy(self)
+        twin = self._twin()
         twin.memory = self.memory.copy()
         twin.tally = self.tally.copy()
         twin.budget = None if self.budget is None else self.budget.copy()
+        return twin
+
+    def _twin(self) -> State:
+        twin = object.__new__(State)
+        twin.__dict__.update(self.__dict__)
         return twin
 
     def part_from(self, original: State) -> None:
@@ -122,10 +126,13 @@ class State:
     def __getstate__(self) -> dict[str, Any]:
         """For pickling: of a model that is mostly untouched, only the slots that are not."""
         state = self.__dict__.copy()
-        parts, n_touched = [], 0
+        parts, n_touched = [np.empty(0, np.intp)], 0
         bits = self.weights.view(f"u{self.dtype.itemsize}").reshape(len(self.weights), -1)
         for start in range(0, len(bits), 1 << 16):
-            touched = np.flatnonzero(bits[start : start + (1 << 16)].any(axis=1)) + start
+            block = bits[start : start + (1 << 16)]
+            if not block.any():
+                continue
+            touched = np.flatnonzero(block.any(axis=1)) + start
             parts.append(touched)
             n_touched += len(touched)
             if 4 * n_touched > len(bits):
@@ -384,7 +391,7 @@ class State:
         """The intercepts alone, so that a wide model is not gone over for them."""
         if self.factors is not None:
             return self
-        first = copy.copy(self)
+        first = self._twin()
         first.weights = np.ascontiguousarray(self.weights[:1])
         first.n_columns = 0
         return first
