@@ -70,6 +70,8 @@ def _conditions(results: dict[str, Result], data: Data) -> Iterator[tuple[str, R
     yield from _all("another draw of the data", synthetic(seed=1), results)
     yield from _all("100 as the variance of the noise", synthetic(noise_scale=10))
     yield from _all("rows of unit length", of_unit_length(data))
+    both = "100 as the variance of the noise, rows of unit length"
+    yield from _all(both, of_unit_length(synthetic(noise_scale=10)))
     yield from _all("the plane goes through the mean; with intercept", _through_the_mean(data), intercept=True)
     for name, make in (("STG", STG), ("FOBOS", FOBOS), ("FSOL", FSOL)):
         learner = Learner(name, make, {"eta": TINY})
