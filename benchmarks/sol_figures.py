@@ -138,7 +138,7 @@ FIGURES45 = [
             imbalanced_file(folder / "news20.multi.bz2", lambda labels: labels == labels.max())
         ),
         "test_balanced_accuracy",
-        (0.8, 0.9, 0.95, 0.99, 0.999, 0.9995),
+        (0.8, 0.9, 0.95, 0.99, 0.995, 0.999),
         zoom=0.9,
         grid_step=2,
         gap=0.04,
