@@ -41,7 +41,10 @@ def test_probabilities_of_more_classes(case: Case, multi_class: str) -> None:
     assert (std > 0).all()
     np.testing.assert_allclose(proba.sum(axis=1), 1)
     np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))
-    np.testing.assert_array_equal(model.confidence(X), proba.max(axis=1))
+    f, v = np.sort(model.decision_function(X), axis=1), std**2
+    order = np.argsort(model.decision_function(X), axis=1)
+    both = np.take_along_axis(v, order, axis=1)[:, -2:].sum(axis=1)
+    np.testing.assert_allclose(model.confidence(X), norm.cdf((f[:, -1] - f[:, -2]) / np.sqrt(both)), rtol=1e-9)
 
 
 def test_learners_without_a_covariance_do_not_have_these_attributes() -> None:

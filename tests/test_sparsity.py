@@ -3,7 +3,6 @@
 import re
 import sys
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,9 +11,9 @@ import pytest
 from catalogue import everything, stream
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils._param_validation import Interval
 
 from sureline import AROW, FSOL, FTRL, PA, SSOL, AdaRDA, _core, plot_sparsity_paths, sparsity_path
+from sureline._constraints import NOT_NEGATIVE, Constraint, Number
 from sureline.datasets import make_sparse_stream
 from sureline.metrics import Tally, tally
 from sureline.sparsity import SparsityPath
@@ -29,10 +28,10 @@ class Learner(AROW):
     lam: float = 0.0
     max_nonzero: int | None = None
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **AROW._parameter_constraints,
-        "lam": [Interval(Real, 0, None, closed="left")],
-        "max_nonzero": [Interval(Integral, 1, None, closed="left"), None],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **AROW._constraints,
+        "lam": NOT_NEGATIVE,
+        "max_nonzero": Number(1, integer=True, optional=True),
     }
 
     def _rule(self) -> _core.Rule:

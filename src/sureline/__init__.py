@@ -1,13 +1,39 @@
 """Linear classifiers from streams too large and too wide for batch learning, and that say how sure they are."""
 
-# First, since it costs a tenth of a second more when one of scikit-learn's inner modules is the one that loads it.
-import sklearn.base  # noqa: F401
+from __future__ import annotations
 
-from .cost_sensitive import CPA, CSOGD, PAUM
-from .first_order import ALMA, OGD, PA, ROMMA, Perceptron
-from .second_order import AROW, CW, IELLIP, NAROW, NHERD, SCW, SOP
-from .sparse_online import FOBOS, FSOL, FTRL, RDA, SSOL, STG, AdaFOBOS, AdaRDA
-from .sparsity import plot_sparsity_paths, sparsity_path
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .estimators import (
+        ALMA,
+        AROW,
+        CPA,
+        CSOGD,
+        CW,
+        FOBOS,
+        FSOL,
+        FTRL,
+        IELLIP,
+        NAROW,
+        NHERD,
+        OGD,
+        PA,
+        PAUM,
+        RDA,
+        ROMMA,
+        SCW,
+        SOP,
+        SSOL,
+        STG,
+        AdaFOBOS,
+        AdaRDA,
+        Perceptron,
+    )
+    from .persistence import load, save
+    from .sparsity import plot_sparsity_paths, sparsity_path
+    from .training import train
 
 __version__ = "0.1.0"
 
@@ -35,6 +61,35 @@ __all__ = [
     "AdaFOBOS",
     "AdaRDA",
     "Perceptron",
+    "load",
     "plot_sparsity_paths",
+    "save",
     "sparsity_path",
+    "train",
 ]
+
+# Where to find what is not imported before it is asked for: the command line does without scikit-learn, whose import
+# takes longer than many of its jobs.
+_ELSEWHERE = {
+    "load": ".persistence",
+    "plot_sparsity_paths": ".sparsity",
+    "save": ".persistence",
+    "sparsity_path": ".sparsity",
+    "train": ".training",
+}
+_SUBMODULES = {"datasets", "evaluate", "metrics", "reference", "rules", "sparsity", "stream"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        value = getattr(import_module(_ELSEWHERE.get(name, ".estimators"), __name__), name)
+    elif name in _SUBMODULES:
+        value = import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_SUBMODULES, "__version__"})

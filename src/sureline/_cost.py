@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
-from ._estimator import OnlineClassifier
+from ._learner import Learner
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CostSensitiveClassifier(OnlineClassifier):
+class CostSensitiveLearner(Learner):
     """Base of the learners with a `cost`."""
 
     cost: Any = None
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        "cost": "no_validation",  # type: ignore[dict-item]  # checked here, with a message that says what is meant
-    }
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        self._costs()
 
     def _costs(self) -> tuple[float, float] | None:
         if self.cost is None:

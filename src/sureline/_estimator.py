@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import pairwise
-from numbers import Integral
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_random_state, check_X_y
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _core
+from ._learner import Learner
 from ._rows import (
     Array,
     UnsortedColumns,
@@ -31,70 +25,16 @@ from ._rows import (
     refuse_corrupt_sparse,
     tidy,
 )
-from ._state import COVARIANCE_SCALE, MISTAKES, SEEN, UPDATES, Policy, Rule, Shape, State
-from .metrics import Tally
+from ._state import COVARIANCE_SCALE, State
 
-Method = TypeVar("Method", bound=Callable[..., Any])
 Result = TypeVar("Result")
 
 
-def _with_checked_parameters(method: Method) -> Method:
-    """Check the parameters of the estimator by its `_parameter_constraints` before the method runs."""
-    return cast(Method, _fit_context(prefer_skip_nested_validation=True)(method))
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Base of the linear classifiers that see one example at a time.
-
-    A subclass is a dataclass whose fields are its parameters. It names its rule; it adds no loop and no state.
-    """
-
-    fit_intercept: bool = True
-    dtype: str = "float64"
-    multi_class: str = "native"
-    growing: bool = False
-    passes: int = 1
-    shuffle: bool = False
-    random_state: Any = None
-
-    # The checks of the parameters, as data; each subclass adds its own.
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "fit_intercept": ["boolean"],
-        "dtype": [StrOptions({"float32", "float64"})],
-        "multi_class": [StrOptions({"native", "ovr"})],
-        "growing": ["boolean"],
-        "passes": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-    }
-
-    # -- what an algorithm says of itself --------------------------------------------------------------------
-
-    @abstractmethod
-    def _rule(self) -> Rule:
-        """The rule with this estimator's parameters."""
-
-    def _shape(self) -> Shape:
-        return "identity"
-
-    def _costs(self) -> tuple[float, float] | None:
-        """What a mistake on a negative and on a positive example costs; None to balance them along the stream."""
-        return 1.0, 1.0
-
-    def _refuse_classes(self, n_classes: int) -> None:
-        """Raise ValueError if the parameters have no meaning for that many classes."""
-
-    def _refuse_unnamed_classes(self) -> None:
-        """Raise ValueError if it must be known from the start which class is the positive one."""
-
-    def _initial_scalars(self) -> dict[str, Any]:
-        """What the state starts with, where that is not the default: covariance_scale, c, max_nonzero."""
-        return {}
+class OnlineClassifier(ClassifierMixin, BaseEstimator, Learner):  # type: ignore[misc]  # scikit-learn has no types
+    """A learner as an estimator: what is put before the learner of the same name in `estimators`."""
 
     # -- learning --------------------------------------------------------------------------------------------
 
-    @_with_checked_parameters
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything and learn from the rows of X, `passes` times over.
 
@@ -109,6 +49,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         before = self.__dict__.copy()
         try:
+            self.check_parameters()
             X, y = self._validated(X, y, reset=True)
             classes = _sorted_classes(y)
             if y.dtype.kind not in "biu":
@@ -148,7 +89,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             state.learn(self._rule(), rows, labels, weight, order, journal=False, cost=self._costs())
         return state
 
-    @_with_checked_parameters
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, once each and in their order.
 
@@ -166,7 +106,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         before = self.__dict__.copy()
         try:
-            self._validate_params()  # also where scikit-learn would not: they may have been set since the last call
+            self.check_parameters()
             self._partial_fit(X, y, classes, sample_weight)
         except BaseException:
             self.__dict__ = before
@@ -192,46 +132,17 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             labels = class_indices(y, known)
         weight = checked_sample_weight(sample_weight, X.shape[0])
 
-        state = _with_columns_in_order(X, lambda X: self._go_on(X, labels, n_known, len(known), weight))
+        def go_on(X: Any) -> State:
+            nonzeros = int(np.size(X.data if sparse.issparse(X) else X))
+            dtype = self._state.dtype if not first else np.dtype(self.dtype)
+            return self._go_on(
+                lambda width: as_rows(X, dtype, width), X.shape[1], nonzeros, labels, n_known, len(known), weight
+            )
+
+        state = _with_columns_in_order(X, go_on)
         self.classes_ = known
         self._state = state
         self.n_features_in_ = state.n_columns
-
-    def _go_on(self, X: Any, labels: Any, n_known: int, n_classes: int, weight: Any) -> State:
-        """The state after these rows. The estimator's own state is changed only if all goes well.
-
-        `n_known` classes exist from the start, the others from the row on that first carries them.
-        """
-        first = not hasattr(self, "_state")
-        state = self._fresh_state(X.shape[1], n_known) if first else self._state
-        self._refuse_another_shape(state)
-        self._refuse_classes(max(n_classes, state.n_heads))
-        n_columns = max(X.shape[1], state.n_columns)
-        rows = as_rows(X, state.dtype, n_columns if state.factors is not None else None)
-        max_nonzero = self._initial_scalars().get("max_nonzero")
-
-        # In place where a refusal leaves no trace or can be undone, otherwise on a copy. The first row that is refused
-        # leaves no trace, unless the learner takes it in before it predicts.
-        alone = rows.n_rows == 1 and state.policy != "ovr" and not state.shape.startswith("confident")
-        grows = not first and (n_columns > state.n_columns or n_classes > len(self.classes_))
-        nonzeros = X.nnz if sparse.issparse(X) else X.size
-        journal = not (first or alone or grows) and state.factors is None and state.nbytes > 16 * nonzeros
-        original = state
-        if not (first or alone or journal) or grows or not state.writeable or not state.has_budget(max_nonzero):
-            state = state.draft()
-        state.widen(n_columns)
-        state.set_budget(max_nonzero)
-
-        for start, stop, n_existing in _stretches(labels, n_known):
-            if n_existing > max(state.n_heads, 2):
-                state.add_heads(n_existing, self._policy())
-            part = None if stop - start == rows.n_rows else np.arange(start, stop)
-            if state is not original:
-                state.part_from(original)
-            # Labels of classes that come later in the batch are not looked at yet, but must be in range.
-            labels_so_far = labels if part is None else np.where(labels < n_existing, labels, 0).astype(np.int32)
-            state.learn(self._rule(), rows, labels_so_far, weight, part, journal, self._costs())
-        return state
 
     # -- answers ---------------------------------------------------------------------------------------------
 
@@ -247,88 +158,18 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def predict(self, X: Any) -> Array:
         """The class of each row. A score of exactly 0 is the first class of two; of equal scores the first wins."""
-        scores = self._judge(X)[0]
-        chosen = scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.intp)
-        labels: Array = self.classes_[chosen]
+        best = self.chosen(self._judge(X)[0])
+        labels: Array = self.classes_[best]
         return labels
 
-    @available_if(lambda self: getattr(self, "loss", None) == "log")  # type: ignore[untyped-decorator]
+    @available_if(lambda self: self.has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Probability of each class, of shape (n_samples, n_classes), which is what ``loss="log"`` learns.
 
         1 / (1 + exp(-f)) for the score f of the second of two classes. With more, each class is compared with its best
         rival in this way, and the row is scaled to sum to one.
         """
-        f: npt.NDArray[np.float64] = self._judge(X)[0]
-        if f.shape[1] == 1:
-            positive = expit(f[:, 0])
-            columns = [1 - positive, positive] if len(self.classes_) > 1 else [np.ones_like(positive)]
-            return np.stack(columns, axis=1)
-        rivals = np.where(np.eye(f.shape[1], dtype=bool), -np.inf, f[:, np.newaxis, :]).max(axis=2)
-        proba: npt.NDArray[np.float64] = expit(f - rivals)
-        proba /= proba.sum(axis=1, keepdims=True)
-        return proba
-
-    @property
-    def coef_(self) -> Array:
-        """Weights, of shape (1, n_features), or (n_classes, n_features) for more than two classes."""
-        return self._fitted_state("coef_").coefficients()[:, 1:]
-
-    @property
-    def intercept_(self) -> Array:
-        """Intercepts, of shape (1,) or (n_classes,); zeros with ``fit_intercept=False``."""
-        return self._fitted_state("intercept_").intercepts()
-
-    @property
-    def sparse_coef_(self) -> Any:
-        """`coef_` as a SciPy CSR matrix, for which the dense one is never built."""
-        state = self._fitted_state("sparse_coef_")
-        heads = [(slots[slots > 0] - 1, values[slots > 0]) for slots, values in state.nonzero()]
-        indptr = np.cumsum([0] + [len(columns) for columns, _ in heads])
-        index_dtype = np.int32 if max(state.n_columns, int(indptr[-1])) < 2**31 else np.int64
-        return sparse.csr_matrix(
-            (
-                np.concatenate([values for _, values in heads]),
-                np.concatenate([columns for columns, _ in heads]).astype(index_dtype),
-                indptr.astype(index_dtype),
-            ),
-            shape=(state.n_heads, state.n_columns),
-        )
-
-    @property
-    def nonzero_(self) -> int:
-        """How many weights in `coef_` are not zero."""
-        return self._fitted_state("nonzero_").count_nonzero()
-
-    @property
-    def sparsity_(self) -> float:
-        """The share of the weights in `coef_` that are zero."""
-        state = self._fitted_state("sparsity_")
-        return 1 - self.nonzero_ / (state.n_heads * state.n_columns)
-
-    @property
-    def n_seen_(self) -> int:
-        """Examples learned from, over all passes; those of weight 0 do not count."""
-        return int(self._fitted_state("n_seen_").tally[:, SEEN].sum())
-
-    @property
-    def n_mistakes_(self) -> int:
-        """Examples whose label was predicted wrongly just before learning from them."""
-        return int(self._fitted_state("n_mistakes_").tally[:, MISTAKES].sum())
-
-    @property
-    def n_updates_(self) -> int:
-        """Examples that changed the model."""
-        return int(self._fitted_state("n_updates_").tally[:, UPDATES].sum())
-
-    @property
-    def progressive_(self) -> Tally:
-        """How the labels were predicted before they were learned from, for each class."""
-        tally = self._fitted_state("progressive_").tally[: len(self.classes_)]
-        return Tally(self.classes_, tally[:, SEEN], tally[:, MISTAKES])
-
-    def _scores(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
-        return self._fitted_state("scores").scores(rows)
+        return self.probabilities(*self._judge(X))
 
     def _judge(self, X: Any, *, variances: bool = False) -> tuple[Any, Any]:
         """Scores of the rows of X, and their variances if those are asked for; one column for each head.
@@ -367,43 +208,6 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    def _fitted_state(self, attribute: str) -> State:
-        if not hasattr(self, "_state"):
-            raise AttributeError(f"This {type(self).__name__} has no {attribute} before fit or partial_fit was called.")
-        state: State = self._state
-        return state
-
-    def _fresh_state(self, n_columns: int, n_classes: int) -> State:
-        intercept = bool(self.fit_intercept)
-        state = State(
-            self._shape(), self.dtype, n_columns, intercept, n_classes, self._policy(), **self._initial_scalars()
-        )
-        state.look(self._rule())
-        return state
-
-    def _refuse_another_shape(self, state: State) -> None:
-        """Parameters that shape the state cannot change under it."""
-        for parameter, same in (
-            ("dtype", state.dtype == self.dtype),
-            ("fit_intercept", state.intercept == bool(self.fit_intercept)),
-            ("covariance", state.shape == self._shape()),
-            ("multi_class", state.policy in ("binary", self._policy())),
-            *self._unchanged(state),
-        ):
-            if not same:
-                raise ValueError(
-                    f"The {parameter!r} parameter of {type(self).__name__} cannot change after the first call of "
-                    f"partial_fit. Got {getattr(self, parameter)!r} instead of what the model was made with."
-                )
-
-    def _unchanged(self, state: State) -> list[tuple[str, bool]]:
-        """Further parameters that shape the state, and whether they are what the state was made with."""
-        return []
-
-    def _policy(self) -> Policy:
-        """How more than two classes are learned."""
-        return "ovr" if self.multi_class == "ovr" else "rival"
 
     def _validated(self, X: Any, y: Any = "no_validation", *, reset: bool = False) -> Any:
         """X (and y) as arrays, by scikit-learn's rules, except that the values of X are left to the core's check."""
@@ -454,6 +258,37 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         return np.concatenate([known, distinct[~np.isin(distinct, known)]])
 
 
+class GaussianClassifier(OnlineClassifier):
+    """A learner whose weights have a covariance, as an estimator."""
+
+    def decision_std(self, X: Any) -> npt.NDArray[np.float64]:
+        """Standard deviation of the score, sqrt(x'Sx), in the shape of `decision_function`.
+
+        Small where the features of the row have been seen often, whatever the score.
+        """
+        std: npt.NDArray[np.float64] = np.sqrt(self._judge(X, variances=True)[1])
+        return std[:, 0] if std.shape[1] == 1 else std
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Probability of each class under the distribution of the weights, of shape (n_samples, n_classes).
+
+        With two classes Pr[M >= 0] = Phi(f / std) for the margin M of the second. With more, each class is compared
+        with its best rival as in learning, Phi((f_k - f_rival) / sqrt(v_k + v_rival)), and the row is scaled to sum to
+        one. The most probable class is always the predicted one. These are probabilities of the model, as sure as its
+        covariance is; they are not calibrated on held-out data.
+        """
+        return self.probabilities(*self._judge(X, variances=True))
+
+    def confidence(self, X: Any) -> npt.NDArray[np.float64]:
+        """Probability that the predicted label is the right one, rather than the other one or than its best rival.
+
+        With two classes the largest entry of each row of `predict_proba`; with more, that of the comparison of the two
+        best, so that it does not sink with the number of classes. Of the model, as there: good for ranking answers by
+        how sure they are, but not calibrated on held-out data.
+        """
+        return self.confidences(*self._judge(X, variances=True))
+
+
 def _with_columns_in_order(X: Any, use: Callable[[Any], Result]) -> Result:
     """use(X), once more with tidied rows if it turns out that the columns of some row do not ascend."""
     try:
@@ -468,16 +303,3 @@ def _sorted_classes(labels: Array) -> Array:
     except TypeError:
         types = sorted({type(label).__name__ for label in labels.tolist()})
         raise ValueError(f"The labels must all be of one type that can be sorted. Got {', '.join(types)}.") from None
-
-
-def _stretches(labels: npt.NDArray[np.int32], n_known: int) -> list[tuple[int, int, int]]:
-    """Cut rows where a class appears for the first time: (start, stop, classes that exist in there).
-
-    So a stream gives the same model however it is cut into calls.
-    """
-    if len(labels) == 0:
-        return [(0, 0, n_known)]
-    highest = np.maximum.accumulate(labels)
-    n_classes = np.maximum(highest + 1, n_known)
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(n_classes)) + 1, [len(labels)]])
-    return [(int(a), int(b), int(n_classes[a])) for a, b in pairwise(starts)]

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
-from sklearn.utils._param_validation import StrOptions
 
-from ._estimator import OnlineClassifier
+from ._constraints import Constraint, OneOf
+from ._learner import Learner
 from ._rows import Array
 from ._state import Shape
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GaussianClassifier(OnlineClassifier):
+class GaussianLearner(Learner):
     """Base of the learners whose weights have a covariance S, diagonal or full."""
 
     covariance: str = "diag"
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        "covariance": [StrOptions({"diag", "full"})],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **Learner._constraints,
+        "covariance": OneOf("diag", "full"),
     }
 
     def _shape(self) -> Shape:
@@ -44,28 +43,33 @@ class GaussianClassifier(OnlineClassifier):
         """Variance of each intercept, of shape (1,) or (n_classes,)."""
         return self._fitted_state("intercept_variance_").intercept_variances()
 
-    def decision_std(self, X: Any) -> npt.NDArray[np.float64]:
-        """Standard deviation of the score, sqrt(x'Sx), in the shape of `decision_function`.
+    @property
+    def has_probabilities(self) -> bool:
+        return True
 
-        Small where the features of the row have been seen often, whatever the score.
-        """
-        std: npt.NDArray[np.float64] = np.sqrt(self._judge(X, variances=True)[1])
-        return std[:, 0] if std.shape[1] == 1 else std
+    @property
+    def has_variances(self) -> bool:
+        return True
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Probability of each class under the distribution of the weights, of shape (n_samples, n_classes).
+    def _positive(
+        self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
+    ) -> npt.NDArray[np.float64]:
+        from scipy.special import ndtr
 
-        With two classes Pr[M >= 0] = Phi(f / std) for the margin M of the second. With more, each class is compared
-        with its best rival as in learning, Phi((f_k - f_rival) / sqrt(v_k + v_rival)), and the row is scaled to sum to
-        one. The most probable class is always the predicted one. These are probabilities of the model, as sure as its
-        covariance is; they are not calibrated on held-out data.
-        """
-        f: npt.NDArray[np.float64]
-        f, v = self._judge(X, variances=True)
+        assert variances is not None
+        positive: npt.NDArray[np.float64] = ndtr(_ratio(scores[:, 0], np.sqrt(variances[:, 0])))
+        return positive
+
+    def probabilities(
+        self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
+    ) -> npt.NDArray[np.float64]:
+        """Probability of each class under the distribution of the weights."""
+        from scipy.special import ndtr
+
+        f, v = scores, variances
+        assert v is not None
         if f.shape[1] == 1:
-            positive = ndtr(_ratio(f[:, 0], np.sqrt(v[:, 0])))
-            columns = [1 - positive, positive] if len(self.classes_) > 1 else [np.ones_like(positive)]
-            return np.stack(columns, axis=1)
+            return self._both(self._positive(f, v))
         at = np.arange(len(f))
         best = f.argmax(axis=1)
         others = f.copy()
@@ -77,15 +81,6 @@ class GaussianClassifier(OnlineClassifier):
         proba: npt.NDArray[np.float64] = ndtr(_ratio(f - f[rows_at, rival], np.sqrt(v + v[rows_at, rival])))
         proba /= proba.sum(axis=1, keepdims=True)
         return proba
-
-    def confidence(self, X: Any) -> npt.NDArray[np.float64]:
-        """Probability that the predicted label is the right one: the largest entry of each row of `predict_proba`.
-
-        Of the model, as there: good for ranking answers by how sure they are, but not calibrated on held-out data.
-        """
-        proba = self.predict_proba(X)
-        best: npt.NDArray[np.float64] = proba.max(axis=1)
-        return best
 
 
 def _ratio(f: Array, std: Array) -> Array:

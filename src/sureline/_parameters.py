@@ -16,6 +16,8 @@ COMMON = """fit_intercept : bool, default=True
     growing : bool, default=False
         Let `partial_fit` accept more columns than before and classes not seen before. Columns then go by their position
         alone: names of a data frame are not compared, and rows to predict may be narrower or wider than the model.
+    bits : int, default=20
+        For `learn_one` and `predict_one`: named features are hashed to 2**bits columns.
     passes : int, default=1
         How often `fit` goes over the rows.
     shuffle : bool, default=False

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from . import _core
 
 Array = npt.NDArray[Any]
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a sparse matrix of SciPy, which is not imported for that: who has one, has it imported."""
+    module = sys.modules.get("scipy.sparse")
+    return module is not None and bool(module.issparse(X))
 
 
 def refuse_corrupt_sparse(X: Any) -> None:
@@ -18,7 +25,7 @@ def refuse_corrupt_sparse(X: Any) -> None:
 
     SciPy trusts the arrays of its own matrices. CSR needs no conversion and is checked by the core.
     """
-    if not sparse.issparse(X) or X.format == "csr":
+    if not is_sparse(X) or X.format == "csr":
         return
     try:
         if X.format in ("csc", "bsr"):
@@ -62,7 +69,7 @@ def as_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core
 
     With `n_columns` the rows count as that wide; the columns they do not have are zero.
     """
-    if not sparse.issparse(X):
+    if not is_sparse(X):
         with np.errstate(over="ignore"):  # what does not fit into float32 is refused when its row is reached
             dense = np.ascontiguousarray(X, dtype=dtype)
         if n_columns is not None and n_columns > dense.shape[1]:
@@ -90,7 +97,9 @@ def tidy(X: Any) -> Any:
         raise ValueError(
             f"Input X is not a valid CSR matrix: row {row} has a column index outside 0 to {X.shape[1] - 1}."
         )
-    copy = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=True)
+    from scipy.sparse import csr_matrix
+
+    copy = csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=True)
     copy.sum_duplicates()
     return copy
 
@@ -138,3 +147,14 @@ def class_indices(y: Array, classes: Array) -> npt.NDArray[np.int32]:
     order = np.argsort(classes, kind="stable")
     position = order[np.minimum(np.searchsorted(classes, y, sorter=order), len(classes) - 1)]
     return np.where(classes[position] == y, position, -1).astype(np.int32)
+
+
+def label_array(labels: Sequence[Any]) -> Array:
+    """Labels as an array of one type: truth values, integers, numbers or text."""
+    if all(isinstance(label, bool) for label in labels):
+        return np.array(labels, bool)
+    if all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in labels):
+        return np.array(labels, np.int64)
+    if all(isinstance(label, int | float) for label in labels):
+        return np.array(labels, np.float64)
+    return np.array([str(label) for label in labels])

@@ -21,8 +21,8 @@ Rule = _core.Rule | _core.CoordinateRule
 
 # Numbers of a weight that lie together; core/shape.hpp says what they are. Two where it is not said here.
 _WIDTH: dict[Shape, int] = {"identity": 1, "full": 1, "averaged": 1, "confident_full": 1, "adaptive_truncated": 3}
-_WITH_FACTORS: tuple[Shape, ...] = ("full", "confident_full")
-_WITH_VARIANCES: tuple[Shape, ...] = ("diagonal", "theta", "confident")
+WITH_FACTORS: tuple[Shape, ...] = ("full", "confident_full")
+WITH_VARIANCES: tuple[Shape, ...] = ("diagonal", "theta", "confident")
 _OF_MARGIN_RULES: tuple[Shape, ...] = ("identity", "diagonal", "theta", "full")
 
 # The columns of `State.memory`, in the order of struct Memory in core/rules.hpp.
@@ -31,8 +31,16 @@ WEIGHT_SCALE, COVARIANCE_SCALE, NORM2, DOUBT, K, C, T, CUT, BOUND, RESOLUTION = 
 SEEN, MISTAKES, UPDATES = range(3)
 
 
-def _bits_of_one(dtype: np.dtype[Any]) -> Any:
-    return np.ones(1, dtype).view(f"u{dtype.itemsize}")[0]
+def width_of(shape: Shape) -> int:
+    """How many numbers a weight is computed from."""
+    return _WIDTH.get(shape, 2)
+
+
+def flip_one(variances: Array) -> Array:
+    """Between variances and how they are stored: with the bits of 1 flipped."""
+    bits = f"u{variances.itemsize}"
+    flipped = np.ascontiguousarray(variances).view(bits) ^ np.ones(1, variances.dtype).view(bits)
+    return cast(Array, flipped.view(variances.dtype))
 
 
 def _diagonal_positions(n_slots: int) -> npt.NDArray[np.int64]:
@@ -73,7 +81,7 @@ class State:
         self.policy: Policy = policy if n_classes > 2 else "binary"
         n_heads = n_classes if n_classes > 2 else 1
         self.weights = self._fresh_weights(n_columns + 1, n_heads)
-        self.factors = np.tile(self._fresh_factor(n_columns + 1), (n_heads, 1)) if shape in _WITH_FACTORS else None
+        self.factors = np.tile(self._fresh_factor(n_columns + 1), (n_heads, 1)) if shape in WITH_FACTORS else None
         self._fresh_memory = np.zeros(_core.MEMORY_COLUMNS)
         self._fresh_memory[[WEIGHT_SCALE, COVARIANCE_SCALE, DOUBT, K, C]] = 1.0, covariance_scale, 1.0, 1.0, c
         if shape == "theta":  # the stored numbers are theta and S without its scale; the weights are S theta
@@ -85,6 +93,24 @@ class State:
         self.budget: _core.Budget | None = None if max_nonzero is None else _core.Budget(max_nonzero)
         # What the weights of a coordinate rule are computed with: the rounds after the last one, for each problem.
         self.view: list[_core.Round] | None = None
+
+    @classmethod
+    def restored(cls, weights: Array | tuple[int, Array, Array], **attributes: Any) -> State:
+        """The state with these attributes, which fit each other: whoever calls this has checked that.
+
+        The weights are an array of shape (slots, heads, width), or where most are zero the number of heads, the places
+        slot * heads + head of the others, and their numbers, of shape (places, width).
+        """
+        state = object.__new__(cls)
+        state.__dict__.update(attributes)
+        width = width_of(state.shape)
+        if isinstance(weights, tuple):
+            n_heads, places, numbers = weights
+            state.weights = state._fresh_weights(state.n_columns + 1, n_heads)
+            state.weights.reshape(-1, width)[places] = numbers
+        else:
+            state.weights = weights.reshape(weights.shape[:2] if width == 1 else weights.shape)
+        return state
 
     @property
     def n_heads(self) -> int:
@@ -105,6 +131,7 @@ class State:
         twin.memory = self.memory.copy()
         twin.tally = self.tally.copy()
         twin.budget = None if self.budget is None else self.budget.copy()
+        twin.view = None if self.view is None else [round_.copy() for round_ in self.view]
         return twin
 
     def _twin(self) -> State:
@@ -166,8 +193,8 @@ class State:
             capacity = slots if self.factors is not None else max(slots, len(self.weights) + len(self.weights) // 2)
             wider = self._fresh_weights(capacity, self.n_heads)
             _core.copy_touched(wider, self.weights)
-            if self.shape in _WITH_VARIANCES and (self.prior != 1).any():
-                wider[len(self.weights) :, :, 1] = self._flip_one(self.prior.astype(self.dtype))
+            if self.shape in WITH_VARIANCES and (self.prior != 1).any():
+                wider[len(self.weights) :, :, 1] = flip_one(self.prior.astype(self.dtype))
             self.weights = wider
         if self.factors is not None:
             factors = np.tile(self._fresh_factor(slots), (self.n_heads, 1))
@@ -188,7 +215,7 @@ class State:
         """
         if self.policy == "binary":
             share = 0.5 if policy == "rival" and self.shape in _OF_MARGIN_RULES else 1.0
-            rescales_variances = self.shape in _WITH_VARIANCES and share != 1.0
+            rescales_variances = self.shape in WITH_VARIANCES and share != 1.0
 
             def split(block: Array) -> Array:
                 both: Array = np.concatenate([block, block], axis=1)
@@ -200,7 +227,7 @@ class State:
                 numbers *= scales
                 numbers += 0.0  # no -0
                 if rescales_variances:
-                    both[..., 1] = self._flip_one(self._flip_one(both[..., 1]) * share)
+                    both[..., 1] = flip_one(flip_one(both[..., 1]) * share)
                 return both
 
             self._rearrange(n_classes, split, everywhere=rescales_variances)
@@ -400,7 +427,7 @@ class State:
         """S, the intercept in front: (heads, 1 + columns) if diagonal, (heads, 1 + columns, 1 + columns) if full."""
         scale = self.memory[:, COVARIANCE_SCALE]
         if self.factors is None:
-            S = self._flip_one(self.weights[: self.n_columns + 1, :, 1]).astype(np.float64)
+            S = flip_one(self.weights[: self.n_columns + 1, :, 1]).astype(np.float64)
             return np.ascontiguousarray((S * scale).T.astype(self.dtype))
         n = self.n_columns + 1
         result = np.empty((self.n_heads, n, n), self.dtype)
@@ -414,10 +441,22 @@ class State:
             result[head] = half @ half.T
         return result
 
+    def weight_variances(self, slots: npt.NDArray[np.int64], head: int) -> npt.NDArray[np.float64] | None:
+        """Variances of the weights in these slots; None if the model has none."""
+        scale = self.memory[min(head, len(self.memory) - 1), COVARIANCE_SCALE]
+        if self.factors is not None:
+            S = self.covariance()[head]
+            diagonal: npt.NDArray[np.float64] = S.diagonal()[slots].astype(np.float64)
+            return diagonal
+        if self.shape not in WITH_VARIANCES:
+            return None
+        variances: npt.NDArray[np.float64] = flip_one(self.weights[slots, head, 1]).astype(np.float64) * scale
+        return variances
+
     # -- pieces ----------------------------------------------------------------------------------------------
 
     def _fresh_weights(self, n_slots: int, n_heads: int) -> Array:
-        width = _WIDTH.get(self.shape, 2)
+        width = width_of(self.shape)
         shape = (n_slots, n_heads) if width == 1 else (n_slots, n_heads, width)
         size = n_slots * n_heads * width
         if size * self.dtype.itemsize < 1 << 20:
@@ -440,7 +479,3 @@ class State:
             ) from None
         factor[_diagonal_positions(n_slots)] = 1
         return factor
-
-    def _flip_one(self, variances: Array) -> Array:
-        bits = np.ascontiguousarray(variances).view(f"u{self.dtype.itemsize}") ^ _bits_of_one(self.dtype)
-        return cast(Array, bits.view(self.dtype))

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, ClassVar
-
-from sklearn.utils._param_validation import Interval, StrOptions
+from typing import ClassVar
 
 from . import _core
-from ._cost import CostSensitiveClassifier
-from ._estimator import OnlineClassifier
+from ._constraints import LOSSES, POSITIVE, Constraint, Number, OneOf
+from ._cost import CostSensitiveLearner
+from ._learner import Learner
 from ._parameters import COMMON, COST, LOSS, documented
 from ._state import Rule
-
-_POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
 @documented(LOSS + COST + COMMON)
 @dataclass(eq=False, repr=False)
-class CSOGD(CostSensitiveClassifier):
+class CSOGD(CostSensitiveLearner):
     """Cost-sensitive online gradient descent.
 
     Wang, Zhao & Hoi, "Cost-sensitive online classification", ICDM 2012.
@@ -44,12 +40,12 @@ class CSOGD(CostSensitiveClassifier):
     power_t: float = 0.5
     loss: str = "hinge"
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **CostSensitiveClassifier._parameter_constraints,
-        "eta": [_POSITIVE],
-        "form": [StrOptions({"slope", "margin"})],
-        "power_t": [Interval(Real, 0, 1, closed="both")],
-        "loss": [StrOptions({"hinge", "squared_hinge", "log"})],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **CostSensitiveLearner._constraints,
+        "eta": POSITIVE,
+        "form": OneOf("slope", "margin"),
+        "power_t": Number(0, 1),
+        "loss": LOSSES,
     }
 
     def _rule(self) -> Rule:
@@ -58,7 +54,7 @@ class CSOGD(CostSensitiveClassifier):
 
 @documented(COST + COMMON)
 @dataclass(eq=False, repr=False)
-class CPA(CostSensitiveClassifier):
+class CPA(CostSensitiveLearner):
     """Cost-sensitive passive-aggressive learning, prediction based.
 
     Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, "Online passive-aggressive algorithms", JMLR 7, 2006, section 8.
@@ -75,9 +71,9 @@ class CPA(CostSensitiveClassifier):
 
     C: float = 1.0
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **CostSensitiveClassifier._parameter_constraints,
-        "C": [_POSITIVE],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **CostSensitiveLearner._constraints,
+        "C": POSITIVE,
     }
 
     def _rule(self) -> Rule:
@@ -86,7 +82,7 @@ class CPA(CostSensitiveClassifier):
 
 @documented(COMMON)
 @dataclass(eq=False, repr=False)
-class PAUM(OnlineClassifier):
+class PAUM(Learner):
     """The Perceptron with uneven margins.
 
     Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola, "The Perceptron algorithm with uneven margins", ICML 2002.
@@ -109,11 +105,11 @@ class PAUM(OnlineClassifier):
     margin_pos: float = 1.0
     margin_neg: float = 1.0
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        "eta": [_POSITIVE],
-        "margin_pos": [Interval(Real, None, None, closed="neither")],
-        "margin_neg": [Interval(Real, None, None, closed="neither")],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **Learner._constraints,
+        "eta": POSITIVE,
+        "margin_pos": Number(open="both"),
+        "margin_neg": Number(open="both"),
     }
 
     def _rule(self) -> Rule:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from numbers import Real
-from typing import Any, ClassVar
-
-from sklearn.utils._param_validation import Interval, StrOptions
+from typing import ClassVar
 
 from . import _core
-from ._estimator import OnlineClassifier
+from ._constraints import LOSSES, POSITIVE, Constraint, Flag, Number, OneOf
+from ._learner import Learner
 from ._parameters import COMMON, LOSS, documented
-
-_POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
 @documented(COMMON)
 @dataclass(eq=False, repr=False)
-class Perceptron(OnlineClassifier):
+class Perceptron(Learner):
     """The Perceptron: on a mistake, w += y x.
 
     Rosenblatt, "The Perceptron", Psychological Review 65, 1958.
@@ -36,7 +32,7 @@ class Perceptron(OnlineClassifier):
 
 @documented(LOSS + COMMON)
 @dataclass(eq=False, repr=False)
-class OGD(OnlineClassifier):
+class OGD(Learner):
     """Online gradient descent, also known as stochastic gradient descent.
 
     Zinkevich, "Online convex programming and generalized infinitesimal gradient ascent", ICML 2003.
@@ -56,11 +52,11 @@ class OGD(OnlineClassifier):
     power_t: float = 0.5
     loss: str = "hinge"
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        "eta": [_POSITIVE],
-        "power_t": [Interval(Real, 0, 1, closed="both")],
-        "loss": [StrOptions({"hinge", "squared_hinge", "log"})],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **Learner._constraints,
+        "eta": POSITIVE,
+        "power_t": Number(0, 1),
+        "loss": LOSSES,
     }
 
     def _rule(self) -> _core.Rule:
@@ -69,7 +65,7 @@ class OGD(OnlineClassifier):
 
 @documented(COMMON)
 @dataclass(eq=False, repr=False)
-class PA(OnlineClassifier):
+class PA(Learner):
     """Passive-aggressive learning: the smallest step that gives the example a margin of one.
 
     Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, "Online passive-aggressive algorithms", JMLR 7, 2006; section 2.2
@@ -90,10 +86,10 @@ class PA(OnlineClassifier):
     variant: str = "I"
     C: float = 1.0
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        "variant": [StrOptions({"I", "II", "hard"})],
-        "C": [_POSITIVE],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **Learner._constraints,
+        "variant": OneOf("I", "II", "hard"),
+        "C": POSITIVE,
     }
 
     def _rule(self) -> _core.Rule:
@@ -102,7 +98,7 @@ class PA(OnlineClassifier):
 
 @documented(COMMON)
 @dataclass(eq=False, repr=False)
-class ROMMA(OnlineClassifier):
+class ROMMA(Learner):
     """The relaxed online maximum margin algorithm, and agg-ROMMA.
 
     Li & Long, "The relaxed online maximum margin algorithm", Machine Learning 46, 2002.
@@ -120,9 +116,9 @@ class ROMMA(OnlineClassifier):
 
     aggressive: bool = False
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        "aggressive": ["boolean"],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **Learner._constraints,
+        "aggressive": Flag(),
     }
 
     def _rule(self) -> _core.Rule:
@@ -131,7 +127,7 @@ class ROMMA(OnlineClassifier):
 
 @documented(COMMON)
 @dataclass(eq=False, repr=False)
-class ALMA(OnlineClassifier):
+class ALMA(Learner):
     """The approximate large margin algorithm for the 2-norm.
 
     Gentile, "A new approximate maximal margin classification algorithm", JMLR 2, 2001.
@@ -154,11 +150,11 @@ class ALMA(OnlineClassifier):
     B: float | None = None
     C: float = sqrt(2)
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        "alpha": [Interval(Real, 0, 1, closed="right")],
-        "B": [_POSITIVE, None],
-        "C": [_POSITIVE],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **Learner._constraints,
+        "alpha": Number(0, 1, open="low"),
+        "B": Number(0, open="both", optional=True),
+        "C": POSITIVE,
     }
 
     def _rule(self) -> _core.Rule:

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import _core
-from ._gaussian import GaussianClassifier
+from ._constraints import POSITIVE, Constraint, Number, OneOf
+from ._gaussian import GaussianLearner
 from ._parameters import COVARIANCE, documented
 from ._state import Shape
 
-_POSITIVE = Interval(Real, 0, None, closed="neither")
-_CONFIDENCE = Interval(Real, 0.5, 1, closed="left")
+CONFIDENCE = Number(0.5, 1, open="high")
+
+
+def _phi(eta: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri(eta))
 
 
 @documented(COVARIANCE)
 @dataclass(eq=False, repr=False)
-class SOP(GaussianClassifier):
+class SOP(GaussianLearner):
     """The second-order Perceptron.
 
     Cesa-Bianchi, Conconi & Gentile, "A second-order Perceptron algorithm", SIAM J. Comput. 34, 2005.
@@ -44,9 +47,9 @@ class SOP(GaussianClassifier):
 
     a: float = 1.0
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GaussianClassifier._parameter_constraints,
-        "a": [_POSITIVE],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **GaussianLearner._constraints,
+        "a": POSITIVE,
     }
 
     def _rule(self) -> _core.Rule:
@@ -65,7 +68,7 @@ class SOP(GaussianClassifier):
 
 @documented(COVARIANCE)
 @dataclass(eq=False, repr=False)
-class IELLIP(GaussianClassifier):
+class IELLIP(GaussianLearner):
     """The improved ellipsoid method.
 
     Yang, Jin & Ye, "Online learning by ellipsoid method", ICML 2009.
@@ -85,10 +88,10 @@ class IELLIP(GaussianClassifier):
     b: float = 0.3
     c: float = 0.1
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GaussianClassifier._parameter_constraints,
-        "b": [Interval(Real, 0, 1, closed="left")],
-        "c": [Interval(Real, 0, 1, closed="neither")],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **GaussianLearner._constraints,
+        "b": Number(0, 1, open="high"),
+        "c": Number(0, 1, open="both"),
     }
 
     def _rule(self) -> _core.Rule:
@@ -100,7 +103,7 @@ class IELLIP(GaussianClassifier):
 
 @documented(COVARIANCE)
 @dataclass(eq=False, repr=False)
-class CW(GaussianClassifier):
+class CW(GaussianLearner):
     """Confidence-weighted learning, in its exact convex form.
 
     Crammer, Dredze & Pereira, "Exact convex confidence-weighted learning", NIPS 2008.
@@ -118,18 +121,18 @@ class CW(GaussianClassifier):
 
     eta: float = 0.7
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GaussianClassifier._parameter_constraints,
-        "eta": [_CONFIDENCE],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **GaussianLearner._constraints,
+        "eta": CONFIDENCE,
     }
 
     def _rule(self) -> _core.Rule:
-        return _core.SCW("I", inf, float(ndtri(self.eta)))
+        return _core.SCW("I", inf, _phi(self.eta))
 
 
 @documented(COVARIANCE)
 @dataclass(eq=False, repr=False)
-class AROW(GaussianClassifier):
+class AROW(GaussianLearner):
     """Adaptive regularisation of weights.
 
     Crammer, Kulesza & Dredze, "Adaptive regularization of weight vectors", NIPS 2009.
@@ -146,9 +149,9 @@ class AROW(GaussianClassifier):
 
     r: float = 1.0
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GaussianClassifier._parameter_constraints,
-        "r": [_POSITIVE],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **GaussianLearner._constraints,
+        "r": POSITIVE,
     }
 
     def _rule(self) -> _core.Rule:
@@ -157,7 +160,7 @@ class AROW(GaussianClassifier):
 
 @documented(COVARIANCE)
 @dataclass(eq=False, repr=False)
-class NAROW(GaussianClassifier):
+class NAROW(GaussianLearner):
     """AROW with an r of its own for each example.
 
     Orabona & Crammer, "New adaptive algorithms for online classification", NIPS 2010.
@@ -173,9 +176,9 @@ class NAROW(GaussianClassifier):
 
     b: float = 1.0
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GaussianClassifier._parameter_constraints,
-        "b": [_POSITIVE],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **GaussianLearner._constraints,
+        "b": POSITIVE,
     }
 
     def _rule(self) -> _core.Rule:
@@ -184,7 +187,7 @@ class NAROW(GaussianClassifier):
 
 @documented(COVARIANCE)
 @dataclass(eq=False, repr=False)
-class NHERD(GaussianClassifier):
+class NHERD(GaussianLearner):
     """Learning by Gaussian herding.
 
     Crammer & Lee, "Learning via Gaussian herding", NIPS 2010.
@@ -200,9 +203,9 @@ class NHERD(GaussianClassifier):
 
     C: float = 1.0
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GaussianClassifier._parameter_constraints,
-        "C": [_POSITIVE],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **GaussianLearner._constraints,
+        "C": POSITIVE,
     }
 
     def _rule(self) -> _core.Rule:
@@ -211,7 +214,7 @@ class NHERD(GaussianClassifier):
 
 @documented(COVARIANCE)
 @dataclass(eq=False, repr=False)
-class SCW(GaussianClassifier):
+class SCW(GaussianLearner):
     """Soft confidence-weighted learning.
 
     Wang, Zhao & Hoi, "Exact soft confidence-weighted learning", ICML 2012.
@@ -247,12 +250,12 @@ class SCW(GaussianClassifier):
     C: float = 1.0
     eta: float = 0.75
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GaussianClassifier._parameter_constraints,
-        "variant": [StrOptions({"I", "II"})],
-        "C": [_POSITIVE],
-        "eta": [_CONFIDENCE],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **GaussianLearner._constraints,
+        "variant": OneOf("I", "II"),
+        "C": POSITIVE,
+        "eta": CONFIDENCE,
     }
 
     def _rule(self) -> _core.Rule:
-        return _core.SCW(self.variant, self.C, float(ndtri(self.eta)))
+        return _core.SCW(self.variant, self.C, _phi(self.eta))

@@ -9,32 +9,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import inf
-from numbers import Integral, Real
 from typing import Any, ClassVar, cast
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
 from . import _core
-from ._cost import CostSensitiveClassifier
-from ._estimator import OnlineClassifier
-from ._gaussian import GaussianClassifier
+from ._constraints import LOSSES, NOT_NEGATIVE, POSITIVE, Constraint, Number, OneOf
+from ._cost import CostSensitiveLearner
+from ._gaussian import GaussianLearner
+from ._learner import Learner
 from ._parameters import BUDGET, COMMON, COST, COVARIANCE, LOSS, documented
 from ._state import Shape, State
 
-_POSITIVE = Interval(Real, 0, None, closed="neither")
-_NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
-_SCHEDULES = StrOptions({"constant", "1/t", "t"})
+_SCHEDULES = OneOf("constant", "1/t", "t")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class _FrameworkClassifier(OnlineClassifier):
+class _FrameworkLearner(Learner):
     """A learner with a coordinate rule."""
 
     loss: str = "hinge"
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **OnlineClassifier._parameter_constraints,
-        "loss": [StrOptions({"hinge", "squared_hinge", "log"})],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **Learner._constraints,
+        "loss": LOSSES,
     }
 
     def _shape(self) -> Shape:
@@ -42,14 +38,14 @@ class _FrameworkClassifier(OnlineClassifier):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class _BudgetedClassifier(_FrameworkClassifier):
+class _BudgetedLearner(_FrameworkLearner):
     """A learner that takes a budget of nonzero weights in place of its penalty `lam`."""
 
     max_nonzero: int | None = None
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_FrameworkClassifier._parameter_constraints,
-        "max_nonzero": [Interval(Integral, 1, None, closed="left"), None],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **_FrameworkLearner._constraints,
+        "max_nonzero": Number(1, integer=True, optional=True),
     }
 
     def _initial_scalars(self) -> dict[str, Any]:
@@ -64,7 +60,7 @@ class _BudgetedClassifier(_FrameworkClassifier):
 
 @documented(LOSS + COMMON)
 @dataclass(eq=False, repr=False)
-class STG(_FrameworkClassifier):
+class STG(_FrameworkLearner):
     """Stochastic gradient descent with truncated gradient.
 
     Langford, Li & Zhang, "Sparse online learning via truncated gradient", JMLR 10, 2009.
@@ -89,12 +85,12 @@ class STG(_FrameworkClassifier):
     K: int = 10
     theta: float = inf
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_FrameworkClassifier._parameter_constraints,
-        "eta": [_POSITIVE],
-        "lam": [_NOT_NEGATIVE],
-        "K": [Interval(Integral, 1, None, closed="left")],
-        "theta": [Interval(Real, 0, None, closed="both")],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **_FrameworkLearner._constraints,
+        "eta": POSITIVE,
+        "lam": NOT_NEGATIVE,
+        "K": Number(1, integer=True),
+        "theta": Number(0),
     }
 
     def _rule(self) -> _core.CoordinateRule:
@@ -107,7 +103,7 @@ class STG(_FrameworkClassifier):
 
 @documented(LOSS + COMMON)
 @dataclass(eq=False, repr=False)
-class FOBOS(_FrameworkClassifier):
+class FOBOS(_FrameworkLearner):
     """Forward-backward splitting with an l1 penalty.
 
     Duchi & Singer, "Efficient online and batch learning using forward backward splitting", JMLR 10, 2009.
@@ -126,10 +122,10 @@ class FOBOS(_FrameworkClassifier):
     eta: float = 1.0
     lam: float = 0.0
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_FrameworkClassifier._parameter_constraints,
-        "eta": [_POSITIVE],
-        "lam": [_NOT_NEGATIVE],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **_FrameworkLearner._constraints,
+        "eta": POSITIVE,
+        "lam": NOT_NEGATIVE,
     }
 
     def _rule(self) -> _core.CoordinateRule:
@@ -138,7 +134,7 @@ class FOBOS(_FrameworkClassifier):
 
 @documented(LOSS + COMMON)
 @dataclass(eq=False, repr=False)
-class RDA(_FrameworkClassifier):
+class RDA(_FrameworkLearner):
     """Regularised dual averaging with an l1 penalty, and its enhanced form.
 
     Xiao, "Dual averaging methods for regularized stochastic learning and online optimization", JMLR 11, 2010.
@@ -160,11 +156,11 @@ class RDA(_FrameworkClassifier):
     lam: float = 0.0
     rho: float = 0.0
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_FrameworkClassifier._parameter_constraints,
-        "gamma": [_POSITIVE],
-        "lam": [_NOT_NEGATIVE],
-        "rho": [_NOT_NEGATIVE],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **_FrameworkLearner._constraints,
+        "gamma": POSITIVE,
+        "lam": NOT_NEGATIVE,
+        "rho": NOT_NEGATIVE,
     }
 
     def _rule(self) -> _core.CoordinateRule:
@@ -173,7 +169,7 @@ class RDA(_FrameworkClassifier):
 
 @documented(LOSS + COMMON)
 @dataclass(eq=False, repr=False)
-class AdaFOBOS(_FrameworkClassifier):
+class AdaFOBOS(_FrameworkLearner):
     """FOBOS with adaptive learning rates.
 
     Duchi, Hazan & Singer, "Adaptive subgradient methods for online learning and stochastic optimization", JMLR 12,
@@ -197,11 +193,11 @@ class AdaFOBOS(_FrameworkClassifier):
     lam: float = 0.0
     delta: float = 1.0
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_FrameworkClassifier._parameter_constraints,
-        "eta": [_POSITIVE],
-        "lam": [_NOT_NEGATIVE],
-        "delta": [_POSITIVE],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **_FrameworkLearner._constraints,
+        "eta": POSITIVE,
+        "lam": NOT_NEGATIVE,
+        "delta": POSITIVE,
     }
 
     def _rule(self) -> _core.CoordinateRule:
@@ -214,7 +210,7 @@ class AdaFOBOS(_FrameworkClassifier):
 
 @documented(LOSS + BUDGET + COMMON)
 @dataclass(eq=False, repr=False)
-class AdaRDA(_BudgetedClassifier):
+class AdaRDA(_BudgetedLearner):
     """Dual averaging with adaptive learning rates.
 
     Duchi, Hazan & Singer, "Adaptive subgradient methods for online learning and stochastic optimization", JMLR 12,
@@ -238,11 +234,11 @@ class AdaRDA(_BudgetedClassifier):
     lam: float = 0.0
     delta: float = 1.0
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_BudgetedClassifier._parameter_constraints,
-        "eta": [_POSITIVE],
-        "lam": [_NOT_NEGATIVE],
-        "delta": [_POSITIVE],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **_BudgetedLearner._constraints,
+        "eta": POSITIVE,
+        "lam": NOT_NEGATIVE,
+        "delta": POSITIVE,
     }
 
     def _rule(self) -> _core.CoordinateRule:
@@ -251,7 +247,7 @@ class AdaRDA(_BudgetedClassifier):
 
 @documented(LOSS.replace('"hinge"\n', '"log"\n').replace(" The hinge is what the paper uses.", "") + COMMON)
 @dataclass(eq=False, repr=False)
-class FTRL(_FrameworkClassifier):
+class FTRL(_FrameworkLearner):
     """Follow the (proximally) regularised leader.
 
     McMahan et al., "Ad click prediction: a view from the trenches", KDD 2013, Algorithm 1.
@@ -279,12 +275,12 @@ class FTRL(_FrameworkClassifier):
     l2: float = 1.0
     loss: str = field(default="log", kw_only=True)
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_FrameworkClassifier._parameter_constraints,
-        "alpha": [_POSITIVE],
-        "beta": [_POSITIVE],
-        "l1": [_NOT_NEGATIVE],
-        "l2": [_NOT_NEGATIVE],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **_FrameworkLearner._constraints,
+        "alpha": POSITIVE,
+        "beta": POSITIVE,
+        "l1": NOT_NEGATIVE,
+        "l2": NOT_NEGATIVE,
     }
 
     def _rule(self) -> _core.CoordinateRule:
@@ -299,7 +295,7 @@ _SCHEDULE = """schedule : {{"constant", "1/t", "t"}}, default={default}
 
 @documented(_SCHEDULE.format(default='"constant"', factor="eta ") + COST + LOSS + BUDGET + COMMON)
 @dataclass(eq=False, repr=False)
-class FSOL(_BudgetedClassifier, CostSensitiveClassifier):
+class FSOL(_BudgetedLearner, CostSensitiveLearner):
     """First-order sparse online learning, and CS-FSOL if there is a `cost`.
 
     Wang, Wu, Zhao & Hoi, "A framework of sparse online learning and its applications", Algorithms 3 and 6.
@@ -320,12 +316,12 @@ class FSOL(_BudgetedClassifier, CostSensitiveClassifier):
     lam: float = 0.0
     schedule: str = "constant"
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_BudgetedClassifier._parameter_constraints,
-        **CostSensitiveClassifier._parameter_constraints,
-        "eta": [_POSITIVE],
-        "lam": [_NOT_NEGATIVE],
-        "schedule": [_SCHEDULES],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **_BudgetedLearner._constraints,
+        **CostSensitiveLearner._constraints,
+        "eta": POSITIVE,
+        "lam": NOT_NEGATIVE,
+        "schedule": _SCHEDULES,
     }
 
     def _rule(self) -> _core.CoordinateRule:
@@ -334,7 +330,7 @@ class FSOL(_BudgetedClassifier, CostSensitiveClassifier):
 
 @documented(_SCHEDULE.format(default='"1/t"', factor="") + COST + LOSS + BUDGET + COVARIANCE)
 @dataclass(eq=False, repr=False)
-class SSOL(_BudgetedClassifier, CostSensitiveClassifier, GaussianClassifier):
+class SSOL(_BudgetedLearner, CostSensitiveLearner, GaussianLearner):
     """Second-order sparse online learning, and CS-SSOL if there is a `cost`.
 
     Wang, Wu, Zhao & Hoi, "A framework of sparse online learning and its applications", Algorithms 4, 5 and 7.
@@ -363,14 +359,14 @@ class SSOL(_BudgetedClassifier, CostSensitiveClassifier, GaussianClassifier):
     r: float = 1.0
     schedule: str = "1/t"
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GaussianClassifier._parameter_constraints,
-        **CostSensitiveClassifier._parameter_constraints,
-        **_BudgetedClassifier._parameter_constraints,
-        "eta": [_POSITIVE],
-        "lam": [_NOT_NEGATIVE],
-        "r": [_POSITIVE],
-        "schedule": [_SCHEDULES],
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **GaussianLearner._constraints,
+        **CostSensitiveLearner._constraints,
+        **_BudgetedLearner._constraints,
+        "eta": POSITIVE,
+        "lam": NOT_NEGATIVE,
+        "r": POSITIVE,
+        "schedule": _SCHEDULES,
     }
 
     def _rule(self) -> _core.CoordinateRule:

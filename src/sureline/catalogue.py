@@ -1,0 +1,29 @@
+"""Every learner by its name."""
+
+from __future__ import annotations
+
+from ._learner import Learner
+from .cost_sensitive import CPA, CSOGD, PAUM
+from .first_order import ALMA, OGD, PA, ROMMA, Perceptron
+from .second_order import AROW, CW, IELLIP, NAROW, NHERD, SCW, SOP
+from .sparse_online import FOBOS, FSOL, FTRL, RDA, SSOL, STG, AdaFOBOS, AdaRDA
+
+LEARNERS: dict[str, type[Learner]] = {
+    learner.__name__: learner
+    for learner in (
+        *(Perceptron, PA, ROMMA, ALMA, OGD),
+        *(SOP, IELLIP, CW, AROW, NAROW, NHERD, SCW),
+        *(STG, FOBOS, RDA, AdaFOBOS, AdaRDA, FTRL, FSOL, SSOL),
+        *(CSOGD, CPA, PAUM),
+    )
+}
+
+_BY_PLAIN_NAME = {name.lower(): learner for name, learner in LEARNERS.items()}
+
+
+def learner_named(name: str) -> type[Learner]:
+    """The learner of that name, written in any case, with or without a hyphen: "ssol", "Ada-RDA"."""
+    try:
+        return _BY_PLAIN_NAME[name.lower().replace("-", "").replace("_", "")]
+    except KeyError:
+        raise ValueError(f"There is no algorithm {name!r}; there are {', '.join(sorted(_BY_PLAIN_NAME))}.") from None
