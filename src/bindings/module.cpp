@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -15,32 +16,20 @@
 #include <utility>
 #include <vector>
 
+#include "bindings.hpp"
 #include "budget.hpp"
 #include "check.hpp"
 #include "dispatch.hpp"
 #include "kernels.hpp"
 #include "mapping.hpp"
+#include "models.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace sureline;
+using namespace sureline::bindings;
 
 namespace {
-
-using Input = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
-using Output = nb::ndarray<nb::c_contig, nb::device::cpu>;
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-[[noreturn]] void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
-
-bool is_single(const Input& array, const char* name) {
-  if (array.dtype() == nb::dtype<float>()) return true;
-  if (array.dtype() != nb::dtype<double>()) refuse(std::string(name) + " must be an array of float32 or float64.");
-  return false;
-}
-
-const InstructionSet* g_instruction_set = nullptr;
 
 // The widest that this machine has, or the one that the environment names.
 void choose_instruction_set() {
@@ -54,15 +43,6 @@ void choose_instruction_set() {
                             "'baseline' always works.")
                                .c_str());
 }
-
-const Kernels& kernels(bool single) { return single ? *g_instruction_set->single : *g_instruction_set->twofold; }
-
-// Rows whose starts were checked when they were made; the loops look at the rest as they go.
-struct HeldRows {
-  Rows rows;
-  std::vector<char> starts;   // a copy of indptr: what was checked stays as it was checked
-  std::vector<Input> owners;  // keep the arrays alive
-};
 
 HeldRows dense_rows(const Input& X) {
   if (X.ndim() != 2) refuse("X must have two dimensions.");
@@ -103,95 +83,16 @@ HeldRows csr_rows(const Input& values, const Input& indices, const Input& indptr
   return held;
 }
 
-// What the loops say of a row, in words for Python: nothing, or why it was refused.
-const char* name_of(Refusal refusal) {
-  static const char* const names[] = {"", "contents", "order", "score", "step", "memory"};
-  return names[int(refusal)];
-}
-
-constexpr std::pair<const char*, Shape> kShapes[] = {{"identity", Shape::identity},
-                                                     {"diagonal", Shape::diagonal},
-                                                     {"theta", Shape::theta},
-                                                     {"full", Shape::full},
-                                                     {"averaged", Shape::averaged},
-                                                     {"confident", Shape::confident},
-                                                     {"confident_full", Shape::confident_full},
-                                                     {"adaptive", Shape::adaptive},
-                                                     {"proximal", Shape::proximal},
-                                                     {"truncated", Shape::truncated},
-                                                     {"adaptive_truncated", Shape::adaptive_truncated}};
-
-Shape shape_named(const std::string& name) {
-  for (const auto& [known, shape] : kShapes)
-    if (name == known) return shape;
-  refuse("There is no shape '" + name + "'.");
-}
-
-const char* name_of(Shape shape) {
-  for (const auto& [name, known] : kShapes)
-    if (shape == known) return name;
-  return "";
-}
-
-// The arrays of a model, checked against each other.
-template <class Array>
-Model checked_model(const std::string& shape, const Array& weights, const std::optional<Array>& factors,
-                    int64_t n_heads, bool intercept) {
-  Model model;
-  model.shape = shape_named(shape);
-  const int64_t width = width_of(model.shape);
-  is_single(Input(weights), "weights");
-  if (factors && factors->dtype() != weights.dtype()) refuse("The model's arrays must have the same dtype.");
-  if (n_heads < 1 || weights.size() % size_t(n_heads * width) != 0) refuse("weights does not fit n_heads.");
-  model.n_heads = n_heads;
-  model.n_slots = int64_t(weights.size()) / (n_heads * width);
-  if (has_factors(model.shape)) {
-    if (!factors || int64_t(factors->size()) != n_heads * (model.n_slots * (model.n_slots + 1) / 2))
-      refuse("factors does not fit weights.");
-    model.factors = const_cast<void*>(static_cast<const void*>(factors->data()));
-  }
-  model.weights = const_cast<void*>(static_cast<const void*>(weights.data()));  // written only where Array is Output
-  model.intercept = intercept;
-  return model;
-}
-
-// The same, and against the rows.
-template <class Array>
-Model checked_model(const std::string& shape, const Array& weights, const std::optional<Array>& factors,
-                    int64_t n_heads, bool intercept, const HeldRows& held) {
-  const Model model = checked_model(shape, weights, factors, n_heads, intercept);
-  if (is_single(Input(weights), "weights") != held.rows.single)
-    refuse("The model's arrays and X must have the same dtype.");
-  if (model.n_slots < held.rows.n_columns + 1) refuse("X has more columns than the model has weights.");
-  if (has_factors(model.shape) && model.n_slots != held.rows.n_columns + 1)
-    refuse("With a full covariance X must have as many columns as the model.");
-  return model;
-}
-
 void check_budget(int64_t max) {
   if (max < 1 || max > int64_t(1) << 60) refuse("max must be from 1 to 2^60.");
 }
 
-// Whether there is a threshold that a budget could choose.
-bool has_budget(Shape shape) {
-  return shape == Shape::averaged || shape == Shape::adaptive || shape == Shape::confident ||
-         shape == Shape::confident_full;
+bool has_variance(Shape shape) {
+  return shape == Shape::identity || shape == Shape::diagonal || shape == Shape::theta || shape == Shape::confident ||
+         has_factors(shape);
 }
-
-// Whether the rule can work on numbers of that shape.
-bool fits(const Rule& rule, Shape shape) {
-  if (rule.tracks_norm) return shape == Shape::identity;
-  if (rule.steps_theta) return shape == Shape::theta || shape == Shape::full;
-  return shape == Shape::identity || shape == Shape::diagonal || shape == Shape::full;
-}
-bool fits(const CoordinateRule& rule, Shape shape) { return shape == rule.shape; }
-
-void set_rule(Task& task, const Rule& rule) { task.rule = &rule; }
-void set_rule(Task& task, const CoordinateRule& rule) { task.coordinate_rule = &rule; }
 
 using LearnResult = std::tuple<int64_t, std::string>;
-using Counts = nb::ndarray<int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Scalars = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <class AnyOfRules>
 LearnResult learn(const AnyOfRules& rule, const std::string& shape, const Output& weights,
@@ -206,15 +107,7 @@ LearnResult learn(const AnyOfRules& rule, const std::string& shape, const Output
   set_rule(task, rule);
   task.rows = held.rows;
   const int64_t n_rows = held.rows.n_rows;
-  if (policy == "binary")
-    task.policy = Policy::binary;
-  else if (policy == "rival")
-    task.policy = Policy::rival;
-  else if (policy == "ovr")
-    task.policy = Policy::one_vs_rest;
-  else
-    refuse("policy must be 'binary', 'rival' or 'ovr', not '" + policy + "'.");
-  if ((task.policy == Policy::binary) != (n_heads == 1)) refuse("policy does not fit n_heads.");
+  task.policy = checked_policy(policy, n_heads);
   const int64_t n_problems = task.policy == Policy::one_vs_rest ? n_heads : 1;
   if (int64_t(memory.shape(1)) != kMemoryColumns || int64_t(memory.shape(0)) != n_problems)
     refuse("memory does not fit the policy.");
@@ -291,6 +184,7 @@ std::tuple<int64_t, std::string> evaluate(const std::string& shape, const Input&
                                           Scalars out) {
   const Model model = checked_model(shape, weights, factors, n_heads, intercept, held);
   const View view = checked_view(rounds, model.shape, n_heads);
+  if (variance && !has_variance(model.shape)) refuse("The shape has no variances.");
   if (int64_t(out.shape(0)) != held.rows.n_rows || int64_t(out.shape(1)) != n_heads)
     refuse("out does not fit X and n_heads.");
   const Kernels& table = kernels(held.rows.single);
@@ -495,6 +389,11 @@ NB_MODULE(_core, m) {
       "eta"_a = 1.0);
 
   nb::class_<Round>(m, "Round", "What all coordinates share in one round of a coordinate rule.")
+      .def(
+          "__init__",
+          [](Round* self, double eta, double threshold, double scale, double delta, double limit, double r,
+             double cut) { new (self) Round{eta, threshold, scale, delta, limit, r, cut}; },
+          "eta"_a, "threshold"_a, "scale"_a, "delta"_a, "limit"_a, "r"_a, "cut"_a)
       .def_ro("eta", &Round::eta)
       .def_rw("threshold", &Round::threshold)
       .def_ro("scale", &Round::scale)
@@ -502,6 +401,7 @@ NB_MODULE(_core, m) {
       .def_ro("limit", &Round::limit)
       .def_ro("r", &Round::r)
       .def_ro("cut", &Round::cut, "By how much the round truncates.")
+      .def("copy", [](const Round& round) { return Round(round); })
       .def("__getstate__",
            [](const Round& round) {
              return std::make_tuple(round.eta, round.threshold, round.scale, round.delta, round.limit, round.r,
@@ -557,6 +457,26 @@ NB_MODULE(_core, m) {
       .def_ro("max", &Budget::max)
       .def_ro("threshold", &Budget::threshold)
       .def_ro("active", &Budget::active, "How many weights are nonzero.")
+      .def_ro("chosen", &Budget::chosen, "The round in which the threshold was last chosen anew.")
+      .def_prop_ro(
+          "members",
+          [](const Budget& budget) {
+            NewArray<int64_t> members = new_array<int64_t>(budget.n_members());
+            std::copy(budget.members().begin(), budget.members().end(), members.data());
+            return members;
+          },
+          nb::rv_policy::automatic,  // it has its owner
+          "The coordinates (slot * heads + head) that have become nonzero: all that are, and some more.")
+      .def_static(
+          "restored",
+          [](int64_t max, double threshold, int64_t active, double chosen, const Vector<int64_t>& members) {
+            check_budget(max);
+            Budget budget(max);
+            budget.threshold = threshold, budget.active = active, budget.chosen = chosen;
+            budget.set_members({members.data(), members.data() + members.size()});
+            return budget;
+          },
+          "max"_a, "threshold"_a, "active"_a, "chosen"_a, "members"_a, "The budget that had these numbers.")
       .def("copy", [](const Budget& budget) { return Budget(budget); })
       .def(
           "choose_anew",
@@ -631,6 +551,10 @@ NB_MODULE(_core, m) {
         copy_touched(static_cast<char*>(to.data()), static_cast<const char*>(from.data()), from.nbytes());
       },
       "to"_a, "from_"_a, "Copy to the beginning of `to`, which is zero, without touching what is zero.");
+
+  bind_parsers(m);
+  bind_hashing(m);
+  bind_one(m);
 
   m.def("instruction_set", [] { return std::string(g_instruction_set->name); }, "The instruction set whose loops run.");
   m.attr("MEMORY_COLUMNS") = kMemoryColumns;

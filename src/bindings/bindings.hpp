@@ -1,0 +1,8 @@
+// The parts of the module, each in its own file.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+void bind_parsers(nanobind::module_& m);  // parsers.cpp: text to rows
+void bind_hashing(nanobind::module_& m);  // hashing.cpp: names to columns
+void bind_one(nanobind::module_& m);      // one.cpp: one example at a time

@@ -1,0 +1,47 @@
+// What the parsers take from Python and give to it: the bytes of any buffer, and a chunk of rows.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "text/chunk.hpp"
+
+// The bytes of a Python object that has the buffer protocol, in one piece, without a copy. Made and destroyed with the
+// GIL held; in between it may be released, and the bytes stay.
+class Block {
+ public:
+  explicit Block(nanobind::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nanobind::python_error();
+    // Starts of rows are int32, and the parsers count bytes as they do.
+    if (view_.len > 2147483647) {
+      PyBuffer_Release(&view_);
+      throw nanobind::value_error("A block of text must have fewer than 2^31 bytes.");
+    }
+  }
+  Block(const Block&) = delete;
+  ~Block() { PyBuffer_Release(&view_); }
+  const char* begin() const { return static_cast<const char*>(view_.buf); }
+  const char* end() const { return begin() + view_.len; }
+
+ private:
+  Py_buffer view_;
+};
+
+// One class for Python, whatever the scalar.
+struct HeldChunk {
+  std::variant<sureline::text::Chunk<float>, sureline::text::Chunk<double>> any;
+};
+
+// parse(Scalar()) for the scalar that dtype names, without the GIL.
+template <class Parse>
+HeldChunk parse_as(const std::string& dtype, const Parse& parse) {
+  const bool single = dtype == "float32";
+  if (!single && dtype != "float64")
+    throw nanobind::value_error(("dtype must be 'float32' or 'float64'. Got '" + dtype + "' instead.").c_str());
+  nanobind::gil_scoped_release release;
+  if (single) return {parse(float())};
+  return {parse(double())};
+}

@@ -1,0 +1,50 @@
+// Labels as they are written, numbered in the order of their appearance.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "number.hpp"
+
+namespace sureline::text {
+
+class Labels {
+ public:
+  // The text that the labels come from must outlive the object.
+  Labels(const char* text_end, std::vector<std::string>& names) : text_end_(text_end), names_(names) {}
+
+  int32_t code(const char* begin, const char* end) {
+    const int64_t length = end - begin;
+    if (length > 7 || text_end_ - begin < 8) return look_up({begin, size_t(length)});
+    // Short ones are numbers themselves, and those seen lately wait in a table of their own.
+    const uint64_t key = (load_eight(begin) & ((uint64_t{1} << (8 * length)) - 1)) | uint64_t(length) << 56;
+    Recent& recent = recent_[(key * 0x9E3779B97F4A7C15) >> 58];
+    if (recent.key != key) recent = {key, look_up({begin, size_t(length)})};
+    return recent.code;
+  }
+
+ private:
+  struct Recent {
+    uint64_t key = 0;
+    int32_t code = 0;
+  };
+
+  // A tree and no hash table: nobody can choose labels that make it slow.
+  int32_t look_up(std::string_view label) {
+    const auto [entry, is_new] = codes_.try_emplace(label, int32_t(names_.size()));
+    if (is_new) names_.emplace_back(label);
+    return entry->second;
+  }
+
+  const char* text_end_;
+  std::vector<std::string>& names_;
+  std::map<std::string_view, int32_t> codes_;
+  std::array<Recent, 64> recent_;
+};
+
+}  // namespace sureline::text
