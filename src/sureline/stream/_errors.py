@@ -1,0 +1,67 @@
+"""What can be wrong with data, and the account of what was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+KEPT = 20  # faults that are described; all are counted
+
+
+class DataError(ValueError):
+    """Data that cannot be read. The message is "FILE:LINE:COLUMN: reason", as far as the place is known.
+
+    Attributes
+    ----------
+    file : str
+        The path as it was given, "-" for standard input.
+    line, column : int or None
+        Count from 1; the column in bytes. None where the file has no lines or the place is not known.
+    reason : str
+        What is wrong, without the place.
+    """
+
+    def __init__(self, file: str, reason: str, line: int | None = None, column: int | None = None) -> None:
+        self.file, self.reason, self.line, self.column = file, reason, line, column
+        place = ":".join(str(part) for part in (file, line, column) if part is not None)
+        super().__init__(f"{place}: {reason}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DataError, (self.file, self.reason, self.line, self.column)
+
+
+def shown(text: str, quotes: bool = True) -> str:
+    """A text as part of a message, which may not become long by it."""
+    text = text if len(text) <= 40 else f"{text[:37]}..."
+    return repr(text) if quotes else text
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names of many."""
+    return ", ".join([shown(name, quotes=False) for name in names[:20]] + (["..."] if len(names) > 20 else []))
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A line that cannot be read. Line and column count from 1, the line from the beginning of its block."""
+
+    line: int
+    column: int | None
+    reason: str
+
+
+@dataclass
+class Faults:
+    """The lines that were left out so far.
+
+    Attributes
+    ----------
+    count : int
+        How many.
+    first : list of DataError
+        The first 20 of them.
+    """
+
+    count: int = 0
+    first: list[DataError] = field(default_factory=list)

@@ -1,0 +1,121 @@
+"""Labels: the same label however it is written.
+
+A label that reads as a decimal number is that number: "+1", "1", "1.0" and "1e0" are the integer 1, "-0" is 0, and
+"0.5" a float. Integers are exact, however long. Anything else is the text as it is. Nothing else that Python takes
+for a number is one (no "1_000", no digits of other scripts), and nan and inf are no labels.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Label = int | float | str
+Codes = npt.NDArray[np.int32]
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+_CACHED = 10_000
+_LONGEST = 1000
+
+
+class BadLabel(ValueError):
+    """A label that is none, and why."""
+
+
+def from_number(number: int | float) -> Label:
+    """The label that a number is."""
+    if isinstance(number, int):
+        return int(number)
+    if not math.isfinite(number):
+        raise BadLabel(f"the label is {number}")
+    return int(number) if number.is_integer() else float(number)
+
+
+def from_text(text: str) -> Label:
+    """The label that a text is."""
+    if _DECIMAL.fullmatch(text):
+        number = float(text)
+        if math.isinf(number):
+            raise BadLabel("the label is too large a number")
+        if _INTEGER.fullmatch(text):  # Python refuses to read thousands of digits, and those can only be leading zeros
+            digits = int(text.lstrip("+-").lstrip("0") or "0")
+            return -digits if text[0] == "-" else digits
+        return from_number(number)
+    if _NOT_FINITE.fullmatch(text):
+        raise BadLabel(f"the label is {text}")
+    if not text:
+        raise BadLabel("the label is empty")
+    return text
+
+
+def from_bytes(token: bytes) -> Label:
+    """The label that a token of a file is."""
+    if len(token) > _LONGEST:
+        raise BadLabel(f"the label is longer than {_LONGEST} bytes")
+    try:
+        return from_text(token.decode())
+    except UnicodeDecodeError:
+        raise BadLabel("the label is not valid UTF-8") from None
+
+
+def to_text(label: Label) -> str:
+    """A text that `from_text` turns into the same label."""
+    return label if isinstance(label, str) else repr(label)
+
+
+class LabelReader:
+    """From tokens, each with a code, to labels, each with a code; remembers what it worked out."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Label] = {}
+
+    def _label(self, token: bytes) -> Label:
+        label = self._known.get(token)
+        if label is None:
+            label = from_bytes(token)
+            if len(self._known) < _CACHED and len(token) < 100:
+                self._known[token] = label
+        return label
+
+    def read(self, codes: Codes, tokens: Sequence[bytes]) -> tuple[Codes, list[Label], dict[int, str]]:
+        """Codes, labels in the order of their first token, and the codes of tokens that are no labels, with reasons."""
+        labels: dict[Label, int] = {}
+        table = np.empty(len(tokens) + 1, np.int32)
+        table[-1] = -1  # of rows without a label
+        bad = {}
+        for code, token in enumerate(tokens):
+            try:
+                table[code] = labels.setdefault(self._label(token), len(labels))
+            except BadLabel as error:
+                table[code] = -1
+                bad[code] = str(error)
+        if len(labels) < len(tokens):
+            codes = table[codes]
+        return codes, list(labels), bad
+
+
+def coded(labels: Iterable[Label | None]) -> tuple[Codes, list[Label]]:
+    """Codes and distinct labels in the order of their appearance; None has the code -1."""
+    names: dict[Label, int] = {}
+    codes = [-1 if label is None else names.setdefault(label, len(names)) for label in labels]
+    return np.array(codes, np.int32), list(names)
+
+
+def as_array(codes: Codes, labels: Sequence[Label]) -> npt.NDArray[np.generic]:
+    """A label for each row: integers, floats or text if all are that, otherwise objects; None where there is none."""
+    plain = (
+        all(isinstance(label, str) and not label.endswith("\0") for label in labels)  # NumPy drops them at the end
+        or all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in labels)
+        or all(isinstance(label, float) or (isinstance(label, int) and abs(label) < 2**53) for label in labels)
+    )
+    if plain and labels and not (codes < 0).any():
+        return np.array(labels)[codes]
+    objects = np.empty(len(labels) + 1, object)  # the last is the None of the code -1
+    objects[:-1] = labels
+    return objects[codes]
