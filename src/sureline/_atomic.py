@@ -1,0 +1,272 @@
+"""Files that are there as a whole or not at all: the old one until the very moment the new one takes its place."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+# What a file system says that has no locks, and one that gives a file no second name, or not to us.
+_NO_LOCKS = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS}
+_NO_LINKS = {errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, errno.ENOENT}
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LONGEST_NAME = 200
+
+
+class WriteError(OSError):
+    """A file that could not be written. The message is one sentence, which also says what is at the path now.
+
+    Attributes
+    ----------
+    errno : int
+    strerror : str
+    filename : str
+    """
+
+    def __init__(self, errno: int, strerror: str, filename: str, outcome: str = "could not be written") -> None:
+        super().__init__(errno, strerror, filename)
+        self.outcome = outcome
+
+    def __str__(self) -> str:
+        return f"{self.filename} {self.outcome}: {self.strerror}"
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return type(self), (self.errno, self.strerror, self.filename, self.outcome)
+
+
+def why(error: OSError) -> str:
+    """What the system says, without number and path."""
+    return os.strerror(error.errno) if error.errno else str(error)
+
+
+class Output:
+    """What `replacing` hands out: bytes go to the end, or over those at an offset."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def write(self, data: bytes | memoryview) -> None:
+        rest = memoryview(data).cast("B")
+        while rest:
+            rest = rest[os.write(self._fd, rest) :]
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+    @property
+    def closed(self) -> bool:
+        return False
+
+    def overwrite(self, offset: int, data: bytes) -> None:
+        while data:
+            written = os.pwrite(self._fd, data, offset)
+            offset, data = offset + written, data[written:]
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Output]:
+    """Write a file that takes the place of `path`, or comes to be there, when the block ends without an error.
+
+    It is written under another name in the same folder, ``.NAME.<16 hex digits>.tmp``, brought to the disk and then
+    renamed. After an error, or a crash at any moment, the old file is what it was. A name that a crash left behind goes
+    with the next call for the same path; a lock tells it from one that is being written by somebody else. Where `path`
+    is a link, the file that it leads to is replaced. The new file has the permissions of the old one.
+
+    Raises
+    ------
+    WriteError
+        If the system refused anything: no space left, no permission, a broken disk.
+    """
+    shown, target = os.fsdecode(path), os.path.realpath(os.fsdecode(path))
+    outcome = "could not be written"
+    try:
+        old = _old_file(target)
+        if old is not None:
+            outcome = "is as it was, the new one could not be written"
+        remove_stale(target)
+        fd, temporary = _new_file(target, 0o666 if old is None else stat.S_IMODE(old.st_mode) & 0o777)
+        try:
+            if old is not None:
+                _take_over(fd, old)
+            yield Output(fd)
+            os.fsync(fd)
+            _put_in_place(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+        finally:
+            with suppress(OSError):  # what fsync has confirmed, no error of close takes back
+                os.close(fd)
+    except _Unconfirmed as error:
+        outcome = "was replaced, but may not survive a power failure"
+        raise WriteError(error.errno or 0, why(error), shown, outcome) from None
+    except OSError as error:
+        raise WriteError(error.errno or 0, why(error), shown, outcome) from None
+
+
+class _Unconfirmed(OSError):
+    """The new file is in place, the disk did not confirm that, and the old one is gone."""
+
+
+def remove_stale(path: str | os.PathLike[str]) -> None:
+    """Remove what a crash while `path` was being written has left beside it. Errors are passed over."""
+    folder, name = os.path.split(os.path.realpath(os.fsdecode(path)))
+    pattern = re.compile(rf"\.{re.escape(_short(name))}\.[0-9a-f]{{16}}\.tmp", re.DOTALL)
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if pattern.fullmatch(entry.name):
+                _remove_unless_locked(entry.path)
+
+
+def _remove_unless_locked(temporary: str) -> None:
+    with suppress(OSError):
+        fd = os.open(temporary, _READ)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(temporary)  # under the lock, so that whoever waits for it finds out
+        finally:
+            os.close(fd)
+
+
+def _old_file(target: str) -> os.stat_result | None:
+    try:
+        old = os.stat(target)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(old.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(old.st_mode):
+        raise OSError("it is not a regular file")
+    return old
+
+
+def _short(name: str) -> str:
+    """The name, or something shorter that stands for it: with what is added it must still be a name."""
+    encoded = os.fsencode(name)
+    return name if len(encoded) <= _LONGEST_NAME else hashlib.sha256(encoded).hexdigest()
+
+
+def _temporary_name(target: str) -> str:
+    folder, name = os.path.split(target)
+    return os.path.join(folder, f".{_short(name)}.{secrets.token_hex(8)}.tmp")
+
+
+def _new_file(target: str, mode: int) -> tuple[int, str]:
+    """A new file, locked, under a name of its own."""
+    while True:
+        temporary = _temporary_name(target)
+        fd = os.open(temporary, _CREATE, mode)
+        try:
+            if _lock(fd, temporary, fcntl.LOCK_EX):
+                return fd, temporary
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            os.close(fd)
+            raise
+        os.close(fd)
+
+
+def _lock(fd: int, temporary: str, how: int) -> bool:
+    """Lock the file. False if it was taken for stale, and removed, before the lock was there."""
+    try:
+        fcntl.flock(fd, how)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(temporary, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
+
+
+def _take_over(fd: int, old: os.stat_result) -> None:
+    """Owner and permissions of the old file, the owner as far as one may."""
+    new = os.fstat(fd)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        with suppress(PermissionError):
+            os.fchown(fd, old.st_uid, old.st_gid)
+    os.fchmod(fd, stat.S_IMODE(old.st_mode) & 0o777)
+
+
+def _put_in_place(temporary: str, target: str) -> None:
+    """Rename, and have the disk confirm it. If it does not, take it back."""
+    folder = os.open(os.path.dirname(target), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with _second_name(target) as backup:
+            is_new = backup is None and not os.path.lexists(target)
+            os.rename(temporary, target)
+            try:
+                os.fsync(folder)
+            except OSError as error:
+                try:
+                    _take_back(target, backup, is_new)
+                except OSError:
+                    raise _Unconfirmed(error.errno, why(error)) from None
+                with suppress(OSError):
+                    os.fsync(folder)
+                raise
+    finally:
+        with suppress(OSError):
+            os.close(folder)
+
+
+def _take_back(target: str, backup: str | None, is_new: bool) -> None:
+    if is_new:
+        os.unlink(target)
+    elif backup is not None:
+        os.rename(backup, target)
+    else:
+        raise OSError("there is nothing to put back")
+
+
+@contextmanager
+def _second_name(target: str) -> Iterator[str | None]:
+    """Another name for the old file while it is replaced. None if there is no old file, or no way to do that."""
+    backup, fd = _linked(target)
+    try:
+        yield backup
+    finally:
+        if backup is not None:
+            with suppress(OSError):
+                os.unlink(backup)
+        if fd is not None:
+            with suppress(OSError):
+                os.close(fd)
+
+
+def _linked(target: str) -> tuple[str | None, int | None]:
+    """The second name, and what holds the lock that keeps others from taking it for stale."""
+    while True:
+        backup = _temporary_name(target)
+        try:
+            os.link(target, backup, follow_symlinks=False)
+        except OSError as error:
+            if error.errno in _NO_LINKS:
+                return None, None
+            raise
+        fd = None
+        try:
+            fd = os.open(backup, _READ)
+            if _lock(fd, backup, fcntl.LOCK_SH):  # shared: others may be replacing the same file
+                return backup, fd
+        except FileNotFoundError:
+            continue
+        except PermissionError:
+            return backup, None
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(backup)
+            if fd is not None:
+                os.close(fd)
+            raise
+        os.close(fd)

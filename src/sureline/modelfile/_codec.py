@@ -1,0 +1,286 @@
+"""A state as tensors and a few words, and back. What comes in is checked, every field against the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, get_args
+
+import numpy as np
+
+from .. import _core
+from .._state import (
+    COVARIANCE_SCALE,
+    MISTAKES,
+    SEEN,
+    UPDATES,
+    WITH_FACTORS,
+    WITH_VARIANCES,
+    CoordinateShape,
+    K,
+    MarginShape,
+    Policy,
+    State,
+    T,
+    flip_one,
+    width_of,
+)
+from ._container import Array, Tensor
+from ._errors import Refusal
+
+MOST_COLUMNS = 1 << 31
+MOST_BYTES = 1 << 42  # of addresses that the weights take, touched or not
+MOST_ROUNDS = 1 << 53  # up to here a float counts
+_ROUND = ("eta", "threshold", "scale", "delta", "limit", "r", "cut")
+_SHAPES = get_args(MarginShape) + get_args(CoordinateShape)
+_WITH_BUDGET = ("averaged", "adaptive", "confident", "confident_full")
+_WITH_ROOTS = ("adaptive", "proximal", "adaptive_truncated")
+_FIELDS = {"shape", "dtype", "n_columns", "n_heads", "intercept", "policy", "budget", "counters"}
+_BLOCK = 1 << 16
+
+
+# -- writing -------------------------------------------------------------------------------------------------
+
+
+def encode(state: State) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """What the metadata says of a state, and its tensors."""
+    if state.n_columns > MOST_COLUMNS or _bytes_of(state) > MOST_BYTES:
+        raise ValueError(
+            f"The model has {state.n_columns} columns and {state.n_heads} heads; a model file holds at most "
+            f"{MOST_COLUMNS} columns and 2^42 bytes of weights."
+        )
+    arrays: dict[str, Array] = {"memory": state.memory, "fresh_memory": state._fresh_memory, "prior": state.prior}
+    if state.factors is not None:
+        arrays["factors"] = state.factors
+    if state.view is not None:
+        arrays["view"] = np.array([[getattr(round_, name) for name in _ROUND] for round_ in state.view])
+    if state.budget is not None:
+        arrays["budget"] = np.array([state.budget.threshold, state.budget.chosen])
+        arrays["members"] = state.budget.members
+    words = {
+        "shape": state.shape,
+        "dtype": state.dtype.name,
+        "n_columns": state.n_columns,
+        "n_heads": state.n_heads,
+        "intercept": state.intercept,
+        "policy": state.policy,
+        "budget": None if state.budget is None else {"max": state.budget.max, "active": state.budget.active},
+        "counters": state.tally.tolist(),
+    }
+    return words, {name: Tensor.of(array) for name, array in arrays.items()} | _weights(state)
+
+
+def _bytes_of(state: State) -> int:
+    return (state.n_columns + 1) * state.n_heads * width_of(state.shape) * state.dtype.itemsize
+
+
+def _weights(state: State) -> dict[str, Tensor]:
+    """All numbers, or if that takes less room the places of those weights that are not all zero bits, and theirs."""
+    width, dtype = width_of(state.shape), state.dtype
+    numbers = state.weights[: state.n_columns + 1].reshape(-1, width)
+    touched = _Touched(numbers)
+    index = _index_dtype(len(numbers))
+    if touched.count * (index.itemsize + width * dtype.itemsize) >= numbers.nbytes:
+        return {"weights": Tensor(dtype, (state.n_columns + 1, state.n_heads, width), Tensor.of(numbers).pieces)}
+    return {
+        "places": Tensor(index, (touched.count,), partial(touched.pieces, lambda at: at.astype(index))),
+        "values": Tensor(dtype, (touched.count, width), partial(touched.pieces, lambda at: numbers[at])),
+    }
+
+
+class _Touched:
+    """Which rows of `numbers` are not all zero bits. No list of them is made: only one of the groups that have some.
+
+    A group is about a page, which a wide model has many of that nobody ever touched.
+    """
+
+    _GROUP = 256
+    _AT_ONCE = _BLOCK // _GROUP
+
+    def __init__(self, numbers: Array) -> None:
+        bits = numbers.view(f"u{numbers.dtype.itemsize}")
+        whole = len(numbers) // self._GROUP
+        self._bits = bits[: whole * self._GROUP].reshape(whole, self._GROUP, bits.shape[1])
+        self._rest = bits[whole * self._GROUP :]
+        found = [np.empty(0, np.intp)]
+        for start in range(0, whole, self._AT_ONCE):
+            block = self._bits[start : start + self._AT_ONCE].reshape(-1, self._bits[0].size)
+            found.append(np.flatnonzero(np.bitwise_or.reduce(block, axis=1)) + start)
+        self._groups = np.concatenate(found)
+        self.count = sum(len(at) for at in self.pieces(lambda at: at))
+
+    def pieces(self, of: Callable[[Array], Array]) -> Iterator[Array]:
+        """of(the next of these rows), again and again."""
+        for start in range(0, len(self._groups), self._AT_ONCE):
+            groups = self._groups[start : start + self._AT_ONCE]
+            rows = _nonzero_rows(self._bits[groups].reshape(-1, self._bits.shape[2]))
+            yield of(groups[rows // self._GROUP] * self._GROUP + rows % self._GROUP)
+        yield of(_nonzero_rows(self._rest) + len(self._bits) * self._GROUP)
+
+
+def _nonzero_rows(bits: Array) -> Array:
+    any_bit = bits[:, 0] != 0
+    for k in range(1, bits.shape[1]):  # several times as fast as any(axis=1)
+        any_bit |= bits[:, k] != 0
+    return np.flatnonzero(any_bit)
+
+
+# -- reading -------------------------------------------------------------------------------------------------
+
+
+def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> State:
+    """The state, or a Refusal. The tensors that belong to it are taken out of `tensors`."""
+    if not isinstance(words, dict) or words.keys() != _FIELDS:
+        raise Refusal("the description of the state does not have the fields it should have")
+    shape, policy = words["shape"], words["policy"]
+    if shape not in _SHAPES:
+        raise Refusal("there is no such shape of a state")
+    if words["dtype"] not in ("float32", "float64"):
+        raise Refusal("the dtype is neither float32 nor float64")
+    dtype, width = np.dtype(words["dtype"]), width_of(shape)
+    if not isinstance(words["intercept"], bool):
+        raise Refusal("intercept is neither true nor false")
+    n_columns = _integer(words["n_columns"], "n_columns", 0, MOST_COLUMNS)
+    n_heads = _integer(words["n_heads"], "n_heads", 1, 1 << 31)
+    n_slots = n_columns + 1
+    if policy not in get_args(Policy) or (policy == "binary") != (n_heads == 1):
+        raise Refusal("the policy does not fit the number of heads")
+    if n_labels != n_heads and (n_heads > 1 or n_labels > 2):
+        raise Refusal("the number of labels does not fit the number of heads")
+    if n_slots * n_heads * width * dtype.itemsize > MOST_BYTES:
+        raise Refusal("it has more weights than a model file may have")
+
+    take = partial(_take, tensors)
+    n_problems = n_heads if policy == "ovr" else 1
+    memory = _checked_memory(take("memory", "float64", (n_problems, _core.MEMORY_COLUMNS)))
+    fresh_memory = _checked_memory(take("fresh_memory", "float64", (_core.MEMORY_COLUMNS,))[np.newaxis])[0]
+    prior = take("prior", "float64", (n_heads,))
+    if not (np.isfinite(prior) & (prior > 0)).all():
+        raise Refusal("a prior variance is not a positive number")
+    factors = None
+    if shape in WITH_FACTORS:
+        factors = take("factors", dtype, (n_heads, n_slots * (n_slots + 1) // 2))
+        j = np.arange(n_slots)
+        if not _all(np.isfinite, factors.reshape(-1)) or not (factors[:, j * (j + 3) // 2] > 0).all():
+            raise Refusal("the factors are not those of a covariance")
+    view = None
+    if shape in get_args(CoordinateShape):
+        rounds = take("view", "float64", (n_problems, len(_ROUND)))
+        if np.isnan(rounds).any():
+            raise Refusal("the view is not a number")
+        view = [_core.Round(*row) for row in rounds.tolist()]
+    return State.restored(
+        _checked_weights(shape, take, dtype, n_slots, n_heads, width, "weights" in tensors),
+        shape=shape,
+        dtype=dtype,
+        n_columns=n_columns,
+        intercept=words["intercept"],
+        policy=policy,
+        factors=factors,
+        memory=memory,
+        _fresh_memory=fresh_memory,
+        prior=prior,
+        tally=_checked_tally(words["counters"], max(n_heads, 2)),
+        budget=_checked_budget(words["budget"], shape, take, n_heads, n_slots),
+        view=view,
+    )
+
+
+def _integer(value: Any, what: str, least: int, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise Refusal(f"{what} is not an integer from {least} to {most}")
+    return value
+
+
+def _take(tensors: dict[str, Array], name: str, dtype: Any, shape: tuple[int, ...] | None = None) -> Array:
+    array = tensors.pop(name, None)
+    if array is None or array.dtype != dtype or shape not in (None, array.shape):
+        raise Refusal(f"the tensor {name} is missing, or its type or shape does not fit the others")
+    return array
+
+
+def _all(check: Callable[[Array], Array], numbers: Array, overlap: int = 0) -> bool:
+    """Whether the check holds everywhere, with no array as large as the numbers. Blocks may overlap."""
+    return all(bool(check(numbers[i : i + _BLOCK + overlap]).all()) for i in range(0, len(numbers), _BLOCK))
+
+
+def _checked_memory(memory: Array) -> Array:
+    counts = memory[:, [K, T]]
+    if (
+        not np.isfinite(memory).all()
+        or not (memory[:, COVARIANCE_SCALE] > 0).all()
+        or not ((counts >= 0) & (counts <= MOST_ROUNDS)).all()
+    ):
+        raise Refusal("a scalar in the memory is out of range")
+    return memory
+
+
+def _checked_weights(
+    shape: str, take: Callable[..., Array], dtype: Any, n_slots: int, n_heads: int, width: int, dense: bool
+) -> Array | tuple[int, Array, Array]:
+    if dense:
+        weights = take("weights", dtype, (n_slots, n_heads, width))
+        _check_numbers(shape, weights.reshape(-1, width))
+        return weights
+    places, values = take("places", _index_dtype(n_slots * n_heads)), take("values", dtype)
+    if places.ndim != 1 or values.shape != (len(places), width):
+        raise Refusal("the tensors places and values do not fit each other")
+    # Ascending, so that none is there twice and the last is the largest.
+    if not _all(lambda block: block[1:] > block[:-1], places, overlap=1) or (
+        len(places) > 0 and not 0 <= int(places[0]) <= int(places[-1]) < n_slots * n_heads
+    ):
+        raise Refusal("the places of the weights do not ascend, or are out of range")
+    _check_numbers(shape, values)
+    return n_heads, places, values
+
+
+def _index_dtype(n_places: int) -> np.dtype[Any]:
+    return np.dtype(np.uint32 if n_places <= 1 << 32 else np.int64)
+
+
+def _check_numbers(shape: str, numbers: Array) -> None:
+    def fine(block: Array) -> Array:
+        good = np.isfinite(block)
+        if shape in WITH_VARIANCES:  # stored with the bits of 1 flipped, so that zero bytes are a fresh feature
+            variances = flip_one(block[:, 1])
+            good[:, 1] = np.isfinite(variances) & (variances > 0)
+        if shape in _WITH_ROOTS:
+            good[:, 1] &= block[:, 1] >= 0
+        return good
+
+    if not _all(fine, numbers):
+        raise Refusal("a weight, or a number that it is computed from, is out of range")
+
+
+def _checked_tally(counters: Any, n_classes: int) -> Array:
+    wrong = Refusal("the counters are not three integers for each class that fit each other")
+    if not isinstance(counters, list) or len(counters) != n_classes:
+        raise wrong
+    for row in counters:
+        if not isinstance(row, list) or len(row) != 3:
+            raise wrong
+        for number in row:
+            _integer(number, "a counter", 0, MOST_ROUNDS)
+    tally = np.array(counters, np.int64)
+    if (tally[:, [MISTAKES, UPDATES]] > tally[:, [SEEN]]).any() or sum(row[SEEN] for row in counters) > MOST_ROUNDS:
+        raise wrong
+    return tally
+
+
+def _checked_budget(
+    words: Any, shape: str, take: Callable[..., Array], n_heads: int, n_slots: int
+) -> _core.Budget | None:
+    if words is None:
+        return None
+    if shape not in _WITH_BUDGET or not isinstance(words, dict) or words.keys() != {"max", "active"}:
+        raise Refusal("the budget is not one, or the shape has none")
+    threshold, chosen = take("budget", "float64", (2,)).tolist()
+    members = take("members", "int64")
+    most = _integer(words["max"], "the budget", 1, 1 << 60)
+    active = _integer(words["active"], "the number of active weights", 0, members.size)
+    if not (0 <= threshold < np.inf and 0 <= chosen <= MOST_ROUNDS):
+        raise Refusal("the threshold of the budget is out of range")
+    # Not the intercepts, which are the first slot.
+    if members.ndim != 1 or not _all(lambda block: (block >= n_heads) & (block < n_slots * n_heads), members):
+        raise Refusal("a member of the budget is out of range")
+    return _core.Budget.restored(most, threshold, active, chosen, members)

@@ -1,0 +1,26 @@
+"""What is wrong with a model file."""
+
+from __future__ import annotations
+
+
+class ModelFileError(ValueError):
+    """A file that is refused as a model: the message is ``FILE: reason``.
+
+    Attributes
+    ----------
+    path : str
+    reason : str
+        One of those that docs/model-file.md lists.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+class Refusal(Exception):
+    """A reason without the name of the file, which whoever knows it adds."""

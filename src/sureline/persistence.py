@@ -1,0 +1,147 @@
+"""Learners to files and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from . import _core
+from ._learner import Learner
+from ._rows import Array, label_array
+from .catalogue import LEARNERS
+from .modelfile import ModelFileError, read_model, write_model
+
+if TYPE_CHECKING:
+    from ._estimator import OnlineClassifier
+
+_NAMES = "names."  # what the tensors of the table of names begin with
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a file holds."""
+
+    learner: Learner
+    labels: list[Any]
+    names: _core.NameTable | None
+    input_options: dict[str, Any]  # how the rows were read that it was trained with
+    place: dict[str, Any] | None  # of a checkpoint: how far the training had come
+    library: str  # the version of sureline that wrote it
+
+
+def save(model: OnlineClassifier | Learner, path: str | Path) -> None:
+    """Write a fitted model to a file.
+
+    The file is safetensors with a checksum; docs/model-file.md specifies it. An existing file is replaced in one step:
+    whatever happens in between, there is the old model or the new one.
+    """
+    if not isinstance(model, Learner):
+        raise TypeError(f"model must be an estimator of sureline. Got {model!r} instead.")
+    write_learner(Path(path), model)
+
+
+def load(path: str | Path) -> OnlineClassifier:
+    """Read a model that was saved by `save`, `train` or the command line.
+
+    No code is run, whatever is in the file; one that was changed or damaged is refused with
+    sureline.modelfile.ModelFileError.
+    """
+    return as_estimator(read_learner(Path(path)).learner)
+
+
+def write_learner(
+    path: Path,
+    learner: Learner,
+    *,
+    names: _core.NameTable | None = None,
+    input_options: Mapping[str, Any] | None = None,
+    place: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a learner, with what else belongs to it; with a `place` it is a checkpoint."""
+    state = learner._fitted_state("state to write")
+    metadata: dict[str, Any] = {"input": dict(input_options or {})}
+    if place is not None:
+        metadata["place"] = dict(place)
+    if hasattr(learner, "feature_names_in_"):
+        metadata["feature_names"] = learner.feature_names_in_.tolist()
+    tensors = {} if names is None else {_NAMES + key: array for key, array in names.to_arrays().items()}
+    write_model(
+        path,
+        kind="model" if place is None else "checkpoint",
+        class_name=type(learner).__name__,
+        parameters=learner.parameters(),
+        labels=learner.classes_,
+        state=state,
+        extra_metadata=metadata,
+        extra_tensors=tensors,
+    )
+
+
+def read_learner(path: Path) -> ModelFile:
+    """What was written by `write_learner`, everything checked."""
+    contents = read_model(path)
+
+    def refuse(reason: str) -> NoReturn:
+        raise ModelFileError(str(path), reason)
+
+    if contents.class_name not in LEARNERS:
+        refuse(f"is a model of the class {contents.class_name}, which this version does not know")
+    if not 1 <= len(contents.labels) or (contents.kind == "checkpoint") != ("place" in contents.metadata):
+        refuse("has no labels, or is no checkpoint where it says so")
+    try:
+        learner = LEARNERS[contents.class_name](**_with_tuples(contents.parameters))
+        learner.check_parameters()
+        learner._initial_scalars()
+        learner._refuse_classes(len(contents.labels))
+        if contents.state.shape != learner._shape():  # before the other check, which would name a parameter for it
+            raise ValueError(f"{contents.class_name} with these parameters has no state like that")
+        learner._refuse_another_shape(contents.state)
+        learner.classes_ = label_array(contents.labels)
+        learner._state = contents.state
+        learner.n_features_in_ = contents.state.n_columns
+        names = _names(contents.tensors)
+    except (TypeError, ValueError) as error:
+        refuse(f"does not fit together: {error}")
+    feature_names = contents.metadata.get("feature_names")
+    if feature_names is not None:
+        if not isinstance(feature_names, list) or not all(isinstance(name, str) for name in feature_names):
+            refuse("has feature names that are not text")
+        learner.feature_names_in_ = np.array(feature_names, object)
+    input_options, place = contents.metadata.get("input", {}), contents.metadata.get("place")
+    if not isinstance(input_options, dict) or not isinstance(place, dict | None):
+        refuse("has options or a place that are no objects")
+    learner._takes_names = takes_names(input_options)
+    return ModelFile(learner, learner.classes_.tolist(), names, input_options, place, contents.library)
+
+
+def _with_tuples(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has no tuples; the pair of costs is one."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
+
+
+def _names(tensors: Mapping[str, Array]) -> _core.NameTable | None:
+    arrays = {key.removeprefix(_NAMES): array for key, array in tensors.items() if key.startswith(_NAMES)}
+    return _core.NameTable.from_arrays(arrays) if arrays else None
+
+
+def takes_names(input_options: Mapping[str, Any]) -> bool:
+    """Whether columns are the hashes of names that single examples may come with: not those of LIBSVM and VW text."""
+    return input_options.get("format") not in ("libsvm", "vw")
+
+
+def as_estimator(learner: Learner) -> OnlineClassifier:
+    """The estimator of the same name, with the same parameters and all that was learned."""
+    from . import estimators
+
+    estimator: OnlineClassifier = getattr(estimators, type(learner).__name__)(**learner.parameters())
+    estimator.classes_ = learner.classes_
+    estimator.n_features_in_ = learner.n_features_in_
+    estimator._state = learner._fitted_state("state")
+    estimator._takes_names = learner._takes_names
+    if hasattr(learner, "feature_names_in_"):
+        estimator.feature_names_in_ = learner.feature_names_in_
+    return estimator
