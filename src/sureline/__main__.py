@@ -1,0 +1,5 @@
+"""``python -m sureline``: the command line."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,129 @@
+"""The parameters of the learners as options, made from what the classes say of themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import fields
+from math import inf
+from typing import Any, TypeVar
+
+import click
+
+from .._constraints import Flag, Number, OneOf
+from .._learner import Learner
+from ..catalogue import LEARNERS
+from ._options import ParamType
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Of the base class, those that mean something here, with their defaults where they differ.
+_SHARED = {"fit_intercept": True, "dtype": "float32", "multi_class": "native", "passes": 1}
+_LEFT_OUT = {"bits", "growing", "shuffle", "random_state"}
+
+
+class Cost(ParamType):
+    """balanced, or the cost of a missed positive and of a false alarm."""
+
+    name = "cost"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str) or value == "balanced":
+            return value
+        try:
+            positive, negative = (float(part) for part in value.split(","))
+        except ValueError:
+            positive = negative = -1.0
+        if not (0 < positive < inf and 0 < negative < inf):
+            self.fail(f"{value!r} is neither balanced nor two positive numbers such as 10,1.", param, ctx)
+        return positive, negative
+
+
+def parameter_options() -> Callable[[F], F]:
+    """An option for every parameter of every learner."""
+    options = [_option(name, owners) for name, owners in _owners().items()]
+
+    def add(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+def make_learner(learner: type[Learner], options: dict[str, Any]) -> Learner:
+    """The learner with the parameters that were given, taken out of `options`."""
+    own = {field.name for field in fields(learner)}
+    given = {name: options.pop(name) for name in _owners()}
+    parameters = {name: value for name, value in given.items() if value is not None}
+    strangers = sorted(name for name in parameters if name not in own)
+    if strangers:
+        known = ", ".join(_flag(name) for name in sorted(own - _LEFT_OUT))
+        raise click.UsageError(f"{_flag(strangers[0])} is no parameter of {learner.__name__}, which has {known}.")
+    try:
+        made = learner(**{"dtype": _SHARED["dtype"], **parameters})
+        made.check_parameters()
+        made._initial_scalars()  # refuses a budget beside a penalty
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    return made
+
+
+def _owners() -> dict[str, list[type[Learner]]]:
+    """Every parameter with the learners that have it, those of all learners last."""
+    owners: dict[str, list[type[Learner]]] = {}
+    for learner in LEARNERS.values():
+        for field in fields(learner):
+            if field.name not in _LEFT_OUT and field.name not in _SHARED:
+                owners.setdefault(field.name, []).append(learner)
+    base: Any = Learner
+    return {**dict(sorted(owners.items(), key=lambda item: item[0].lower())), **{name: [base] for name in _SHARED}}
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _option(name: str, owners: list[type[Learner]]) -> Callable[[F], F]:
+    constraints = [owner._constraints.get(name) for owner in owners]
+    text = f"{_description(name, owners)} {_defaults(name, owners)}"
+    if isinstance(constraints[0], Flag):
+        return click.option(f"{_flag(name)}/--no-{name.replace('_', '-')}", name, default=None, help=text)
+    kind: Any = Cost()
+    if isinstance(constraints[0], OneOf):
+        words = {word for constraint in constraints if isinstance(constraint, OneOf) for word in constraint.words}
+        kind = click.Choice(sorted(words))
+    elif isinstance(constraints[0], Number):
+        kind = int if constraints[0].integer else float
+    return click.option(_flag(name), name, type=kind, help=text)
+
+
+def _defaults(name: str, owners: list[type[Learner]]) -> str:
+    """The default, or which learner has which."""
+    by_default: dict[str, list[str]] = {}
+    for owner in owners:
+        default = next(field.default for field in fields(owner) if field.name == name)
+        default = _SHARED.get(name, default)
+        shown = f"{default:.6g}" if isinstance(default, float) else str(default)
+        shown = shown.lower() if default is None or isinstance(default, bool) else shown
+        by_default.setdefault(shown, []).append(owner.__name__)
+    if owners == [Learner]:
+        return f"[default: {next(iter(by_default))}]"
+    return "[default: " + "; ".join(f"{value} ({', '.join(names)})" for value, names in by_default.items()) + "]"
+
+
+def _description(name: str, owners: list[type[Learner]]) -> str:
+    """The first sentence that the docstring of each learner has on the parameter; each sentence once."""
+    sentences: list[str] = []
+    for owner in owners if owners != [Learner] else [LEARNERS["AROW"]]:
+        found = re.search(rf"^    {name} : [^\n]*\n((?:        [^\n]*\n)+)", owner.__doc__ or "", re.MULTILINE)
+        text = " ".join(found[1].split()) if found else ""
+        sentence = re.split(r"(?<=\.)\s", text)[0]
+        if sentence and sentence not in sentences:
+            sentences.append(sentence)
+    if name == "cost":  # how it is written here
+        sentences = [
+            "What a mistake costs: balanced, or two numbers such as 10,1, of a positive and of a negative example."
+        ]
+        sentences.append("Two numbers need --labels.")
+    return " ".join(sentences[:3])

@@ -1,0 +1,122 @@
+"""What is said while a training runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO
+
+from ..training import Progress
+
+
+class Reporter:
+    """A live line on a terminal, otherwise plain lines at 1, 2, 4, ... examples; and a log of those in JSON lines."""
+
+    def __init__(
+        self,
+        count_nonzero: Callable[[], int],
+        *,
+        begin: tuple[int, int] = (0, 0),
+        quiet: bool = False,
+        log: Path | None = None,
+        out: TextIO | None = None,
+    ) -> None:
+        self._count_nonzero = count_nonzero
+        self._out = sys.stderr if out is None else out
+        self._live = not quiet and self._out.isatty()
+        self._plain = not quiet and not self._live
+        self._log: TextIO | None = None if log is None else log.open("a", encoding="utf-8")
+        self._next_line = 1 << begin[0].bit_length()  # lines of a resumed training were printed before
+        self._last = begin  # examples and mistakes
+        self._began = begin[0]
+        self._last_live = 0.0
+        self._nonzero = 0
+        self._next_count = 0.0
+        self._shown = False
+        self._headed = False
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.examples >= self._next_line:
+            while self._next_line <= progress.examples:
+                self._next_line *= 2
+            self._line(progress)
+        if self._live and time.monotonic() - self._last_live >= 0.1:
+            self._draw(progress)
+
+    def _rate(self, progress: Progress) -> float:
+        return (progress.examples - self._began) / max(progress.seconds, 1e-9)
+
+    def _line(self, progress: Progress) -> None:
+        examples, mistakes = self._last
+        recent = (progress.mistakes - mistakes) / max(progress.examples - examples, 1)
+        self._last = progress.examples, progress.mistakes
+        nonzero = self._count_nonzero() if self._plain or self._log else 0
+        if self._plain:
+            if not self._headed:
+                print(
+                    f"{'examples':>14} {'error':>8} {'since last':>10} {'nonzeros':>12} {'examples/s':>12}",
+                    file=self._out,
+                )
+                self._headed = True
+            print(
+                f"{progress.examples:>14,} {progress.error:>8.4f} {recent:>10.4f} {nonzero:>12,} "
+                f"{self._rate(progress):>12,.0f}",
+                file=self._out,
+                flush=True,
+            )
+        if self._log:
+            self._write_log(
+                examples=progress.examples,
+                mistakes=progress.mistakes,
+                error=progress.error,
+                error_since_last=recent,
+                nonzeros=nonzero,
+                seconds=round(progress.seconds, 6),
+                share=progress.share,
+                **{"pass": progress.pass_number},
+            )
+
+    def _write_log(self, **entry: Any) -> None:
+        if self._log:
+            self._log.write(json.dumps(entry) + "\n")
+            self._log.flush()
+
+    def _draw(self, progress: Progress) -> None:
+        now = time.monotonic()
+        self._last_live = now
+        if now >= self._next_count:  # counting goes over all weights: it may take a hundredth of the time
+            self._nonzero = self._count_nonzero()
+            self._next_count = time.monotonic() + 100 * (time.monotonic() - now)
+        parts = [
+            f"{progress.examples:,} examples",
+            f"{self._rate(progress):,.0f}/s",
+            f"error {progress.error:.4f}",
+            f"{self._nonzero:,} nonzeros",
+        ]
+        if progress.share:
+            left = progress.seconds * (1 - progress.share) / progress.share
+            parts += [f"{progress.share:.0%}", f"{_clock(left)} left"]
+        width = shutil.get_terminal_size().columns - 1
+        self._out.write("\r\x1b[2K" + "  ".join(parts)[:width])
+        self._out.flush()
+        self._shown = True
+
+    def close(self, **last: Any) -> None:
+        """Clear the live line, and write a last entry to the log."""
+        if self._shown:
+            self._out.write("\r\x1b[2K")
+            self._out.flush()
+        if self._log:
+            if last:
+                self._write_log(**last)
+            self._log.close()
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(int(seconds + 0.5), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

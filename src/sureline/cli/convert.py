@@ -1,0 +1,49 @@
+"""``sureline convert``."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .. import stream
+from ._options import json_option, opened, reading_arguments, reading_options
+
+
+@click.command("convert", short_help="Parse once, and write Arrow for training many times.")
+@click.argument("paths", nargs=-1, required=True, metavar="DATA... OUTPUT")
+@click.option(
+    "--dtype",
+    type=click.Choice(["float32", "float64"]),
+    default="float32",
+    show_default=True,
+    help="Of the values; what `train` is asked for goes fastest.",
+)
+@json_option
+@reading_options()
+def command(paths: tuple[str, ...], dtype: str, as_json: bool, **options: Any) -> None:
+    """Parse DATA and write OUTPUT, an Arrow IPC file with list columns, which `train` maps into memory."""
+    started = time.monotonic()
+    data, output = list(paths[:-1]), Path(paths[-1])
+    if len(paths) < 2 or output.suffix not in (".arrow", ".feather", ".ipc"):
+        raise click.UsageError(f"OUTPUT, the last path, must end in .arrow, .feather or .ipc. Got {output} instead.")
+    source = opened(data, dtype=dtype, need_label=False, collect_names=True, **reading_arguments(options))
+    summary = {
+        "rows": stream.convert(source, output, dtype=dtype),
+        "skipped_lines": source.faults.count,
+        "seconds": round(time.monotonic() - started, 3),
+        "output": str(output),
+        "bytes": output.stat().st_size,
+    }
+    if as_json:
+        print(json.dumps(summary))
+        return
+    print(
+        f"{summary['rows']:,} rows in {summary['seconds']:.2f} s\n{output}, {summary['bytes']:,} bytes, "
+        f"values in {dtype}"
+    )
+    if source.faults.count:
+        print(f"lines that could not be read and were left out: {source.faults.count:,}")

@@ -1,0 +1,94 @@
+"""``sureline evaluate``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..evaluate import Evaluation
+from ..persistence import read_learner
+from ._options import (
+    data_argument,
+    json_option,
+    model_option,
+    opened,
+    reading_arguments,
+    reading_options,
+    refuse_other_columns,
+)
+from ._parameters import Cost
+
+
+@click.command("evaluate", short_help="Measure a model on labelled rows.")
+@data_argument
+@model_option
+@click.option("--cost", type=Cost(), help="Of a missed positive and a false alarm, such as 10,1. [default: 1,1]")
+@json_option
+@reading_options(of_model=True)
+def command(data: tuple[str, ...], model_path: Path, cost: Any, as_json: bool, **options: Any) -> None:
+    """Predict the rows of DATA and compare with their labels: error, balanced accuracy, AUC, cost, calibration."""
+    if cost == "balanced":
+        raise click.BadParameter("a cost is two numbers here, such as 10,1.", param_hint="--cost")
+    model = read_learner(model_path)
+    source = opened(data, dtype=str(model.learner._state.dtype), **reading_arguments(options, model.input_options))
+    refuse_other_columns(model.input_options, source)
+    evaluation = Evaluation(model.learner)
+    for chunk in source:
+        evaluation.add(chunk)
+    if evaluation.examples == 0:
+        raise click.ClickException(f"{', '.join(data)}: there are no labelled rows to measure the model on.")
+    if not evaluation.seen.any():
+        example, known = next(iter(evaluation.unknown)), ", ".join(map(repr, evaluation.labels[:20]))
+        raise click.ClickException(
+            f"{', '.join(data)}: none of the labels, such as {example!r}, is one of the model's, {known}."
+        )
+    result = evaluation.result(cost)
+    if source.faults.count:
+        result["skipped_lines"] = source.faults.count
+    print(json.dumps(result) if as_json else _in_words(result))
+
+
+_WORDS = {
+    "error": "error",
+    "balanced_accuracy": "balanced accuracy",
+    "sensitivity": "sensitivity",
+    "specificity": "specificity",
+    "precision": "precision",
+    "f1": "F1",
+    "auc": "AUC",
+    "cost_per_example": "cost per example",
+}
+
+
+def _in_words(result: dict[str, Any]) -> str:
+    lines = [f"{'examples':<20}{result['examples']:>14,}", f"{'mistakes':<20}{result['mistakes']:>14,}"]
+    for name, words in _WORDS.items():
+        if result.get(name) is not None:
+            lines.append(f"{words:<20}{result[name]:>14.4f}")
+    if result.get("auc_uncertainty"):
+        lines.append(f"{'  AUC within':<20}{result['auc_uncertainty']:>14.2g}")
+    for label, count in list(result.get("unknown_labels", {}).items())[:5]:
+        lines.append(f"label {label} is unknown to the model: {count:,} rows, all counted as mistakes")
+    if len(result["classes"]) <= 20:
+        lines += ["", f"{'label':<20}{'examples':>14}{'mistakes':>14}"]
+        lines += [f"{c['label']!s:<20.20}{c['examples']:>14,}{c['mistakes']:>14,}" for c in result["classes"]]
+    calibration = result.get("calibration")
+    if calibration:
+        lines += [
+            "",
+            "the model's own probabilities, which are not calibrated:",
+            f"{'Brier score':<20}{calibration['brier']:>14.4f}",
+            f"{'log loss':<20}{calibration['log_loss']:>14.4f}",
+            f"{'calibration error':<20}{calibration['expected_error']:>14.4f}",
+            "",
+            f"{'confidence':<20}{'examples':>14}{'mean':>14}{'right':>14}",
+        ]
+        for row in calibration["bins"]:
+            bounds = f"{row['from']:.1f} to {row['to']:.1f}"
+            lines.append(f"{bounds:<20}{row['examples']:>14,}{row['confidence']:>14.4f}{row['right']:>14.4f}")
+    if result.get("skipped_lines"):
+        lines += ["", f"lines that could not be read and were left out: {result['skipped_lines']:,}"]
+    return "\n".join(lines)

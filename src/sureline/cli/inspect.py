@@ -1,0 +1,76 @@
+"""``sureline inspect``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..inspection import plot, summary
+from ..persistence import read_learner
+from ._options import json_option
+
+
+@click.command("inspect", short_help="Show what a model has learned, how sure it is and how sparse.")
+@click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--top", type=click.IntRange(0, 100_000), default=20, show_default=True, help="How many weights to show.")
+@click.option(
+    "--plot", "picture", type=click.Path(path_type=Path, dir_okay=False), help="Draw them to a file: .png, .svg, .pdf."
+)
+@json_option
+def command(model_path: Path, top: int, picture: Path | None, as_json: bool) -> None:
+    """Show the labels, the parameters, the counters and the largest weights of MODEL."""
+    model = read_learner(model_path)
+    told = summary(model, model_path, top)
+    if picture is not None:
+        if picture.suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise click.BadParameter(f"{picture} must end in .png, .svg or .pdf.", param_hint="--plot")
+        plot(model, picture, max(top, 1))
+    print(json.dumps(told) if as_json else _in_words(told))
+
+
+def _in_words(told: dict[str, Any]) -> str:
+    from ..catalogue import LEARNERS
+
+    defaults = LEARNERS[told["algorithm"]]().parameters()
+    set_ = ", ".join(f"{name}={value!r}" for name, value in told["parameters"].items() if value != defaults[name])
+    labels = [str(label) for label in told["labels"]]
+    named = f"{labels[0]} (negative), {labels[1]} (positive)" if len(labels) == 2 else ", ".join(labels[:20])
+    lines = [
+        f"{told['algorithm']}({set_}), {told['bytes']:,} bytes, written by {told['library']}",
+        f"labels: {named}" + (f" and {len(labels) - 20} more" if len(labels) > 20 else ""),
+        f"examples: {told['examples']:,}, mistakes: {told['mistakes']:,} (error {told['error']:.4f}, balanced accuracy "
+        f"{told['balanced_accuracy']:.4f}), updates: {told['updates']:,}",
+        f"columns: {told['features']:,}, nonzero weights: {told['nonzeros']:,}; intercept: "
+        + ", ".join(f"{b:.6g}" for b in told["intercept"][:20]),
+    ]
+    if told["input"]:
+        lines.append(
+            "trained from " + ", ".join(f"{k} {v}" for k, v in told["input"].items() if v not in (None, False))
+        )
+    if "names" in told:
+        names = told["names"]
+        lines.append(f"names: {names['kept']:,} kept, {names['collisions']:,} collisions")
+    if "place" in told:
+        lines.append("a checkpoint: `sureline train` with --resume goes on with it")
+    if told["top"]:
+        sure = any(row["std"] is not None for row in told["top"])
+        several = len(labels) > 2
+        width = max(max(len(_title(row)) for row in told["top"]), len("feature"))
+        width = min(width, 60)
+        lines += [
+            "",
+            f"{'feature':<{width}}{'weight':>14}" + (f"{'std':>12}" if sure else "") + ("  label" if several else ""),
+        ]
+        for row in told["top"]:
+            line = f"{_title(row):<{width}.{width}}{row['weight']:>14.6g}"
+            line += f"{row['std']:>12.4g}" if sure else ""
+            lines.append(line + (f"  {row['label']}" if several else ""))
+    return "\n".join(lines)
+
+
+def _title(row: dict[str, Any]) -> str:
+    text = " | ".join(row["names"]) if row["names"] else str(row["feature"])
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -1,0 +1,144 @@
+"""``sureline predict``."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .._atomic import replacing
+from ..answers import answer
+from ..persistence import read_learner
+from ._options import (
+    data_argument,
+    model_option,
+    opened,
+    reading_arguments,
+    reading_options,
+    refuse_other_columns,
+    refuse_same_file,
+)
+
+
+@click.command("predict", short_help="Write a label, a score and a confidence for each row.")
+@data_argument
+@model_option
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    default="-",
+    show_default=True,
+    help="Where to write; - is standard output.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write JSON lines instead of CSV.")
+@reading_options(of_model=True)
+def command(data: tuple[str, ...], model_path: Path, output: Path, as_json: bool, **options: Any) -> None:
+    """Write a row for each row of DATA: label, score, confidence.
+
+    The score is that of the positive label, or with more than two of the predicted one. The confidence is the model's
+    own probability that its label is right, not calibrated; learners without one leave it empty. Tags of VW rows come
+    first. Labels in DATA are not looked at.
+    """
+    model = read_learner(model_path)
+    if str(output) != "-":
+        refuse_same_file("--output", output, [*data, str(model_path)])
+    source = opened(
+        data,
+        dtype=str(model.learner._state.dtype),
+        need_label=False,
+        **reading_arguments(options, model.input_options),
+    )
+    refuse_other_columns(model.input_options, source)
+    with _opened(output) as out:
+        write: _Csv | _Json = _Json(out) if as_json else _Csv(out)
+        for chunk in source:
+            answers = answer(model.learner, chunk)
+            labels = model.learner.classes_[answers.chosen].tolist()
+            confidence = answers.confidence
+            write(
+                None if chunk.tags is None else [tag.decode(errors="replace") for tag in chunk.tags],
+                labels,
+                answers.score.tolist(),
+                [None] * len(labels) if confidence is None else confidence.tolist(),
+            )
+        write.close()
+    if source.faults.count:
+        print(f"sureline predict: left out {source.faults.count:,} lines that could not be read", file=sys.stderr)
+
+
+class _Text:
+    """Text into a file that takes bytes, some of it at a time."""
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        self._write = write
+        self._waiting: list[str] = []
+
+    def write(self, text: str) -> None:
+        self._waiting.append(text)
+        if len(self._waiting) >= 4096:
+            self.flush()
+
+    def flush(self) -> None:
+        self._write("".join(self._waiting).encode())
+        self._waiting.clear()
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[_Text]:
+    """Standard output, or a file that takes its place only when it is complete."""
+    if str(path) == "-":
+        out = _Text(sys.stdout.buffer.write)
+        yield out
+        out.flush()
+        return
+    with replacing(path) as file:
+        out = _Text(file.write)
+        yield out
+        out.flush()
+
+
+class _Csv:
+    """A header, then a line for each row."""
+
+    def __init__(self, out: _Text) -> None:
+        self._writer = csv.writer(out, lineterminator="\n")
+        self._headed = False
+
+    def __call__(
+        self, tags: list[str] | None, labels: list[Any], scores: list[float], confidence: list[float | None]
+    ) -> None:
+        self._head(tags is not None)
+        shown = ["" if c is None else f"{c:.6f}" for c in confidence]
+        columns = [labels, [f"{score:.9g}" for score in scores], shown]
+        self._writer.writerows(zip(*([tags] if tags is not None else []), *columns, strict=True))
+
+    def _head(self, tagged: bool) -> None:
+        if not self._headed:
+            self._writer.writerow((["tag"] if tagged else []) + ["label", "score", "confidence"])
+            self._headed = True
+
+    def close(self) -> None:
+        self._head(False)
+
+
+class _Json:
+    """An object for each row."""
+
+    def __init__(self, out: _Text) -> None:
+        self._out = out
+
+    def __call__(
+        self, tags: list[str] | None, labels: list[Any], scores: list[float], confidence: list[float | None]
+    ) -> None:
+        for k, (label, score, sure) in enumerate(zip(labels, scores, confidence, strict=True)):
+            row = {"label": label, "score": score, "confidence": sure}
+            self._out.write(json.dumps(row if tags is None else {"tag": tags[k], **row}) + "\n")
+
+    def close(self) -> None:
+        """Nothing is left to say."""

@@ -1,0 +1,224 @@
+"""``sureline train``."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import click
+
+from .. import stream
+from ..catalogue import LEARNERS, learner_named
+from ..training import Checkpointing, Training
+from ._options import (
+    checkpoint_every,
+    data_argument,
+    json_option,
+    opened,
+    reading_arguments,
+    reading_options,
+    refuse_same_file,
+)
+from ._parameters import make_learner, parameter_options
+from ._progress import Reporter
+
+_MUCH_WORK = 10.0  # seconds: what has taken longer is saved when the data turn out to be wrong
+
+
+@click.command("train", short_help="Learn from a stream and write a model.")
+@data_argument
+@click.option(
+    "--algorithm",
+    default="arow",
+    show_default=True,
+    metavar="NAME",
+    help="One of " + ", ".join(name.lower() for name in LEARNERS) + ".",
+)
+@click.option(
+    "--model",
+    "model_path",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where to write the model.",
+)
+@click.option(
+    "--labels",
+    help="All labels, separated by commas, the negative one first. "
+    "[default: those of the first rows in ascending order, then as they come]",
+)
+@click.option(
+    "--checkpoint",
+    metavar="every=N",
+    help="Save, every N examples (every=1M) or after some time (every=10m), what --resume needs. [default: only when "
+    "stopped by Ctrl-C]",
+)
+@click.option("--resume", is_flag=True, help="Go on where a training of this model was stopped.")
+@click.option("--names/--no-names", default=True, show_default=True, help="Keep names of hashed features in the model.")
+@click.option("--log", type=click.Path(path_type=Path, dir_okay=False), help="Write the progress as JSON lines.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@json_option
+@reading_options()
+@parameter_options()
+def command(
+    data: tuple[str, ...],
+    algorithm: str,
+    model_path: Path,
+    labels: str | None,
+    checkpoint: str | None,
+    resume: bool,
+    names: bool,
+    log: Path | None,
+    quiet: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Learn from DATA, files, globs or - for standard input, and write a model.
+
+    Rows are learned from in their order, once (or --passes times). Text may be compressed.
+    """
+    try:
+        learner = make_learner(learner_named(algorithm), options)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--algorithm") from None
+    every = checkpoint_every(checkpoint) if checkpoint else (None, None)
+    _refuse_unwritable(model_path)
+    refuse_same_file("--model", model_path, data)
+    if log is not None:
+        refuse_same_file("--log", log, data)
+    source = opened(data, dtype=learner.dtype, collect_names=names, **reading_arguments(options))
+    try:
+        given = None if labels is None else [stream.from_text(label.strip()) for label in labels.split(",")]
+        training = Training(learner, source, labels=given)
+    except ValueError as error:
+        raise click.UsageError(str(error).replace("with labels", "with --labels")) from None
+    if learner.passes > 1 and "-" in data:
+        raise click.UsageError("Standard input can be read only once: --passes needs files.")
+    place = model_path.with_name(model_path.name + ".checkpoint")
+    if resume and place.exists():
+        training.resume(place)
+        _say(f"Going on after {training.examples:,} examples.", quiet)
+    elif resume:
+        _say(f"There is no checkpoint {place}: starting from the beginning.", quiet)
+    elif place.exists():
+        _say(
+            f"Starting anew; {place} of an earlier training is left until it is replaced (--resume goes on with it).",
+            quiet,
+        )
+
+    reporter = Reporter(
+        lambda: training.learner.nonzero_, begin=(training.examples, training.mistakes), quiet=quiet, log=log
+    )
+    started, before = time.monotonic(), training.examples
+    checkpointing = Checkpointing(place, *every)
+    try:
+        with _signals_to(training):
+            training.run(checkpointing=checkpointing if checkpoint else None, on_progress=reporter)
+            training.save_model(model_path)
+    except KeyboardInterrupt:
+        reporter.close(stopped=True, examples=training.examples)
+        if not training.can_be_saved:
+            raise click.ClickException("stopped, and there was nothing yet to go on from.") from None
+        training.save_checkpoint(place)
+        raise click.ClickException(
+            f"stopped after {training.examples:,} examples; the same command with --resume goes on from {place}."
+        ) from None
+    except stream.DataError as error:
+        reporter.close(failed=True, examples=training.examples)
+        if not training.can_be_saved or (checkpoint is None and time.monotonic() - started < _MUCH_WORK):
+            raise
+        training.save_checkpoint(place)
+        raise click.ClickException(
+            f"{error}; the {training.examples:,} examples before are not lost: --resume goes on from {place}, "
+            "with --errors skip if that line is to be left out."
+        ) from None
+    except BaseException:
+        reporter.close()
+        raise
+    place.unlink(missing_ok=True)
+    seconds = time.monotonic() - started
+    summary = _summary(training, model_path, seconds, training.examples - before)
+    reporter.close(finished=True, **{k: summary[k] for k in ("examples", "mistakes", "error", "nonzeros", "seconds")})
+    if training.looks_sorted:
+        _say(
+            f"The label changed only {training.label_changes:,} times in {training.examples:,} rows. A pass over rows "
+            "that are sorted by label ends with the last label alone: shuffle them before (shuf FILE).",
+            quiet,
+        )
+    print(json.dumps(summary) if as_json else _in_words(summary))
+
+
+@contextmanager
+def _signals_to(training: Training) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the training after the chunk at hand; a second Ctrl-C ends it at once."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        training.interrupt()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _refuse_unwritable(path: Path) -> None:
+    """Before hours of work, not after them."""
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise click.BadParameter(f"there is no folder {folder} to write the model into.", param_hint="--model")
+    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise click.BadParameter(f"{path} cannot be written.", param_hint="--model")
+
+
+def _say(text: str, quiet: bool) -> None:
+    if not quiet:
+        print(text, file=sys.stderr)
+
+
+def _summary(training: Training, path: Path, seconds: float, examples: int) -> dict[str, Any]:
+    learner = training.learner
+    tally = learner.progressive_
+    return {
+        "algorithm": type(learner).__name__,
+        "examples": training.examples,
+        "mistakes": training.mistakes,
+        "error": tally.error,
+        "balanced_accuracy": tally.balanced_accuracy,
+        "updates": learner.n_updates_,
+        "labels": learner.classes_.tolist(),
+        "features": learner._state.n_columns,
+        "nonzeros": learner.nonzero_,
+        "skipped_lines": training.stream.faults.count,
+        "seconds": round(seconds, 3),
+        "examples_per_second": round(examples / max(seconds, 1e-9)),
+        "model": str(path),
+        "model_bytes": path.stat().st_size,
+    }
+
+
+def _in_words(summary: dict[str, Any]) -> str:
+    labels = [str(label) for label in summary["labels"]]
+    named = f"{labels[0]} (negative), {labels[1]} (positive)" if len(labels) == 2 else ", ".join(labels[:20])
+    if len(labels) > 20:
+        named += f" and {len(labels) - 20} more"
+    lines = [
+        f"{summary['algorithm']}: {summary['examples']:,} examples, {summary['mistakes']:,} mistakes "
+        f"(error {summary['error']:.4f}, balanced accuracy {summary['balanced_accuracy']:.4f})",
+        f"{summary['seconds']:.2f} s, {summary['examples_per_second']:,} examples/s",
+        f"labels: {named}",
+        f"columns: {summary['features']:,}, nonzero weights: {summary['nonzeros']:,}",
+        f"model: {summary['model']}, {summary['model_bytes']:,} bytes",
+    ]
+    if summary["skipped_lines"]:
+        lines.append(f"lines that could not be read and were left out: {summary['skipped_lines']:,}")
+    return "\n".join(lines)

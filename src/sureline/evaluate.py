@@ -1,0 +1,258 @@
+"""How good a model is: error, ranking, cost and calibration on labelled rows, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._learner import Learner
+from .answers import Answers, answer
+from .metrics import Tally
+from .stream import Chunk, Label, read
+
+_EXACT = 1 << 20  # scores up to which the area under the curve is computed from all of them
+_BITS = 20  # of a score as float32 that are kept beyond that
+_BINS = 10
+
+
+class RankingCurve:
+    """The area under the ROC curve of a stream of scores.
+
+    Exact up to a million scores. Beyond that they are counted in bins, by the first 20 bits of their value as float32,
+    which are a relative precision of 1/2048; pairs in one bin count half, and `uncertainty` bounds what that can be
+    wrong by.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]] = []
+        self._n = 0
+        self._bins: npt.NDArray[np.int64] | None = None  # of negative and positive examples
+
+    def add(self, scores: npt.NDArray[np.float64], positive: npt.NDArray[np.bool_]) -> None:
+        self._n += len(scores)
+        if self._bins is None:
+            self._kept.append((scores, positive))
+            if self._n <= _EXACT:
+                return
+            self._bins = np.zeros((2, 1 << _BITS), np.int64)
+            waiting, self._kept = self._kept, []
+        else:
+            waiting = [(scores, positive)]
+        for some_scores, some_positive in waiting:
+            at = _bin_of(some_scores)
+            for k in (0, 1):
+                self._bins[k] += np.bincount(at[some_positive == bool(k)], minlength=1 << _BITS)
+
+    @property
+    def area(self) -> float | None:
+        """The share of pairs of a positive and a negative example that are in the right order; None without a pair."""
+        return self._area_and_uncertainty()[0]
+
+    @property
+    def uncertainty(self) -> float:
+        return self._area_and_uncertainty()[1]
+
+    def _area_and_uncertainty(self) -> tuple[float | None, float]:
+        if self._bins is not None:
+            negative, positive = self._bins
+            exact = False
+        else:
+            scores = np.concatenate([s for s, _ in self._kept] or [np.empty(0)])
+            labels = np.concatenate([p for _, p in self._kept] or [np.empty(0, bool)])
+            _, at = np.unique(scores, return_inverse=True)
+            size = int(at.max(initial=-1)) + 1
+            negative, positive = (np.bincount(at[labels == bool(k)], minlength=size) for k in (0, 1))
+            exact = True
+        pairs = float(negative.sum()) * float(positive.sum())
+        if pairs == 0:
+            return None, 0.0
+        below = np.concatenate([[0], np.cumsum(negative)[:-1]])
+        tied = float((positive.astype(np.float64) * negative).sum()) / 2
+        area = (float((positive.astype(np.float64) * below).sum()) + tied) / pairs
+        return area, 0.0 if exact else tied / pairs
+
+
+def _bin_of(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """The first bits of a score, as a number that rises with it."""
+    with np.errstate(over="ignore"):
+        bits = (scores + 0.0).astype(np.float32).view(np.uint32)  # + 0.0: there is no -0
+    rising = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
+    return (rising >> np.uint32(32 - _BITS)).astype(np.int64)
+
+
+@dataclass
+class Calibration:
+    """How probabilities compare with what happened: the confidence in the predicted label, in ten bins."""
+
+    counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(_BINS, np.int64))
+    right: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(_BINS, np.int64))
+    confidence: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(_BINS))
+    squares: float = 0.0
+    logs: float = 0.0
+
+    def add(
+        self,
+        probabilities: npt.NDArray[np.float64],
+        best: npt.NDArray[np.float64],
+        truth: npt.NDArray[np.int32],
+        right: npt.NDArray[np.bool_],
+    ) -> None:
+        """Probabilities of all classes, confidence in the predicted one, the true one, whether they are the same."""
+        at = np.minimum((best * _BINS).astype(np.int64), _BINS - 1)
+        self.counts += np.bincount(at, minlength=_BINS)
+        self.right += np.bincount(at[right], minlength=_BINS)
+        self.confidence += np.bincount(at, weights=best, minlength=_BINS)
+        known = truth >= 0
+        of_truth = np.zeros(len(truth))
+        of_truth[known] = probabilities[np.flatnonzero(known), truth[known]]
+        distances = float(((probabilities**2).sum(axis=1) - 2 * of_truth + 1).sum())
+        self.squares += distances / 2 if probabilities.shape[1] == 2 else distances
+        self.logs -= float(np.log(np.maximum(of_truth, 1e-15)).sum())
+
+    @property
+    def n(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def brier(self) -> float:
+        """The mean squared distance of the probability from the truth: of the second class if there are two, else
+        summed over the classes. 0 is perfect."""
+        return self.squares / max(self.n, 1)
+
+    @property
+    def log_loss(self) -> float:
+        return self.logs / max(self.n, 1)
+
+    @property
+    def expected_error(self) -> float:
+        """The mean distance of confidence from the share that was right, over the bins."""
+        return float(np.abs(self.confidence - self.right).sum() / max(self.n, 1))
+
+    def table(self) -> list[dict[str, float]]:
+        """For each bin that is not empty: its bounds, examples, mean confidence, share that was right."""
+        return [
+            {
+                "from": k / _BINS,
+                "to": (k + 1) / _BINS,
+                "examples": int(self.counts[k]),
+                "confidence": float(self.confidence[k] / self.counts[k]),
+                "right": float(self.right[k] / self.counts[k]),
+            }
+            for k in range(_BINS)
+            if self.counts[k]
+        ]
+
+
+class Evaluation:
+    """What a model makes of labelled rows, chunk by chunk."""
+
+    def __init__(self, learner: Learner) -> None:
+        self.learner = learner
+        self.labels: list[Label] = learner.classes_.tolist()
+        self._code = {label: k for k, label in enumerate(self.labels)}
+        self.seen = np.zeros(len(self.labels), np.int64)
+        self.mistakes = np.zeros(len(self.labels), np.int64)
+        self.unknown: dict[Label, int] = {}  # labels that the model does not know, and how often
+        self.ranking = RankingCurve() if len(self.labels) == 2 else None
+        self.calibration = Calibration() if learner.has_probabilities else None
+
+    def add(self, chunk: Chunk) -> None:
+        """Judge the rows that have a label."""
+        codes, names = chunk.labels
+        table = np.array([self._code.get(self._as_known(name), -1) for name in names] + [-1], np.int32)
+        truth = table[codes]
+        answers = answer(self.learner, chunk)
+        labelled = codes >= 0
+        for k, name in enumerate(names):
+            if table[k] < 0:
+                self.unknown[name] = self.unknown.get(name, 0) + int((codes == k).sum())
+        self._count(answers, truth, labelled)
+
+    def _as_known(self, label: Label) -> Label:
+        return str(label) if self.labels and isinstance(self.labels[0], str) else label
+
+    def _count(self, answers: Answers, truth: npt.NDArray[np.int32], labelled: npt.NDArray[np.bool_]) -> None:
+        right = answers.chosen == truth
+        known = truth >= 0
+        n = len(self.labels)
+        self.seen += np.bincount(truth[known], minlength=n)
+        self.mistakes += np.bincount(truth[known & ~right], minlength=n)
+        if self.ranking is not None:
+            self.ranking.add(answers.scores[known, 0], truth[known] == 1)
+        if self.calibration is not None and answers.probabilities is not None and answers.confidence is not None:
+            self.calibration.add(
+                answers.probabilities[labelled], answers.confidence[labelled], truth[labelled], right[labelled]
+            )
+
+    @property
+    def examples(self) -> int:
+        return int(self.seen.sum()) + sum(self.unknown.values())
+
+    def result(self, cost: tuple[float, float] | None = None) -> dict[str, Any]:
+        """All measures by name. `cost` is that of a missed positive and of a false alarm."""
+        tally = Tally(np.array(self.labels), self.seen, self.mistakes)
+        unknown = sum(self.unknown.values())
+        found: dict[str, Any] = {
+            "examples": self.examples,
+            "mistakes": int(self.mistakes.sum()) + unknown,
+            "error": (int(self.mistakes.sum()) + unknown) / max(self.examples, 1),
+            "balanced_accuracy": float(tally.recalls[self.seen > 0].mean()) if self.seen.any() else 0.0,
+        }
+        if unknown:
+            found["unknown_labels"] = {str(label): count for label, count in self.unknown.items()}
+        if self.ranking is not None:
+            found |= {
+                "sensitivity": tally.sensitivity,
+                "specificity": tally.specificity,
+                "precision": tally.precision,
+                "f1": tally.f1,
+                "auc": self.ranking.area,
+            }
+            if self.ranking.uncertainty:
+                found["auc_uncertainty"] = self.ranking.uncertainty
+            positive, negative = cost or (1.0, 1.0)
+            total = positive * float(self.mistakes[1]) + negative * float(self.mistakes[0])
+            found |= {"cost": total, "cost_per_example": total / max(int(self.seen.sum()), 1)}
+        found["classes"] = [
+            {"label": label, "examples": int(seen), "mistakes": int(mistakes)}
+            for label, seen, mistakes in zip(self.labels, self.seen, self.mistakes, strict=True)
+        ]
+        if self.calibration is not None:
+            found["calibration"] = {
+                "brier": self.calibration.brier,
+                "log_loss": self.calibration.log_loss,
+                "expected_error": self.calibration.expected_error,
+                "bins": self.calibration.table(),
+            }
+        return found
+
+
+def evaluate(
+    learner: Learner, data: str | Path | Iterable[Chunk], cost: tuple[float, float] | None = None
+) -> dict[str, Any]:
+    """Measure a model on a stream of labelled rows.
+
+    Parameters
+    ----------
+    learner : estimator of sureline
+        Fitted.
+    data : path or sureline.stream.Stream
+    cost : pair of floats, default=None
+        Of a missed positive and of a false alarm; 1 each if None.
+
+    Returns
+    -------
+    dict
+        error, balanced_accuracy (over the classes that occur), and with two classes sensitivity, specificity,
+        precision, f1, auc and cost; for the learners with probabilities also calibration: Brier score, log loss, and
+        the confidence in ten bins against the share that was right.
+    """
+    evaluation = Evaluation(learner)
+    for chunk in read(data) if isinstance(data, str | Path) else data:
+        evaluation.add(chunk)
+    return evaluation.result(cost)

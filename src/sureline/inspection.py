@@ -1,0 +1,164 @@
+"""What a model has learned: its largest weights, by name where there are names, and how sure it is of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .persistence import ModelFile
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A weight as a name sees it."""
+
+    feature: int  # column of the model
+    names: list[str]  # the names hashed to it that were seen most, or none
+    label: Any  # the class that a positive weight speaks for
+    weight: float
+    std: float | None  # its standard deviation, for the learners that have one
+
+    @property
+    def title(self) -> str:
+        return " | ".join(self.names) if self.names else str(self.feature)
+
+
+def top_weights(model: ModelFile, n: int) -> list[Weight]:
+    """The `n` weights of the largest size, over all classes and without the intercepts.
+
+    A name that was hashed with the sign -1 sees the weight with the other sign; so it is told here.
+    """
+    state = model.learner._state
+    labels = model.labels
+    found: list[tuple[float, int, int]] = []
+    variances: dict[tuple[int, int], float] = {}
+    for head, (slots, values) in enumerate(state.nonzero()):
+        slots, values = slots[slots > 0], values[slots > 0].astype(np.float64)
+        largest = np.argsort(-np.abs(values), kind="stable")[:n]
+        chosen = slots[largest]
+        found += [(float(value), int(slot), head) for value, slot in zip(values[largest], chosen, strict=True)]
+        spread = state.weight_variances(chosen, head)
+        if spread is not None:
+            variances |= {(int(s), head): float(v) for s, v in zip(chosen, spread, strict=True)}
+    found.sort(key=lambda entry: (-abs(entry[0]), entry[1], entry[2]))
+    weights = []
+    for value, slot, head in found[:n]:
+        known = model.names.lookup(slot - 1) if model.names is not None else []
+        sign = known[0][2] if known else 1
+        variance = variances.get((slot, head))
+        weights.append(
+            Weight(
+                feature=slot - 1,
+                names=[name if s == sign else f"-{name}" for name, _, s in known[:3]],
+                label=labels[-1] if state.n_heads == 1 else labels[head],
+                weight=value * sign,
+                std=None if variance is None else float(np.sqrt(variance)),
+            )
+        )
+    return weights
+
+
+def summary(model: ModelFile, path: Path, top: int) -> dict[str, Any]:
+    """Everything that `sureline inspect` tells, by name."""
+    learner = model.learner
+    state = learner._state
+    tally = learner.progressive_
+    told: dict[str, Any] = {
+        "algorithm": type(learner).__name__,
+        "parameters": learner.parameters(),
+        "labels": model.labels,
+        "examples": learner.n_seen_,
+        "mistakes": learner.n_mistakes_,
+        "updates": learner.n_updates_,
+        "error": tally.error,
+        "balanced_accuracy": tally.balanced_accuracy,
+        "features": state.n_columns,
+        "nonzeros": learner.nonzero_,
+        "sparsity": learner.sparsity_ if state.n_columns else 1.0,
+        "intercept": learner.intercept_.tolist(),
+        "input": model.input_options,
+        "library": model.library,
+        "bytes": path.stat().st_size,
+    }
+    if model.place is not None:
+        told["place"] = model.place
+    if model.names is not None:
+        told["names"] = {"kept": len(model.names), "collisions": model.names.n_collisions}
+    told["top"] = [
+        {"feature": w.feature, "names": w.names, "label": w.label, "weight": w.weight, "std": w.std}
+        for w in top_weights(model, top)
+    ]
+    return told
+
+
+def plot(model: ModelFile, path: Path, top: int) -> None:
+    """Draw the largest weights with their standard deviations, and how all weights are distributed."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ValueError("A picture needs matplotlib: pip install 'sureline[plot]'.") from None
+    weights = top_weights(model, top)
+    n = max(len(weights), 1)
+    figure = Figure(figsize=(10, max(3.2, 0.26 * n + 1.4)), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[3, 2])
+    _draw_top(left, weights, model)
+    _draw_distribution(right, model)
+    name = type(model.learner).__name__
+    figure.suptitle(
+        f"{name}: {model.learner.n_seen_:,} examples, progressive error {model.learner.progressive_.error:.4f}, "
+        f"{model.learner.nonzero_:,} nonzero weights"
+    )
+    figure.savefig(path, dpi=130)
+
+
+def _draw_top(axes: Any, weights: list[Weight], model: ModelFile) -> None:
+    labels = model.labels
+    if not weights:
+        axes.text(0.5, 0.5, "all weights are zero", ha="center", va="center")
+        axes.set_axis_off()
+        return
+    several = model.learner._state.n_heads > 1
+    at = np.arange(len(weights))[::-1]
+    values = np.array([w.weight for w in weights])
+    titles = [_short(w.title) + (f"  [{w.label}]" if several else "") for w in weights]
+    axes.barh(at, values, color=np.where(values > 0, "tab:blue", "tab:orange"), height=0.7)
+    if weights[0].std is not None:
+        axes.errorbar(values, at, xerr=[w.std for w in weights], fmt="none", ecolor="0.35", elinewidth=1, capsize=2)
+    axes.axvline(0, color="0.3", linewidth=0.8)
+    axes.set_yticks(at, titles, fontsize=8)
+    axes.set_ylim(-0.7, len(weights) - 0.3)
+    axes.set_xlabel("weight" + (" ± standard deviation" if weights[0].std is not None else ""))
+    if not several and len(labels) == 2:
+        above = axes.get_xaxis_transform()
+        axes.text(0, 1.01, f"← {_short(str(labels[0]), 16)}   ", ha="right", transform=above, fontsize=10)
+        axes.text(0, 1.01, f"   {_short(str(labels[1]), 16)} →", ha="left", transform=above, fontsize=10)
+        reach = 1.1 * max(abs(limit) for limit in axes.get_xlim())
+        axes.set_xlim(-reach, reach)
+    axes.grid(axis="x", alpha=0.3)
+
+
+def _draw_distribution(axes: Any, model: ModelFile) -> None:
+    values = np.concatenate([v[s > 0] for s, v in model.learner._state.nonzero()]).astype(np.float64)
+    sizes = np.abs(values[values != 0])
+    if len(sizes) == 0:
+        axes.set_axis_off()
+        return
+    low, high = np.log10(sizes.min()), np.log10(sizes.max())
+    if high - low < 0.1:
+        low, high = low - 0.5, high + 0.5
+    axes.hist(sizes, bins=np.logspace(low, high, 40), color="tab:blue", alpha=0.8)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("size of a nonzero weight")
+    axes.set_ylabel("weights")
+    axes.grid(alpha=0.3)
+
+
+def _short(text: str, most: int = 36) -> str:
+    # matplotlib would take a dollar sign for the beginning of a formula, and has no glyph for control characters.
+    plain = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    cut = plain if len(plain) <= most else plain[: most - 1] + "…"
+    return cut.replace("$", r"\$")

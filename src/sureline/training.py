@@ -1,0 +1,434 @@
+"""One pass, or several, over a stream: from a file of any size to a model, with checkpoints on the way."""
+
+from __future__ import annotations
+
+import os
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._learner import Learner
+from ._rows import label_array
+from .catalogue import learner_named
+from .persistence import ModelFile, read_learner, takes_names, write_learner
+from .stream import READING, Chunk, DataError, Label, Position, Stream, read
+
+if TYPE_CHECKING:
+    from ._estimator import OnlineClassifier
+
+MAX_CLASSES = 1000  # more are taken for a mistake: a label column that holds measurements
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a training stands."""
+
+    examples: int
+    mistakes: int
+    seconds: float  # since this run began
+    share: float | None  # of the stream that has been read, where its size is known
+    pass_number: int
+
+    @property
+    def error(self) -> float:
+        """Mistakes among the examples so far, each predicted before it was learned from."""
+        return self.mistakes / max(self.examples, 1)
+
+
+@dataclass
+class Checkpointing:
+    """Where to save what is needed to go on, and how often: after so many examples, or seconds."""
+
+    path: Path
+    examples: int | None = None
+    seconds: float | None = None
+    last_examples: int = 0
+    last_time: float = field(default_factory=time.monotonic)
+
+    def due(self, examples: int) -> bool:
+        return (self.examples is not None and examples - self.last_examples >= self.examples) or (
+            self.seconds is not None and time.monotonic() - self.last_time >= self.seconds
+        )
+
+    def done(self, examples: int) -> None:
+        self.last_examples, self.last_time = examples, time.monotonic()
+
+
+class Training:
+    """A learner on its way through a stream. All that it takes to go on later is in `save_checkpoint`."""
+
+    def __init__(self, learner: Learner, stream: Stream, *, labels: Sequence[Label] | None = None) -> None:
+        self.learner = learner
+        self.stream = stream
+        self.labels: list[Label] = [] if labels is None else list(labels)
+        self.fixed_labels = labels is not None
+        self.names: _core.NameTable | None = None
+        self.position = Position()
+        self.pass_number = 1
+        self.begun = False
+        self._learning = False
+        self._stop_asked = False
+        self.label_changes = 0  # how often a row had another label than the one before
+        self._last_code = -1
+        if "bits" in stream.model_options:  # so that the model hashes the names of single examples in the same way
+            learner.bits = stream.model_options["bits"]
+        learner._takes_names = takes_names(stream.model_options)
+        learner.check_parameters()
+        if labels is not None:
+            _refuse_labels(self.labels)
+        else:
+            _refuse_costs_without_labels(learner)
+
+    # -- the loop --------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        *,
+        checkpointing: Checkpointing | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        """Learn from what is left of the stream.
+
+        `on_progress` is called after the first example, the second, the fourth and so on, and after each chunk.
+        Raises KeyboardInterrupt, between two chunks, if `interrupt` was called: the training can then be saved.
+        """
+        started = time.monotonic()
+        if checkpointing is not None:
+            checkpointing.done(self.examples)
+
+        def tell() -> None:
+            if on_progress is not None:
+                seconds = time.monotonic() - started
+                on_progress(Progress(self.examples, self.mistakes, seconds, self._share(), self.pass_number))
+
+        while True:
+            chunks = self.stream.read_from(self.position)
+            try:
+                for chunk in chunks:
+                    self._learning = True
+                    self._take(chunk, tell)
+                    self._learning = False
+                    tell()
+                    if checkpointing is not None and checkpointing.due(self.examples):
+                        self.save_checkpoint(checkpointing.path)
+                        checkpointing.done(self.examples)
+                    if self._stop_asked:
+                        raise KeyboardInterrupt
+            finally:
+                chunks.close()
+            if self.pass_number >= self.learner.passes:
+                break
+            self._learning = True  # not to be interrupted between the two
+            self.pass_number += 1
+            self.position = Position()
+            self._learning = False
+        if not self.begun:
+            raise DataError(self.stream.paths[0], "there are no examples")
+
+    def interrupt(self) -> None:
+        """Stop after the chunk at hand; at once, with KeyboardInterrupt, if the stream is being waited for."""
+        if self._learning:
+            self._stop_asked = True
+        else:
+            raise KeyboardInterrupt
+
+    @property
+    def can_be_saved(self) -> bool:
+        """Whether something has been learned, and the latest chunk whole."""
+        return self.begun and not self._learning
+
+    def _take(self, chunk: Chunk, tell: Callable[[], None]) -> None:
+        if chunk.n_rows:
+            codes = self._class_codes(chunk)
+            if not self.begun:
+                self.learner.begin(label_array(self.labels), chunk.n_columns)
+                self.begun = True
+            rows = _RowsOf(chunk)
+            start, seen_before = 0, self.examples
+            for stop in _powers_of_two(seen_before, seen_before + chunk.n_rows):
+                self._learn(rows, chunk, codes, start, stop - seen_before)
+                start = stop - seen_before
+                if start < chunk.n_rows:  # the end of the chunk is told by the caller
+                    tell()
+            self._learn(rows, chunk, codes, start, chunk.n_rows)
+            self.learner.classes_ = label_array(self.labels)
+        if chunk.names is not None:
+            if self.names is None:
+                self.names = _core.NameTable()
+            self.names.merge(chunk.names)
+        self.position = chunk.end
+
+    def _learn(self, rows: _RowsOf, chunk: Chunk, codes: npt.NDArray[np.int32], start: int, stop: int) -> None:
+        if start < stop:
+            part = None if stop - start == chunk.n_rows else (start, stop)
+            self.learner.take(rows, chunk.n_columns, codes, chunk.weights, part)
+
+    def _class_codes(self, chunk: Chunk) -> npt.NDArray[np.int32]:
+        """The class of each row. New labels become new classes, unless they are fixed.
+
+        Those of the first chunk are sorted, so that the larger of two is the positive one wherever it comes first.
+        """
+        codes, names = chunk.labels
+        if len(codes) and codes.min() < 0:
+            row = int(np.argmin(codes)) + self.position.rows
+            raise DataError(self._file(chunk), f"row {row + 1} has no label, so nothing can be learned from it")
+        if not self.begun and not self.fixed_labels:
+            self.labels = sorted(names, key=_label_order)
+        known = {label: code for code, label in enumerate(self.labels)}
+        for name in names:
+            if name not in known:
+                if self.fixed_labels:
+                    listed = ",".join(str(label) for label in self.labels)
+                    raise DataError(self._file(chunk), f"the label {name!r} is not among those given: {listed}")
+                known[name] = len(self.labels)
+                self.labels.append(name)
+        if len(self.labels) > MAX_CLASSES:
+            raise DataError(
+                self._file(chunk),
+                f"there are more than {MAX_CLASSES} different labels, among them {self.labels[0]!r} and "
+                f"{self.labels[-1]!r}; a class for each of them cannot be meant",
+            )
+        table = np.array([known[name] for name in names], np.int32)
+        classes = table[codes] if len(names) else codes
+        self.label_changes += int(np.count_nonzero(np.diff(classes))) + (int(classes[0]) != self._last_code)
+        self._last_code = int(classes[-1])
+        return classes
+
+    def _file(self, chunk: Chunk) -> str:
+        return self.stream.paths[min(chunk.end.file, len(self.stream.paths) - 1)]
+
+    @property
+    def looks_sorted(self) -> bool:
+        """Whether the label changed far less often than in rows that come in any order."""
+        if not self.begun:
+            return False
+        seen = self.learner.progressive_.seen / max(self.examples, 1)
+        expected = self.examples * float(1 - (seen**2).sum())
+        return expected > 100 and self.label_changes < 0.05 * expected
+
+    # -- where it stands -------------------------------------------------------------------------------------
+
+    @property
+    def examples(self) -> int:
+        return self.learner.n_seen_ if self.begun else 0
+
+    @property
+    def mistakes(self) -> int:
+        return self.learner.n_mistakes_ if self.begun else 0
+
+    def _share(self) -> float | None:
+        share = self.stream.progress
+        return None if share is None else (self.pass_number - 1 + share) / self.learner.passes
+
+    # -- saving and going on ---------------------------------------------------------------------------------
+
+    def save_model(self, path: Path) -> None:
+        """Write what has been learned so far."""
+        write_learner(path, self.learner, names=self.names, input_options=self.stream.model_options)
+
+    def save_checkpoint(self, path: Path) -> None:
+        """Write all that is needed to go on as if nothing had happened."""
+        if not self.can_be_saved:
+            raise ValueError("There is nothing to go on from: the training has not begun, or stopped inside a chunk.")
+        place = {
+            "position": self.position.to_dict(),
+            "pass": self.pass_number,
+            "paths": self.stream.paths,
+            "files": _fingerprints(self.stream.paths[: self.position.file + 1]),
+            "labels": list(self.labels),
+        }
+        write_learner(path, self.learner, names=self.names, input_options=self.stream.model_options, place=place)
+
+    def resume(self, path: Path) -> None:
+        """Go on where the checkpoint in `path` was saved.
+
+        The learner and the stream must be those of then: another algorithm, parameter or file is refused.
+        """
+        saved = read_learner(path)
+        if saved.place is None:
+            raise ValueError(f"{path} is a model and no checkpoint; name it with --model, or train anew.")
+        try:
+            position, pass_number = Position.from_dict(saved.place["position"]), int(saved.place["pass"])
+            paths, files = [str(p) for p in saved.place["paths"]], list(saved.place["files"])
+            labels: list[Label] = list(saved.place["labels"])
+            if label_array(labels).tolist() != saved.labels:
+                raise ValueError("its labels are not those of the model")
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} does not say where the training was: {error}.") from None
+        self._refuse_other_job(path, saved, paths, files)
+        self.learner = saved.learner
+        self.labels = labels
+        self.names = saved.names
+        self.position = position
+        self.pass_number = pass_number
+        self.begun = True
+
+    def _refuse_other_job(self, path: Path, saved: ModelFile, paths: list[str], files: list[Any]) -> None:
+        now, then = type(self.learner).__name__, type(saved.learner).__name__
+        if now != then:
+            raise ValueError(f"{path} was saved by {then}, and cannot be gone on with by {now}.")
+        for name, value in self.learner.parameters().items():
+            before = saved.learner.parameters()[name]
+            if value != before:
+                raise ValueError(
+                    f"{path} was saved with {name}={before!r}, and cannot be gone on with {name}={value!r}."
+                )
+        if self.fixed_labels and saved.labels != label_array(self.labels).tolist():
+            raise ValueError(f"{path} was saved with the labels {saved.labels}, not {self.labels}.")
+        if self.stream.paths != paths:
+            raise ValueError(f"{path} was saved while reading {', '.join(paths)}, not {', '.join(self.stream.paths)}.")
+        for name, value in self.stream.model_options.items():
+            if saved.input_options.get(name) != value:
+                raise ValueError(
+                    f"{path} was saved while reading with {name}={saved.input_options.get(name)!r}, not {value!r}."
+                )
+        here = _fingerprints(self.stream.paths[: len(files)])
+        for file, then_, now_ in zip(self.stream.paths, files, here, strict=False):
+            if then_ != now_:
+                raise ValueError(
+                    f"{file} is no longer what it was when {path} was saved, so reading cannot go on in it."
+                )
+
+
+class _RowsOf:
+    """The rows of a chunk for the core; made once, unless they are to count as wider than they are."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        self.chunk = chunk
+        self._own: _core.Rows | None = None
+
+    def __call__(self, n_columns: int | None) -> _core.Rows:
+        if n_columns is not None:
+            return self.chunk.rows(n_columns)
+        if self._own is None:
+            self._own = self.chunk.rows()
+        return self._own
+
+
+def _fingerprints(paths: Sequence[str]) -> list[Any]:
+    """Size of each file and checksums of its beginning and its end; nothing of what is no file."""
+    found: list[Any] = []
+    for path in paths:
+        if path == "-" or not os.path.isfile(path):
+            found.append(None)
+            continue
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            head = zlib.crc32(file.read(1 << 16))
+            file.seek(max(size - (1 << 16), 0))
+            found.append([size, head, zlib.crc32(file.read(1 << 16))])
+    return found
+
+
+def _powers_of_two(after: int, up_to: int) -> list[int]:
+    """Those that are larger than `after` and not larger than `up_to`."""
+    return [1 << k for k in range(up_to.bit_length()) if after < 1 << k <= up_to]
+
+
+# -- labels --------------------------------------------------------------------------------------------------
+
+
+def _label_order(label: Label) -> tuple[bool, Any]:
+    """Numbers by their value, then text."""
+    return isinstance(label, str), label
+
+
+def _refuse_labels(labels: Sequence[Label]) -> None:
+    if len(labels) < 2 or len(set(labels)) < len(labels):
+        raise ValueError(f"labels must name at least two classes, each once. Got {list(labels)!r} instead.")
+
+
+def _refuse_costs_without_labels(learner: Learner) -> None:
+    costs = learner._costs()
+    if costs is not None and costs[0] != costs[1]:
+        raise ValueError(
+            f"{type(learner).__name__} with unequal costs or margins must know which class is the positive one: "
+            "name both with labels, the negative one first."
+        )
+
+
+# -- in one call ---------------------------------------------------------------------------------------------
+
+
+def train(
+    data: str | Path | Sequence[str | Path] | Stream,
+    algorithm: str | OnlineClassifier = "arow",
+    *,
+    model: str | Path | None = None,
+    labels: Sequence[Label] | None = None,
+    checkpoint: str | Path | None = None,
+    checkpoint_every: int = 1_000_000,
+    resume: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+    **options: Any,
+) -> OnlineClassifier:
+    """Train a learner on a stream, which need not fit into memory: what ``sureline train`` does.
+
+    Parameters
+    ----------
+    data : path, glob, list of them, or sureline.stream.Stream
+    algorithm : str or estimator, default="arow"
+        A name such as "scw" or "ssol", or an estimator whose parameters are used; it is not changed.
+    model : path, default=None
+        Where to write the model, if anywhere.
+    labels : sequence, default=None
+        All labels, the negative one first. Without them those of the first chunk of the stream are sorted, so that
+        the larger of two is the positive one, and others follow as they come.
+    checkpoint : path, default=None
+        Where to save, every `checkpoint_every` examples, what it takes to go on after a crash. The file is removed
+        when all is done.
+    resume : bool, default=False
+        Go on where `checkpoint` was saved; from the beginning if there is none.
+    on_progress : callable, default=None
+        Is called with a Progress now and then.
+    **options
+        Parameters of the algorithm, if it is given by name, and options of `sureline.stream.read` such as `format`,
+        `label` and `bits`. `dtype` is "float32" unless it is set: in a model of millions of features it saves half of
+        the memory.
+
+    Returns
+    -------
+    estimator
+        With everything learned, ready for predict and partial_fit.
+    """
+    from ._estimator import OnlineClassifier
+    from .persistence import as_estimator
+
+    reading = {name: options.pop(name) for name in READING if name in options}
+    parameters = options
+    if isinstance(algorithm, str):
+        learner = learner_named(algorithm)(**{"dtype": "float32", **parameters})
+    elif parameters:
+        raise TypeError(f"{', '.join(parameters)} must be set on the estimator that is passed as algorithm.")
+    elif isinstance(algorithm, OnlineClassifier):
+        learner = learner_named(type(algorithm).__name__)(**algorithm.get_params())
+    else:
+        raise TypeError(f"algorithm must be a name or an estimator of sureline. Got {algorithm!r} instead.")
+    if isinstance(data, Stream):
+        if reading:
+            raise TypeError(f"{', '.join(reading)} must be set where the stream is made, by sureline.stream.read.")
+        stream = data if data.dtype == learner.dtype else data._with(dtype=learner.dtype)
+    else:
+        stream = read(data, dtype=learner.dtype, **{"collect_names": True, **reading})
+    training = Training(learner, stream, labels=labels)
+    path = None if checkpoint is None else Path(checkpoint)
+    if resume:
+        if path is None:
+            raise ValueError("resume needs the path of a checkpoint.")
+        if path.exists():
+            training.resume(path)
+    training.run(
+        checkpointing=None if path is None else Checkpointing(path, examples=checkpoint_every), on_progress=on_progress
+    )
+    if model is not None:
+        training.save_model(Path(model))
+    if path is not None:
+        path.unlink(missing_ok=True)
+    return as_estimator(training.learner)
