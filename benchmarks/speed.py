@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import ctypes
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from ratios import compiled, failures, pointer, report, shortest
 from sklearn.linear_model import SGDClassifier
 
 import sureline
@@ -28,45 +28,13 @@ from sureline import AROW, PA, Perceptron, _core
 from sureline._rows import as_rows
 from sureline.datasets import make_stream_like
 
-HERE = Path(__file__).parent
-failures: list[str] = []
-
-
-def shortest(*actions: Callable[[], Any], rounds: int = 7) -> list[float]:
-    """The shortest time of each action, all of them done in turns."""
-    times = np.full((rounds, len(actions)), np.inf)
-    for round_ in range(rounds):
-        for i, action in enumerate(actions):
-            begin = time.perf_counter()
-            action()
-            times[round_, i] = time.perf_counter() - begin
-    return list(times.min(axis=0))
-
-
-def report(what: str, ratio: float, limit: float, *, at_least: bool = False, detail: str = "") -> None:
-    ok = ratio >= limit if at_least else ratio <= limit
-    if not ok:
-        failures.append(what)
-    sign = ">=" if at_least else "<="
-    print(f"  {what:<58}{ratio:>8.2f}   {sign} {limit:<6g}{'ok' if ok else 'NOT MET':<9}{detail}", flush=True)
-
 
 def compiled_floors() -> ctypes.CDLL:
-    compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
-    if compiler is None:
-        sys.exit("The benchmark needs a C++ compiler for the loops it compares with: install g++ or clang++.")
-    library = Path(tempfile.mkdtemp()) / "floors.so"
-    flags = ["-std=c++20", "-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC"]
-    subprocess.run([compiler, *flags, str(HERE / "floors.cpp"), "-o", str(library)], check=True)
-    floors = ctypes.CDLL(str(library))
+    floors = compiled("floors.cpp", Path(tempfile.mkdtemp()))
     for name in ("perceptron", "pa", "arow", "fsol", "ssol", "adarda", "fobos", "ftrl"):
         getattr(floors, f"floor_{name}").restype = ctypes.c_int64
     floors.floor_traffic.restype = ctypes.c_double
     return floors
-
-
-def pointer(array: Any) -> ctypes.c_void_p:
-    return ctypes.c_void_p(array.ctypes.data)
 
 
 @dataclass
@@ -344,6 +312,48 @@ def river() -> None:
     report("time of River's PAClassifier / time of PA", ratio, 100, at_least=True, detail=detail)
 
 
+def one_by_one() -> None:
+    """learn_one against River's, on the same dicts of a hundred named features, and on arrays."""
+    try:
+        from river import linear_model
+    except ImportError:
+        return
+    rng = np.random.default_rng(0)
+    n, passes, words = 2000, 5, [f"word{i}" for i in range(5000)]
+    columns = [np.sort(rng.choice(len(words), 100, replace=False)).astype(np.int32) for _ in range(n)]
+    values = [rng.random(100) for _ in range(n)]
+    w = rng.standard_normal(len(words))
+    labels = [bool(v @ w[c] > 0) for c, v in zip(columns, values, strict=True)]
+    dicts = [dict(zip([words[j] for j in c], v.tolist(), strict=True)) for c, v in zip(columns, values, strict=True)]
+    arrays = list(zip(columns, values, strict=True))
+
+    def learn(model: Any, rows: list[Any]) -> Callable[[], None]:
+        def loop() -> None:
+            learn_one = model().learn_one
+            for _ in range(passes):
+                for x, y in zip(rows, labels, strict=True):
+                    learn_one(x, y)
+
+        return loop
+
+    theirs = {
+        learner.__name__: learn(learner, dicts)
+        for learner in (linear_model.LogisticRegression, linear_model.PAClassifier, linear_model.Perceptron)
+    }
+    ours = [learn(learner, rows) for learner in (Perceptron, PA, AROW) for rows in (dicts, arrays)]
+    times = shortest(*theirs.values(), *ours, rounds=5)
+    fastest = int(np.argmin(times[: len(theirs)]))
+    print("\nOne example at a time: 100 named features of 5,000")
+    for name, seconds in zip(theirs, times, strict=False):
+        print(f"  River's {name}.learn_one: {1e6 * seconds / n / passes:.1f} us")
+    names = [(name, what) for name in ("Perceptron", "PA", "AROW") for what in ("dict", "arrays")]
+    for (name, what), seconds in zip(names, times[len(theirs) :], strict=True):
+        what_is_it = f"River's fastest / {name}.learn_one on {'a dict' if what == 'dict' else 'two arrays'}"
+        limit = 4 if what == "dict" else 20
+        detail = f"{1e6 * seconds / n / passes:.2f} us"
+        report(what_is_it, times[fastest] / seconds, limit, at_least=True, detail=detail)
+
+
 def imports() -> None:
     """In processor time, which other work on the machine disturbs least."""
 
@@ -351,11 +361,11 @@ def imports() -> None:
         program = f"import time; begin = time.process_time(); import {module}; print(time.process_time() - begin)"
         return float(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout)
 
-    times = np.array([[of("sureline"), of("sklearn.linear_model")] for _ in range(11)])
+    times = np.array([[of("sureline.estimators"), of("sklearn.linear_model")] for _ in range(11)])
     ours, theirs = times.min(axis=0)
     print("\nImport, processor time")
     detail = f"{ours:.2f} s against {theirs:.2f} s"
-    report("import sureline / import sklearn.linear_model", ours / theirs, 1.0, detail=detail)
+    report("import sureline.estimators / import sklearn.linear_model", ours / theirs, 1.0, detail=detail)
 
 
 def main() -> int:
@@ -379,6 +389,7 @@ def main() -> int:
     full_covariance(floors)
     instruction_sets()
     river()
+    one_by_one()
     imports()
     print(f"\n{len(failures)} limits not met{': ' + ', '.join(failures) if failures else '.'}")
     return 1 if failures else 0

@@ -1,0 +1,185 @@
+"""From a file of text to a model, end to end: ``make bench`` or ``python benchmarks/text.py``.
+
+Files of at least 500 MB are generated, with the shapes of the other benchmarks: 47 thousand features with values of six
+digits, and 3.2 million that are mostly binary. All programs run as processes of their own, start-up included, in turns;
+the ratio is that of the shortest times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ratios import compiled, failures, pointer, report
+
+from sureline.datasets import make_stream_like
+
+HERE = Path(__file__).parent
+SCIKIT = """
+import sys
+from sklearn.datasets import load_svmlight_file
+from sklearn.linear_model import SGDClassifier
+X, y = load_svmlight_file(sys.argv[1])
+X.indices, X.indptr = X.indices.astype("int32"), X.indptr.astype("int32")  # int64, which SGD refuses, for a large file
+SGDClassifier(loss="hinge", max_iter=1, tol=None).fit(X, y)
+"""
+VW = """
+import sys, vowpalwabbit
+w = vowpalwabbit.Workspace(f"-d {sys.argv[1]} --sgd --loss_function hinge --binary -b {sys.argv[2]} --quiet")
+print(w.get_weighted_examples())
+w.finish()
+"""
+
+
+@dataclass
+class Run:
+    """A program that has run: wall clock, and the most memory that it had at a time."""
+
+    seconds: float
+    peak: float  # MiB
+    output: str
+
+
+# Between the benchmark and a program that it measures: a process also counts the memory of the one that started it.
+BETWEEN = """
+import os, subprocess, sys, time
+begin = time.perf_counter()
+process = subprocess.Popen(sys.argv[2:])
+_, status, usage = os.wait4(process.pid, 0)
+with open(sys.argv[1], "w") as out:
+    print(time.perf_counter() - begin, usage.ru_maxrss, file=out)
+sys.exit(os.waitstatus_to_exitcode(status) != 0)
+"""
+
+
+def run(*command: str | Path) -> Run:
+    with tempfile.NamedTemporaryFile("r") as measured:
+        between = [sys.executable, "-S", "-c", BETWEEN, measured.name, *map(str, command)]
+        done = subprocess.run(between, stdout=subprocess.PIPE, text=True)
+        if done.returncode:
+            sys.exit(f"{' '.join(map(str, command))} failed.")
+        seconds, kilobytes = measured.read().split()
+        return Run(float(seconds), int(kilobytes) / 1024, done.stdout)
+
+
+def files(folder: Path, shape: str, megabytes: int) -> tuple[Path, Path, int, int]:
+    """The rows as LIBSVM and as VW text; how many rows there are, and nonzeros."""
+    writer = compiled("text_files.cpp", folder)
+    writer.write_rows.restype = ctypes.c_int64
+    bytes_a_row = {"rcv1": 1150, "url": 1150}[shape]
+    X, y = make_stream_like(shape, int(megabytes * 1e6) // bytes_a_row, random_state=0)
+    if shape == "url":  # binary features beside a few measured ones
+        rng = np.random.default_rng(0)
+        X.data *= np.float32(np.sqrt(X.nnz / X.shape[0]))  # from unit length to values of the order of 1
+        X.data = np.where(rng.random(X.nnz) < 0.95, np.float32(1), X.data)
+        y = labels_of(X, rng)
+    signs = np.where(y, 1, -1).astype(np.int8)
+    paths = folder / f"{shape}.svm", folder / f"{shape}.vw"
+    for vw, path in enumerate(paths):
+        arrays = [pointer(a) for a in (X.data, X.indices, X.indptr, signs)]
+        if writer.write_rows(str(path).encode(), *arrays, ctypes.c_int64(X.shape[0]), vw) < 0:
+            sys.exit(f"{path} could not be written; is there room for it?")
+    return *paths, X.shape[0], X.nnz
+
+
+def labels_of(X: Any, rng: np.random.Generator) -> Any:
+    """Whether a linear function of some three thousand features, popular and rare, exceeds its median; 2 % wrong."""
+    by_popularity = np.argsort(-np.bincount(X.indices, minlength=X.shape[1]))
+    informative = by_popularity[np.unique(np.geomspace(1, 200_000, 3000).astype(int))]
+    w = np.zeros(X.shape[1], np.float32)
+    w[informative] = rng.standard_normal(len(informative))
+    scores = X @ w
+    return (scores > np.median(scores)) ^ (rng.random(len(scores)) < 0.02)
+
+
+def compare(folder: Path, shape: str, options: argparse.Namespace) -> None:
+    svm, vw, n_rows, nonzeros = files(folder, shape, options.megabytes)
+    size = svm.stat().st_size
+    print(
+        f"\n{shape}-like text: {size / 1e6:,.0f} MB, {n_rows:,} rows, {nonzeros // n_rows} nonzeros a row", flush=True
+    )
+    sureline = [sys.executable, "-m", "sureline"]
+    threads = str(len(os.sched_getaffinity(0)))
+    bare = folder / "bare_parser"
+    if not bare.exists():
+        compiled("bare_parser.cpp", folder, program=bare)
+    tiny = folder / "tiny.svm"
+    with svm.open("rb") as source:
+        tiny.write_bytes(b"".join(source.readline() for _ in range(100)))
+    model, arrow, tiny_arrow = folder / "m.sureline", folder / f"{shape}.arrow", folder / "tiny.arrow"
+
+    def train(data: Path) -> Run:
+        return run(*sureline, "train", data, "--algorithm", "arow", "--model", model, "--quiet", "--json")
+
+    run(*sureline, "convert", svm, arrow)
+    run(*sureline, "convert", tiny, tiny_arrow)
+    have_vw = vw is not None and subprocess.run([sys.executable, "-c", "import vowpalwabbit"]).returncode == 0
+    text_runs, arrow_runs, bare_runs, vw_runs, starts = [], [], [], [], []
+    for _ in range(options.rounds):
+        text_runs.append(train(svm))
+        bare_runs.append(run(bare, svm, threads))
+        arrow_runs.append(train(arrow))
+        starts += [train(tiny).seconds, train(tiny_arrow).seconds]
+        if have_vw:
+            vw_runs.append(run(sys.executable, "-c", VW, vw, str(22 if shape == "url" else 18)))
+    ours = min(r.seconds for r in text_runs)
+    summary = json.loads(text_runs[0].output)
+    state = 8 * (summary["features"] + 1) / 2**20
+    print(
+        f"  train --algorithm arow: {ours:.2f} s, {size / 1e6 / ours:,.0f} MB/s, error {summary['error']:.4f}",
+        flush=True,
+    )
+    if have_vw:
+        theirs = min(r.seconds for r in vw_runs)
+        report("Vowpal Wabbit --sgd hinge / train", theirs / ours, 3, at_least=True, detail=f"{theirs:.2f} s")
+    else:
+        print("  Vowpal Wabbit is not installed (pip install vowpalwabbit): its line is left out.")
+    parsing = min(r.seconds for r in bare_runs)
+    report("rate of train / rate of a bare parser", parsing / ours, 0.7, at_least=True, detail=f"{parsing:.2f} s")
+    start = min(starts)
+    from_arrow = min(r.seconds for r in arrow_runs)
+    detail = f"{from_arrow:.2f} s; start-up, {start:.2f} s, aside"
+    report("train from text / from Arrow", (ours - start) / (from_arrow - start), 3, at_least=True, detail=detail)
+    for what, runs in (("text", text_runs), ("Arrow", arrow_runs)):
+        peak = max(r.peak for r in runs)
+        detail = f"peak {peak:.0f} MiB, of which the state has {state:.0f}"
+        report(f"peak memory from {what} without the state, MiB", peak - state, 200, detail=detail)
+    if not options.skip_scikit:
+        theirs = run(sys.executable, "-c", SCIKIT, svm).seconds
+        report("load_svmlight_file + SGDClassifier / train", theirs / ours, 25, at_least=True, detail=f"{theirs:.1f} s")
+    for path in (svm, vw, arrow):
+        path.unlink()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="From text to a model, end to end, as ratios measured in one run.")
+    parser.add_argument("--megabytes", type=int, default=1000, help="of text (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each program runs (default: %(default)s)")
+    parser.add_argument("--skip-scikit", action="store_true", help="leave out scikit-learn, which takes a minute")
+    parser.add_argument("--shapes", default="rcv1,url", help="which files (default: %(default)s)")
+    parser.add_argument("--folder", type=Path, help="for the files (default: a temporary one)")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        free = shutil.disk_usage(folder).free / 1e6
+        if free < 4 * options.megabytes:
+            sys.exit(
+                f"{folder} has {free:.0f} MB free; {4 * options.megabytes} are needed. Name another with --folder."
+            )
+        for shape in options.shapes.split(","):
+            compare(Path(folder), shape, options)
+    print(f"\n{len(failures)} limits not met{': ' + ', '.join(failures) if failures else '.'}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
