@@ -1,4 +1,4 @@
-# make demo    the learners on a stream, as a table and a picture
+# make demo    from a compressed file to models, scores and pictures
 # make test    lint and tests: what has to pass before anything lands
 # make bench   speed, as ratios measured in one run
 .DEFAULT_GOAL := help
@@ -11,12 +11,13 @@ SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(shell find src -typ
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
 
-.PHONY: help install demo test quicktest lint format bench bench-width table3 figure1 figures45 wheel clean
+.PHONY: help install demo test quicktest lint format fuzz torture bench bench-width table3 figure1 figures45 wheel clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
 	@echo "make lint    formatting, types, layers, compiler warnings      make table3  the SCW paper's table 3 (minutes)"
 	@echo "make wheel   an abi3 wheel in dist/                            make clean   remove what was built"
+	@echo "make fuzz    a million inputs to every parser (an hour)        make torture kill and resume, hundreds of times (minutes)"
 	@echo "make bench-width   time a row and memory, as the width grows"
 	@echo "make figure1   figure 1 of the sparse online learning paper (a quarter of an hour); make figures45   4 and 5 (an hour)"
 
@@ -29,14 +30,24 @@ $(VENV)/bin/python:
 
 $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
 	@echo "Building sureline into $(VENV) (a minute or two) ..."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -Ccmake.define.SURELINE_WARNINGS_AS_ERRORS=ON ".[plot,test,lint]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -Ccmake.define.SURELINE_WARNINGS_AS_ERRORS=ON ".[all,test,lint]"
 	@touch $@
 
 demo: install
-	$(BIN)/python -m sureline.demo --output out/demo.png
+	$(BIN)/python -m sureline.demo
 
 test: lint
 	$(BIN)/python -m pytest -n 2 tests
+
+# A million made-up inputs for each parser and for the model reader, with clang's address and undefined behaviour checkers.
+RUNS ?= 1000000
+fuzz: install
+	for target in libsvm vw names; do fuzz/run.sh $$target $(RUNS) || exit 1; done
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris cmake ninja nanobind
+	fuzz/run_model.sh $(BIN)/python $(RUNS)
+
+torture: install
+	SURELINE_KILLS=200 $(BIN)/python -m pytest -n 2 tests/test_atomic.py tests/test_resume.py
 
 quicktest: install
 	$(BIN)/python -m pytest -n 2 -x -q tests
@@ -45,7 +56,7 @@ quicktest: install
 lint: install
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
-	$(BIN)/clang-format --dry-run --Werror $(wildcard src/core/*.?pp src/bindings/*.?pp benchmarks/*.?pp)
+	$(BIN)/clang-format --dry-run --Werror $(wildcard src/core/*.?pp src/core/text/*.?pp src/bindings/*.?pp benchmarks/*.?pp fuzz/*.?pp)
 	$(BIN)/lint-imports --no-cache
 	@rm -rf build/types && mkdir -p build/types && cp -R src/sureline build/types/
 	@cp "$$($(BIN)/python -c 'import importlib.util as u; print(u.find_spec("sureline").submodule_search_locations[0])')/_core.pyi" build/types/sureline/
@@ -55,12 +66,12 @@ lint: install
 format: install
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --exit-zero --quiet .
-	$(BIN)/clang-format -i $(wildcard src/core/*.?pp src/bindings/*.?pp benchmarks/*.?pp)
+	$(BIN)/clang-format -i $(wildcard src/core/*.?pp src/core/text/*.?pp src/bindings/*.?pp benchmarks/*.?pp fuzz/*.?pp)
 
 bench: install
 	@$(BIN)/python -c "import river" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check "river>=0.21" || echo "River could not be installed; the benchmark goes on without it."
 	@$(BIN)/python -c "import vowpalwabbit" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary vowpalwabbit "vowpalwabbit>=9.11" || echo "Vowpal Wabbit could not be installed; the benchmark goes on without it."
-	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/speed.py; status=$$?; $(BIN)/python benchmarks/text.py && exit $$status
 
 bench-width: install
 	$(BIN)/python benchmarks/width.py

@@ -16,8 +16,16 @@ from sureline import demo
 ROOT = Path(__file__).parent.parent
 
 
-def test_the_examples_of_the_readme_run(capsys) -> None:
-    dense, small = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+def test_the_examples_of_the_readme_run(capsys, tmp_path: Path, monkeypatch) -> None:
+    streamed, dense, small = re.findall(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
+    )
+    monkeypatch.chdir(tmp_path)
+    exec(compile(streamed, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "mistakes of 20000" in printed
+    assert "\nspam {'ham': 0.9" in printed
+    assert "(" in printed.splitlines()[-1]
     exec(compile(dense, "README.md", "exec"), {})
     printed = capsys.readouterr().out
     assert printed.startswith("6 seen,")
@@ -35,7 +43,10 @@ def test_the_readme_lists_every_learner() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["second_order", "rules", "reference", "datasets.gaussians", "datasets.streams", "metrics", "sparsity.one_pass"],
+    [
+        *("_learner", "second_order", "rules", "reference", "metrics", "sparsity.one_pass"),
+        *("datasets.gaussians", "datasets.mail", "datasets.streams"),
+    ],
 )
 def test_examples_in_docstrings(name: str) -> None:
     result = doctest.testmod(importlib.import_module(f"sureline.{name}"))
@@ -51,24 +62,23 @@ def test_every_learner_documents_its_parameters() -> None:
         assert "{" not in type(estimator).__doc__.replace('{"', "")
 
 
-@pytest.mark.parametrize("suffix", [".png", ".svg"])
-def test_the_demo(tmp_path: Path, capsys, suffix: str) -> None:
-    picture = tmp_path / "new folder" / f"demo{suffix}"
-    assert demo.main(["--output", str(picture), "--permutations", "1", "--examples", "100"]) == 0
+def test_the_demo(tmp_path: Path, capsys) -> None:
+    folder = tmp_path / "new folder" / "demo"
+    assert demo.main(["--folder", str(folder), "--messages", "2000"]) == 0
     printed = capsys.readouterr().out
-    assert all(f" {name} " in printed for name in demo.LEARNERS)
-    assert str(picture) in printed
-    assert picture.stat().st_size > 10_000
+    for word in ("$ sureline train", "$ sureline evaluate", "balanced accuracy", "label,score,confidence"):
+        assert word in printed
+    assert any(word in printed for word in ("prize", "winner", "free", "cash", "claim"))
+    for picture in ("ssol.png", "scw.png"):
+        assert (folder / picture).stat().st_size > 10_000
 
 
 def test_the_demo_says_what_is_wrong_without_a_traceback(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     for arguments, message in [
-        (["--output", "x.pdf"], "--output must end in .png or .svg. Got 'x.pdf' instead."),
-        (["--permutations", "0"], "--permutations must be at least 1. Got 0 instead."),
-        (["--examples", "3"], "--examples must be at least 50. Got 3 instead."),
-        (["--output", str(file / "x.png"), "--permutations", "1", "--examples", "60"], "could not be written"),
+        (["--messages", "3"], "--messages must be at least 100. Got 3 instead."),
+        (["--folder", str(file / "x")], "could not write"),
     ]:
         command = [sys.executable, "-m", "sureline.demo", *arguments]
         run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)

@@ -172,3 +172,9 @@ def test_unequal_costs_need_to_know_which_class_is_the_positive_one() -> None:
         model.partial_fit(X[y == 1], y[y == 1], classes=[0, 1])
         assert model.classes_.tolist() == [0, 1]
     assert SSOL(cost="balanced", growing=True).partial_fit(X, y).n_seen_ == len(y)
+
+
+def test_as_long_as_there_is_one_class_it_is_predicted() -> None:
+    model = CPA(growing=True).partial_fit([[1.0], [2.0]], ["only", "only"])
+    assert model.predict([[-5.0], [5.0]]).tolist() == ["only", "only"]  # one of the scores is positive
+    assert model.predict_one({0: -5.0}) == "only"
