@@ -168,3 +168,45 @@ def test_the_ranking_curve_of_many_scores() -> None:
     assert 0 < many.uncertainty < 1e-3
     assert many.area == pytest.approx(roc_auc_score(positive, scores), abs=many.uncertainty)
     assert RankingCurve().area is None
+
+
+@pytest.mark.parametrize(
+    "clf",
+    [
+        SSOL(lam=2.0),
+        SSOL(max_nonzero=15),
+        SSOL(lam=2.0, multi_class="ovr"),
+        sureline.FTRL(),
+        sureline.STG(lam=0.01),
+        PA(),
+    ],
+    ids=str,
+)
+def test_compact_models_score_the_same(clf: Any, tmp_path: Path) -> None:
+    for labels in (Y, (Y + np.arange(len(Y)) % 2) % 3):
+        clf.fit(X, labels)
+        sureline.save(clf, tmp_path / "all")
+        sureline.save(clf, tmp_path / "compact", compact=True)
+        small = sureline.load(tmp_path / "compact")
+        assert np.array_equal(small.coef_, clf.coef_)
+        assert np.array_equal(small.decision_function(X), clf.decision_function(X))
+        if clf.nonzero_ < 50:
+            assert (tmp_path / "compact").stat().st_size < (tmp_path / "all").stat().st_size
+        small.partial_fit(X, labels)
+
+
+def test_compact_models_keep_the_names_of_what_they_keep(tmp_path: Path) -> None:
+    from sureline.demo import write_mail
+    from sureline.inspection import top_weights
+    from sureline.persistence import read_learner
+    from sureline.training import Training
+
+    write_mail(tmp_path, 3000)
+    learner = LEARNERS["SSOL"](lam=20.0, schedule="constant", r=1000.0, dtype="float32")
+    training = Training(learner, stream.read(tmp_path / "mail.txt.zst", dtype="float32", collect_names=True))
+    training.run()
+    training.save_model(tmp_path / "all")
+    training.save_model(tmp_path / "compact", compact=True)
+    whole, small = read_learner(tmp_path / "all"), read_learner(tmp_path / "compact")
+    assert (tmp_path / "compact").stat().st_size < (tmp_path / "all").stat().st_size / 5
+    assert [w.names for w in top_weights(small, 20)] == [w.names for w in top_weights(whole, 20)]

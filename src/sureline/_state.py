@@ -181,6 +181,21 @@ class State:
         arrays = [self.weights, self.memory, self.tally] + ([] if self.factors is None else [self.factors])
         return all(array.flags.writeable for array in arrays)
 
+    def only_nonzero(self) -> State:
+        """A copy that knows nothing of the features whose weights are zero in every head: fresh ones stand for them.
+
+        Scores are the same. What was learned of those features is gone: what a truncation hides, and their variances.
+        A full covariance is of all features together, and stays.
+        """
+        twin = self.copy()
+        if self.factors is None:
+            slots = np.unique(np.concatenate([[0], *(slots for slots, _ in self.nonzero())])).astype(np.int64)
+            twin.weights = self._fresh_weights(len(self.weights), self.n_heads)
+            if self.shape in WITH_VARIANCES and (self.prior != 1).any():
+                twin.weights[:, :, 1] = flip_one(self.prior.astype(self.dtype))
+            twin.weights[slots] = self.weights[slots]
+        return twin
+
     # -- growing ---------------------------------------------------------------------------------------------
 
     def widen(self, n_columns: int) -> None:

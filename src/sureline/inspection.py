@@ -151,7 +151,8 @@ def _draw_distribution(axes: Any, model: ModelFile) -> None:
         low, high = low - 0.5, high + 0.5
     axes.hist(sizes, bins=np.logspace(low, high, 40), color="tab:blue", alpha=0.8)
     axes.set_xscale("log")
-    axes.set_yscale("log")
+    if len(sizes) > 1000:
+        axes.set_yscale("log")
     axes.set_xlabel("size of a nonzero weight")
     axes.set_ylabel("weights")
     axes.grid(alpha=0.3)

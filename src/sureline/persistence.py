@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _core
 from ._learner import Learner
@@ -33,15 +34,24 @@ class ModelFile:
     library: str  # the version of sureline that wrote it
 
 
-def save(model: OnlineClassifier | Learner, path: str | Path) -> None:
+def save(model: OnlineClassifier | Learner, path: str | Path, *, compact: bool = False) -> None:
     """Write a fitted model to a file.
 
     The file is safetensors with a checksum; docs/model-file.md specifies it. An existing file is replaced in one step:
     whatever happens in between, there is the old model or the new one.
+
+    Parameters
+    ----------
+    model : estimator of sureline
+    path : str or Path
+    compact : bool, default=False
+        Leave out what is known of features whose weight is zero. Labels and scores are the same; of a learner with
+        variances the features that were left out count as never seen, so that it is less sure. Otherwise everything
+        is kept that going on with `partial_fit` needs, of the features that occurred.
     """
     if not isinstance(model, Learner):
         raise TypeError(f"model must be an estimator of sureline. Got {model!r} instead.")
-    write_learner(Path(path), model)
+    write_learner(Path(path), model, compact=compact)
 
 
 def load(path: str | Path) -> OnlineClassifier:
@@ -60,9 +70,14 @@ def write_learner(
     names: _core.NameTable | None = None,
     input_options: Mapping[str, Any] | None = None,
     place: Mapping[str, Any] | None = None,
+    compact: bool = False,
 ) -> None:
     """Write a learner, with what else belongs to it; with a `place` it is a checkpoint."""
     state = learner._fitted_state("state to write")
+    if compact:
+        columns = [slots[slots > 0] - 1 for slots, _ in state.nonzero()]
+        state = state.only_nonzero()
+        names = None if names is None else _only(names, np.unique(np.concatenate(columns)))
     metadata: dict[str, Any] = {"input": dict(input_options or {})}
     if place is not None:
         metadata["place"] = dict(place)
@@ -116,6 +131,25 @@ def read_learner(path: Path) -> ModelFile:
         refuse("has options or a place that are no objects")
     learner._takes_names = takes_names(input_options)
     return ModelFile(learner, learner.classes_.tolist(), names, input_options, place, contents.library)
+
+
+def _only(names: _core.NameTable, columns: npt.NDArray[np.int64]) -> _core.NameTable:
+    """The names of these columns."""
+    arrays = names.to_arrays()
+    kind, bits = int(arrays["totals"][1]), int(arrays["totals"][2])
+    hashes = arrays["hashes"].astype(np.int64)
+    if kind != 0:  # as FeatureHasher has it: the magnitude of the hash as a signed number
+        hashes = np.where(hashes >= 1 << 31, (1 << 32) - hashes, hashes)
+    keep = np.flatnonzero(np.isin(hashes & ((1 << bits) - 1), columns)).tolist()
+    blob, offsets = arrays["names"], arrays["offsets"]
+    pieces = [blob[offsets[k] : offsets[k + 1]] for k in keep]
+    arrays["names"] = np.concatenate([*pieces, blob[:0]])
+    arrays["offsets"] = np.cumsum([0, *map(len, pieces)]).astype(offsets.dtype)
+    for key in ("hashes", "counts"):
+        arrays[key] = arrays[key][keep]
+    if arrays["totals"][4] == 0:  # nothing was dropped before, so all that is counted is here
+        arrays["totals"][3] = arrays["counts"].sum()
+    return _core.NameTable.from_arrays(arrays)
 
 
 def _with_tuples(parameters: Mapping[str, Any]) -> dict[str, Any]:

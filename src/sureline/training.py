@@ -229,9 +229,10 @@ class Training:
 
     # -- saving and going on ---------------------------------------------------------------------------------
 
-    def save_model(self, path: Path) -> None:
-        """Write what has been learned so far."""
-        write_learner(path, self.learner, names=self.names, input_options=self.stream.model_options)
+    def save_model(self, path: Path, *, compact: bool = False) -> None:
+        """Write what has been learned so far; `compact` as for `sureline.save`."""
+        options = self.stream.model_options
+        write_learner(path, self.learner, names=self.names, input_options=options, compact=compact)
 
     def save_checkpoint(self, path: Path) -> None:
         """Write all that is needed to go on as if nothing had happened."""

@@ -61,6 +61,12 @@ _MUCH_WORK = 10.0  # seconds: what has taken longer is saved when the data turn 
     "stopped by Ctrl-C]",
 )
 @click.option("--resume", is_flag=True, help="Go on where a training of this model was stopped.")
+@click.option(
+    "--compact",
+    is_flag=True,
+    help="Keep only the features with nonzero weights in the model: the same labels and scores, but less sure of "
+    "itself, and not for going on with training.",
+)
 @click.option("--names/--no-names", default=True, show_default=True, help="Keep names of hashed features in the model.")
 @click.option("--log", type=click.Path(path_type=Path, dir_okay=False), help="Write the progress as JSON lines.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -74,6 +80,7 @@ def command(
     labels: str | None,
     checkpoint: str | None,
     resume: bool,
+    compact: bool,
     names: bool,
     log: Path | None,
     quiet: bool,
@@ -121,7 +128,7 @@ def command(
     try:
         with _signals_to(training):
             training.run(checkpointing=checkpointing if checkpoint else None, on_progress=reporter)
-            training.save_model(model_path)
+            training.save_model(model_path, compact=compact)
     except KeyboardInterrupt:
         reporter.close(stopped=True, examples=training.examples)
         if not training.can_be_saved:
