@@ -163,7 +163,7 @@ def compare(folder: Path, shape: str, options: argparse.Namespace) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="From text to a model, end to end, as ratios measured in one run.")
-    parser.add_argument("--megabytes", type=int, default=1000, help="of text (default: %(default)s)")
+    parser.add_argument("--megabytes", type=int, default=2000, help="of text (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="how often each program runs (default: %(default)s)")
     parser.add_argument("--skip-scikit", action="store_true", help="leave out scikit-learn, which takes a minute")
     parser.add_argument("--shapes", default="rcv1,url", help="which files (default: %(default)s)")
