@@ -12,6 +12,7 @@ import contextlib
 import json
 import mmap
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -90,21 +91,21 @@ def stated_origin(schema: Any) -> dict[str, Any]:
     return {"format": format, "bits": width.bit_length() - 1} if isinstance(format, str) and width else {}
 
 
-class Batches:
+class Batches(ABC):
     """The record batches of a file, from one that begins at a given row or before."""
 
     schema: Any
     n_rows = 0  # if it is known from the beginning
     names: bytes | None = None  # that came with the latest batch
 
+    @abstractmethod
     def __iter__(self) -> Iterator[tuple[int, int, Any]]:
         """For each batch the number of its first row, how far into the file one is, and the batch."""
-        raise NotImplementedError
 
-    def release(self, batch: Any) -> None:
+    def release(self, batch: Any) -> None:  # noqa: B027  (most have nothing to give back)
         """Called when a batch is no longer wanted."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027
         """Let go of the file."""
 
 
