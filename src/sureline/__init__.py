@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .estimators import (
         ALMA,
         AROW,
+        BCW,
         CPA,
         CSOGD,
         CW,
@@ -40,6 +41,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ALMA",
     "AROW",
+    "BCW",
     "CPA",
     "CSOGD",
     "CW",

@@ -7,11 +7,11 @@ from math import isfinite
 from numbers import Real
 from typing import Any
 
-from ._learner import Learner
+from ._one import OnlineLearner
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CostSensitiveLearner(Learner):
+class CostSensitiveLearner(OnlineLearner):
     """Base of the learners with a `cost`."""
 
     cost: Any = None

@@ -10,38 +10,14 @@ import numpy.typing as npt
 
 from ._constraints import Constraint, OneOf
 from ._learner import Learner
+from ._one import OnlineLearner
 from ._rows import Array
 from ._state import Shape
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GaussianLearner(Learner):
-    """Base of the learners whose weights have a covariance S, diagonal or full."""
-
-    covariance: str = "diag"
-
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **Learner._constraints,
-        "covariance": OneOf("diag", "full"),
-    }
-
-    def _shape(self) -> Shape:
-        return "full" if self.covariance == "full" else "diagonal"
-
-    @property
-    def covariance_(self) -> Array:
-        """Covariance of the weights in `coef_`.
-
-        The variances, in the shape of `coef_`, for ``covariance="diag"``; for "full" the matrices, of shape (1,
-        n_features, n_features) or (n_classes, n_features, n_features).
-        """
-        S = self._fitted_state("covariance_").covariance()
-        return S[:, 1:] if S.ndim == 2 else S[:, 1:, 1:]
-
-    @property
-    def intercept_variance_(self) -> Array:
-        """Variance of each intercept, of shape (1,) or (n_classes,)."""
-        return self._fitted_state("intercept_variance_").intercept_variances()
+class Gaussian(Learner):
+    """Base of the learners whose scores have a variance, that of the weights along the row."""
 
     @property
     def has_probabilities(self) -> bool:
@@ -81,6 +57,36 @@ class GaussianLearner(Learner):
         proba: npt.NDArray[np.float64] = ndtr(_ratio(f - f[rows_at, rival], np.sqrt(v + v[rows_at, rival])))
         proba /= proba.sum(axis=1, keepdims=True)
         return proba
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class GaussianLearner(Gaussian, OnlineLearner):
+    """Base of the learners whose weights have a covariance S, diagonal or full."""
+
+    covariance: str = "diag"
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **OnlineLearner._constraints,
+        "covariance": OneOf("diag", "full"),
+    }
+
+    def _shape(self) -> Shape:
+        return "full" if self.covariance == "full" else "diagonal"
+
+    @property
+    def covariance_(self) -> Array:
+        """Covariance of the weights in `coef_`.
+
+        The variances, in the shape of `coef_`, for ``covariance="diag"``; for "full" the matrices, of shape (1,
+        n_features, n_features) or (n_classes, n_features, n_features).
+        """
+        S = self._fitted_state("covariance_").covariance()
+        return S[:, 1:] if S.ndim == 2 else S[:, 1:, 1:]
+
+    @property
+    def intercept_variance_(self) -> Array:
+        """Variance of each intercept, of shape (1,) or (n_classes,)."""
+        return self._fitted_state("intercept_variance_").intercept_variances()
 
 
 def _ratio(f: Array, std: Array) -> Array:

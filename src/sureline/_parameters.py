@@ -64,6 +64,26 @@ COVARIANCE = (
         Variance of the intercepts."""
 )
 
+BATCH = (
+    """fit_intercept : bool, default=True
+        Learn an intercept, as the weight of a feature that is always 1.
+    dtype : {{"float64", "float32"}}, default="float64"
+        Of the large matrix products; float32 is twice as fast. The model is float64 either way.
+    multi_class : {{"native", "ovr"}}, default="native"
+        With more than two classes: move the true class and its best rival, or learn each class against the rest.
+    growing : bool, default=False
+        Let `partial_fit` accept more columns than before and classes not seen before. Columns then go by their position
+        alone: names of a data frame are not compared, and rows to predict may be narrower or wider than the model.
+
+"""
+    + COMMON[COMMON.index("    Attributes") :].replace(", over all passes", "")
+    + """
+    covariance_ : array of shape (n_features, n_features)
+        Covariance of the weights, the same for every class.
+    intercept_variance_ : array of shape (1,) or (n_classes,)
+        Variance of the intercepts."""
+)
+
 LOSS = """loss : {"hinge", "squared_hinge", "log"}, default="hinge"
         Of the margin m = y w.x: max(0, 1 - m), its square, or ln(1 + exp(-m)). The hinge is what the paper uses.
     """

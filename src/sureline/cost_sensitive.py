@@ -8,7 +8,7 @@ from typing import ClassVar
 from . import _core
 from ._constraints import LOSSES, POSITIVE, Constraint, Number, OneOf
 from ._cost import CostSensitiveLearner
-from ._learner import Learner
+from ._one import OnlineLearner
 from ._parameters import COMMON, COST, LOSS, documented
 from ._state import Rule
 
@@ -82,7 +82,7 @@ class CPA(CostSensitiveLearner):
 
 @documented(COMMON)
 @dataclass(eq=False, repr=False)
-class PAUM(Learner):
+class PAUM(OnlineLearner):
     """The Perceptron with uneven margins.
 
     Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola, "The Perceptron algorithm with uneven margins", ICML 2002.
@@ -106,7 +106,7 @@ class PAUM(Learner):
     margin_neg: float = 1.0
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **Learner._constraints,
+        **OnlineLearner._constraints,
         "eta": POSITIVE,
         "margin_pos": Number(open="both"),
         "margin_neg": Number(open="both"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 # First, since it costs a tenth of a second more when one of scikit-learn's inner modules is the one that loads it.
 import sklearn.base  # noqa: F401
 
-from . import cost_sensitive, first_order, second_order, sparse_online
+from . import cost_sensitive, first_order, online_batch, second_order, sparse_online
+from ._batch_estimator import GaussianBatchClassifier
 from ._estimator import GaussianClassifier, OnlineClassifier
 
 
@@ -99,3 +100,7 @@ class CPA(OnlineClassifier, cost_sensitive.CPA):
 
 class PAUM(OnlineClassifier, cost_sensitive.PAUM):
     __doc__ = cost_sensitive.PAUM.__doc__
+
+
+class BCW(GaussianBatchClassifier, online_batch.BCW):
+    __doc__ = online_batch.BCW.__doc__

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 from . import _core
 from ._constraints import LOSSES, POSITIVE, Constraint, Flag, Number, OneOf
-from ._learner import Learner
+from ._one import OnlineLearner
 from ._parameters import COMMON, LOSS, documented
 
 
 @documented(COMMON)
 @dataclass(eq=False, repr=False)
-class Perceptron(Learner):
+class Perceptron(OnlineLearner):
     """The Perceptron: on a mistake, w += y x.
 
     Rosenblatt, "The Perceptron", Psychological Review 65, 1958.
@@ -32,7 +32,7 @@ class Perceptron(Learner):
 
 @documented(LOSS + COMMON)
 @dataclass(eq=False, repr=False)
-class OGD(Learner):
+class OGD(OnlineLearner):
     """Online gradient descent, also known as stochastic gradient descent.
 
     Zinkevich, "Online convex programming and generalized infinitesimal gradient ascent", ICML 2003.
@@ -53,7 +53,7 @@ class OGD(Learner):
     loss: str = "hinge"
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **Learner._constraints,
+        **OnlineLearner._constraints,
         "eta": POSITIVE,
         "power_t": Number(0, 1),
         "loss": LOSSES,
@@ -65,7 +65,7 @@ class OGD(Learner):
 
 @documented(COMMON)
 @dataclass(eq=False, repr=False)
-class PA(Learner):
+class PA(OnlineLearner):
     """Passive-aggressive learning: the smallest step that gives the example a margin of one.
 
     Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, "Online passive-aggressive algorithms", JMLR 7, 2006; section 2.2
@@ -87,7 +87,7 @@ class PA(Learner):
     C: float = 1.0
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **Learner._constraints,
+        **OnlineLearner._constraints,
         "variant": OneOf("I", "II", "hard"),
         "C": POSITIVE,
     }
@@ -98,7 +98,7 @@ class PA(Learner):
 
 @documented(COMMON)
 @dataclass(eq=False, repr=False)
-class ROMMA(Learner):
+class ROMMA(OnlineLearner):
     """The relaxed online maximum margin algorithm, and agg-ROMMA.
 
     Li & Long, "The relaxed online maximum margin algorithm", Machine Learning 46, 2002.
@@ -117,7 +117,7 @@ class ROMMA(Learner):
     aggressive: bool = False
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **Learner._constraints,
+        **OnlineLearner._constraints,
         "aggressive": Flag(),
     }
 
@@ -127,7 +127,7 @@ class ROMMA(Learner):
 
 @documented(COMMON)
 @dataclass(eq=False, repr=False)
-class ALMA(Learner):
+class ALMA(OnlineLearner):
     """The approximate large margin algorithm for the 2-norm.
 
     Gentile, "A new approximate maximal margin classification algorithm", JMLR 2, 2001.
@@ -151,7 +151,7 @@ class ALMA(Learner):
     C: float = sqrt(2)
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **Learner._constraints,
+        **OnlineLearner._constraints,
         "alpha": Number(0, 1, open="low"),
         "B": Number(0, open="both", optional=True),
         "C": POSITIVE,

@@ -17,7 +17,7 @@ from .catalogue import LEARNERS
 from .modelfile import ModelFileError, read_model, write_model
 
 if TYPE_CHECKING:
-    from ._estimator import OnlineClassifier
+    from ._estimator import Classifier
 
 _NAMES = "names."  # what the tensors of the table of names begin with
 
@@ -34,7 +34,7 @@ class ModelFile:
     library: str  # the version of sureline that wrote it
 
 
-def save(model: OnlineClassifier | Learner, path: str | Path, *, compact: bool = False) -> None:
+def save(model: Classifier | Learner, path: str | Path, *, compact: bool = False) -> None:
     """Write a fitted model to a file.
 
     The file is safetensors with a checksum; docs/model-file.md specifies it. An existing file is replaced in one step:
@@ -54,7 +54,7 @@ def save(model: OnlineClassifier | Learner, path: str | Path, *, compact: bool =
     write_learner(Path(path), model, compact=compact)
 
 
-def load(path: str | Path) -> OnlineClassifier:
+def load(path: str | Path) -> Classifier:
     """Read a model that was saved by `save`, `train` or the command line.
 
     No code is run, whatever is in the file; one that was changed or damaged is refused with
@@ -110,11 +110,8 @@ def read_learner(path: Path) -> ModelFile:
     try:
         learner = LEARNERS[contents.class_name](**_with_tuples(contents.parameters))
         learner.check_parameters()
-        learner._initial_scalars()
         learner._refuse_classes(len(contents.labels))
-        if contents.state.shape != learner._shape():  # before the other check, which would name a parameter for it
-            raise ValueError(f"{contents.class_name} with these parameters has no state like that")
-        learner._refuse_another_shape(contents.state)
+        learner._refuse_state(contents.state)
         learner.classes_ = label_array(contents.labels)
         learner._state = contents.state
         learner.n_features_in_ = contents.state.n_columns
@@ -167,11 +164,11 @@ def takes_names(input_options: Mapping[str, Any]) -> bool:
     return input_options.get("format") not in ("libsvm", "vw")
 
 
-def as_estimator(learner: Learner) -> OnlineClassifier:
+def as_estimator(learner: Learner) -> Classifier:
     """The estimator of the same name, with the same parameters and all that was learned."""
     from . import estimators
 
-    estimator: OnlineClassifier = getattr(estimators, type(learner).__name__)(**learner.parameters())
+    estimator: Classifier = getattr(estimators, type(learner).__name__)(**learner.parameters())
     estimator.classes_ = learner.classes_
     estimator.n_features_in_ = learner.n_features_in_
     estimator._state = learner._fitted_state("state")

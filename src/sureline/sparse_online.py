@@ -15,7 +15,7 @@ from . import _core
 from ._constraints import LOSSES, NOT_NEGATIVE, POSITIVE, Constraint, Number, OneOf
 from ._cost import CostSensitiveLearner
 from ._gaussian import GaussianLearner
-from ._learner import Learner
+from ._one import OnlineLearner
 from ._parameters import BUDGET, COMMON, COST, COVARIANCE, LOSS, documented
 from ._state import Shape, State
 
@@ -23,13 +23,13 @@ _SCHEDULES = OneOf("constant", "1/t", "t")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class _FrameworkLearner(Learner):
+class _FrameworkLearner(OnlineLearner):
     """A learner with a coordinate rule."""
 
     loss: str = "hinge"
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **Learner._constraints,
+        **OnlineLearner._constraints,
         "loss": LOSSES,
     }
 

@@ -21,7 +21,7 @@ from .persistence import ModelFile, read_learner, takes_names, write_learner
 from .stream import READING, Chunk, DataError, Label, Position, Stream, read
 
 if TYPE_CHECKING:
-    from ._estimator import OnlineClassifier
+    from ._estimator import Classifier
 
 MAX_CLASSES = 1000  # more are taken for a mistake: a label column that holds measurements
 
@@ -360,7 +360,7 @@ def _refuse_costs_without_labels(learner: Learner) -> None:
 
 def train(
     data: str | Path | Sequence[str | Path] | Stream,
-    algorithm: str | OnlineClassifier = "arow",
+    algorithm: str | Classifier = "arow",
     *,
     model: str | Path | None = None,
     labels: Sequence[Label] | None = None,
@@ -369,7 +369,7 @@ def train(
     resume: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
     **options: Any,
-) -> OnlineClassifier:
+) -> Classifier:
     """Train a learner on a stream, which need not fit into memory: what ``sureline train`` does.
 
     Parameters
@@ -399,7 +399,7 @@ def train(
     estimator
         With everything learned, ready for predict and partial_fit.
     """
-    from ._estimator import OnlineClassifier
+    from ._estimator import Classifier
     from .persistence import as_estimator
 
     reading = {name: options.pop(name) for name in READING if name in options}
@@ -408,7 +408,7 @@ def train(
         learner = learner_named(algorithm)(**{"dtype": "float32", **parameters})
     elif parameters:
         raise TypeError(f"{', '.join(parameters)} must be set on the estimator that is passed as algorithm.")
-    elif isinstance(algorithm, OnlineClassifier):
+    elif isinstance(algorithm, Classifier):
         learner = learner_named(type(algorithm).__name__)(**algorithm.get_params())
     else:
         raise TypeError(f"algorithm must be a name or an estimator of sureline. Got {algorithm!r} instead.")

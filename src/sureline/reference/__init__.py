@@ -14,11 +14,13 @@ are given. A learner is made with the parameters of the algorithm, `fit_intercep
 """
 
 from .learners import ALMA, AROW, CW, IELLIP, NAROW, NHERD, PA, ROMMA, SCW, SOP, Perceptron
+from .online_batch import BCW
 from .sparse_learners import CPA, CSOGD, FOBOS, FSOL, FTRL, OGD, PAUM, RDA, SSOL, STG, AdaFOBOS, AdaRDA
 
 __all__ = [
     "ALMA",
     "AROW",
+    "BCW",
     "CPA",
     "CSOGD",
     "CW",

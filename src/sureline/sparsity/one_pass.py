@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._estimator import OnlineClassifier, _sorted_classes
+from .._estimator import OnlineClassifier, sorted_classes
 from .._rows import checked_sample_weight, refuse_corrupt_sparse
 from ..metrics import tally
 from .result import SparsityPath
@@ -103,7 +103,7 @@ def sparsity_path(
     else:
         y = np.asarray(y)
         check_classification_targets(y)
-        classes = _sorted_classes(y) if classes is None else classes
+        classes = sorted_classes(y) if classes is None else classes
         chunks = _chunks((X, y, sample_weight), chunk, "X")
 
     models = [clone(estimator).set_params(**{parameter: lam}) for lam in lams]

@@ -1,0 +1,132 @@
+"""What online-batch confidence-weighted learning has learned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._precision import Batch, Precision, fresh
+from ._rows import Array, is_sparse
+from ._state import Policy
+
+Floats = npt.NDArray[np.float64]
+
+
+class PrecisionState:
+    """Weights with one precision for all heads, since that comes from the rows alone. It is never changed in place.
+
+    ``mu[head]`` has the intercept first, if there is one, then the columns. Everything is float64; `dtype` is that of
+    the large matrix products.
+    """
+
+    def __init__(
+        self,
+        mu: Floats,
+        precision: Precision,
+        tally: npt.NDArray[np.int64],
+        policy: Policy,
+        intercept: bool,
+        dtype: Any,
+    ) -> None:
+        self.mu = mu
+        self.precision = precision
+        self.tally = tally
+        self.policy: Policy = policy
+        self.intercept = intercept
+        self.dtype = np.dtype(dtype)
+        self.n_columns = mu.shape[1] - intercept
+
+    @classmethod
+    def fresh(cls, n_columns: int, n_classes: int, policy: Policy, intercept: bool, dtype: Any) -> PrecisionState:
+        n_slots, n_heads = n_columns + intercept, n_classes if n_classes > 2 else 1
+        tally = np.zeros((max(n_classes, 2), 3), np.int64)
+        policy = policy if n_heads > 1 else "binary"
+        return cls(np.zeros((n_heads, n_slots)), fresh(n_slots), tally, policy, intercept, dtype)
+
+    @property
+    def n_heads(self) -> int:
+        return len(self.mu)
+
+    def after(self, X: Any, labels: npt.NDArray[np.int32], C: Floats, q: int) -> PrecisionState:
+        """What a batch makes of it: Algorithm 1."""
+        batch = Batch(X, labels, C, self.intercept, self.dtype)
+        precision = self.precision.absorbed(batch)
+        tally = self.tally.copy()
+        mu = precision.pass_over(self.mu, batch, q, self.policy, tally)
+        return PrecisionState(mu, precision, tally, self.policy, self.intercept, self.dtype)
+
+    def grown(self, n_columns: int, n_classes: int, policy: Policy) -> PrecisionState:
+        """With at least that many columns and classes.
+
+        A model of two classes that becomes one of more decides as before: under policy "ovr" both have the weights,
+        each with its own sign, and under "rival", where the difference of two scores decides, half of them.
+        """
+        mu, precision, tally, now = self.mu, self.precision, self.tally, self.policy
+        if n_columns > self.n_columns:
+            mu = np.pad(mu, ((0, 0), (0, n_columns - self.n_columns)))
+            precision = precision.grown(n_columns + self.intercept)
+        if n_classes > len(tally):
+            tally = np.concatenate([tally, np.zeros((n_classes - len(tally), 3), np.int64)])
+        if n_classes > max(self.n_heads, 2):
+            if now == "binary":
+                share = 1.0 if policy == "ovr" else 0.5
+                mu, now = np.concatenate([-share * mu, share * mu]) + 0.0, policy
+            mu = np.concatenate([mu, np.zeros((n_classes - len(mu), mu.shape[1]))])
+        if mu is self.mu and tally is self.tally:
+            return self
+        return PrecisionState(mu, precision, tally, now, self.intercept, self.dtype)
+
+    # -- answers ---------------------------------------------------------------------------------------------
+
+    def scores(self, X: Any) -> Floats:
+        weights = self.mu[:, int(self.intercept) :].T
+        if is_sparse(X) or X.dtype == np.float64:
+            scores = np.asarray(X @ weights, np.float64)
+        else:  # not all of it in float64 at a time
+            parts = [X[start : start + 4096].astype(np.float64) @ weights for start in range(0, len(X), 4096)]
+            scores = np.concatenate([*parts, np.empty((0, self.n_heads))])
+        if self.intercept:
+            scores += self.mu[:, 0]
+        return scores
+
+    def variances(self, X: Any) -> Floats:
+        v = self.precision.variances(X, self.intercept, self.dtype)
+        return np.repeat(v[:, np.newaxis], self.n_heads, axis=1)
+
+    def variances_beyond(self, squares: Floats) -> Floats:
+        return squares[:, np.newaxis]
+
+    # -- what a user sees ------------------------------------------------------------------------------------
+
+    def coefficients(self) -> Floats:
+        return self.mu.copy() if self.intercept else np.pad(self.mu, ((0, 0), (1, 0)))
+
+    def nonzero(self) -> list[tuple[npt.NDArray[np.int64], Array]]:
+        heads = []
+        for weights in self.coefficients():
+            slots = np.flatnonzero(weights)
+            heads.append((slots, weights[slots]))
+        return heads
+
+    def count_nonzero(self) -> int:
+        return int(np.count_nonzero(self.mu[:, int(self.intercept) :]))
+
+    def intercepts(self) -> Floats:
+        return self.mu[:, 0].copy() if self.intercept else np.zeros(self.n_heads)
+
+    def intercept_variances(self) -> Floats:
+        v = self.precision.variance_of(np.zeros(1, np.int64))[0] if self.intercept else 1.0
+        return np.full(self.n_heads, v)
+
+    def weight_variances(self, slots: npt.NDArray[np.int64], head: int) -> Floats:
+        return self.precision.variance_of(slots - (not self.intercept))
+
+    def covariance(self) -> Floats:
+        """S of the columns, without the intercept."""
+        S = self.precision.covariance()
+        return S[1:, 1:] if self.intercept else S
+
+    def only_nonzero(self) -> PrecisionState:
+        return self  # the precision is of all features together
