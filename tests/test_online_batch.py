@@ -9,7 +9,9 @@ import pytest
 from scipy import sparse
 
 import sureline
-from sureline import BCW, _precision, reference
+from sureline import BCW, _gaussian_batch, _precision, reference
+from sureline._span import Span
+from sureline._triangle import Triangle
 from sureline.online_batch import BCW as Learner
 
 
@@ -90,17 +92,17 @@ def test_sample_weights_multiply_C(C: float) -> None:
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
 def test_fewer_rows_than_features_by_the_other_side_of_eq_6(C: float, q: int, form: Any, monkeypatch: Any) -> None:
     X, y = data(60, 200)
-    monkeypatch.setattr(_precision, "NARROW", 50)
+    monkeypatch.setattr(_gaussian_batch, "NARROW", 50)
     parts = batches(X, y, 1, 39, 20)
     model = learn(BCW(C=C, q=q), [(form(X), y) for X, y in parts], [0, 1])
-    assert isinstance(model._state.precision, _precision.Span)
+    assert isinstance(model._state.precision, Span)
     expected = reference.BCW(C=C, q=q).run(parts, [0, 1])
     assert_same(model, expected)
     more, labels = data(80, 200, seed=3)
     assert_variances(model, more, expected.Sigma)
     # With more rows it becomes a matrix, and goes on the same.
     model.partial_fit(form(more), labels)
-    assert isinstance(model._state.precision, _precision.Triangle)
+    assert isinstance(model._state.precision, Triangle)
     assert_same(model, reference.BCW(C=C, q=q).run([*parts, (more, labels)], [0, 1]), 1e-7)
 
 
@@ -113,12 +115,12 @@ def assert_variances(model: Any, X: Any, Sigma: Any) -> None:
 def test_many_blocks_are_one_pass(monkeypatch: Any) -> None:
     X, y = data(1000, 30)
     whole = BCW().fit(X, y)
-    monkeypatch.setattr(_precision, "_BLOCK_BYTES", 64 * 31 * 8)
+    monkeypatch.setattr(_precision, "BLOCK_BYTES", 64 * 31 * 8)
     np.testing.assert_allclose(BCW().fit(X, y).coef_, whole.coef_, rtol=1e-10, atol=1e-12)
-    monkeypatch.setattr(_precision, "NARROW", 5)
+    monkeypatch.setattr(_gaussian_batch, "NARROW", 5)
     X, y = data(1100, 2500)
     wide = BCW().fit(X, y)
-    assert isinstance(wide._state.precision, _precision.Span)
+    assert isinstance(wide._state.precision, Span)
     expected = reference.BCW().run([(X, y)], [0, 1])
     np.testing.assert_allclose(wide.coef_, expected.coef_, rtol=1e-8, atol=1e-8)
 
@@ -221,7 +223,7 @@ def test_a_refused_batch_leaves_the_model_as_it_was() -> None:
 def test_what_does_not_fit_into_memory_is_refused_before_it_is_tried(monkeypatch: Any) -> None:
     at = np.arange(4000)
     X = sparse.csr_matrix((np.ones(4000), (at, 700 * at)), shape=(4000, 3_000_000))
-    monkeypatch.setattr(_precision.Span, "absorbed", lambda span, batch: span._triangle().absorbed(batch))
+    monkeypatch.setattr(Span, "absorbed", lambda span, batch: span._triangle().absorbed(batch))
     with pytest.raises(ValueError, match=r"3000001 of them need \d+ GiB.*SBCW"):
         BCW().fit(X, at % 2)
 

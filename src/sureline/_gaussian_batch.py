@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._precision import Batch, Precision, fresh
+from ._precision import Batch, Floats, Precision
 from ._rows import Array, is_sparse
+from ._span import Span
 from ._state import Policy
+from ._triangle import Triangle
 
-Floats = npt.NDArray[np.float64]
+NARROW = 512  # up to here the precision is always kept as a matrix
 
 
 class PrecisionState:
@@ -20,6 +22,8 @@ class PrecisionState:
     ``mu[head]`` has the intercept first, if there is one, then the columns. Everything is float64; `dtype` is that of
     the large matrix products.
     """
+
+    shape = "precision"
 
     def __init__(
         self,
@@ -43,7 +47,7 @@ class PrecisionState:
         n_slots, n_heads = n_columns + intercept, n_classes if n_classes > 2 else 1
         tally = np.zeros((max(n_classes, 2), 3), np.int64)
         policy = policy if n_heads > 1 else "binary"
-        return cls(np.zeros((n_heads, n_slots)), fresh(n_slots), tally, policy, intercept, dtype)
+        return cls(np.zeros((n_heads, n_slots)), fresh_precision(n_slots), tally, policy, intercept, dtype)
 
     @property
     def n_heads(self) -> int:
@@ -130,3 +134,8 @@ class PrecisionState:
 
     def only_nonzero(self) -> PrecisionState:
         return self  # the precision is of all features together
+
+
+def fresh_precision(n_slots: int) -> Precision:
+    """The identity."""
+    return Triangle(np.eye(n_slots, order="F")) if n_slots <= NARROW else Span(np.empty((0, n_slots)))

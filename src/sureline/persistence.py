@@ -73,7 +73,7 @@ def write_learner(
     compact: bool = False,
 ) -> None:
     """Write a learner, with what else belongs to it; with a `place` it is a checkpoint."""
-    state = learner._fitted_state("state to write")
+    state: Any = learner._fitted_state("state to write")
     if compact:
         columns = [slots[slots > 0] - 1 for slots, _ in state.nonzero()]
         state = state.only_nonzero()

@@ -14,7 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._batch import BatchLearner
 from ._learner import Learner
+from ._online import RuleLearner
+from ._pending import Pending
 from ._rows import label_array
 from .catalogue import learner_named
 from .persistence import ModelFile, read_learner, takes_names, write_learner
@@ -23,6 +26,7 @@ from .stream import READING, Chunk, DataError, Label, Position, Stream, read
 if TYPE_CHECKING:
     from ._estimator import Classifier
 
+BATCH = 100_000  # rows, for the learners that take batches
 MAX_CLASSES = 1000  # more are taken for a mistake: a label column that holds measurements
 
 
@@ -64,8 +68,18 @@ class Checkpointing:
 class Training:
     """A learner on its way through a stream. All that it takes to go on later is in `save_checkpoint`."""
 
-    def __init__(self, learner: Learner, stream: Stream, *, labels: Sequence[Label] | None = None) -> None:
+    def __init__(
+        self, learner: Learner, stream: Stream, *, labels: Sequence[Label] | None = None, batch: int | None = None
+    ) -> None:
+        if batch is not None and not isinstance(learner, BatchLearner):
+            raise ValueError(
+                f"{type(learner).__name__} learns from one row after the other: batch is for learners of batches."
+            )
+        if batch is not None and batch < 1:
+            raise ValueError(f"batch must be a number of rows, at least 1. Got {batch!r} instead.")
         self.learner = learner
+        self.batch = BATCH if batch is None else batch
+        self.pending = Pending()
         self.stream = stream
         self.labels: list[Label] = [] if labels is None else list(labels)
         self.fixed_labels = labels is not None
@@ -77,8 +91,10 @@ class Training:
         self._stop_asked = False
         self.label_changes = 0  # how often a row had another label than the one before
         self._last_code = -1
-        if "bits" in stream.model_options:  # so that the model hashes the names of single examples in the same way
-            learner.bits = stream.model_options["bits"]
+        if "bits" in stream.model_options and isinstance(learner, RuleLearner):
+            learner.bits = stream.model_options[
+                "bits"
+            ]  # so that it hashes the names of single examples in the same way
         learner._takes_names = takes_names(stream.model_options)
         learner.check_parameters()
         if labels is not None:
@@ -121,9 +137,14 @@ class Training:
                         checkpointing.done(self.examples)
                     if self._stop_asked:
                         raise KeyboardInterrupt
+                if self.pending.n_rows > 0:
+                    self._learning = True
+                    self._learn_batches(last=True)
+                    self._learning = False
+                    tell()
             finally:
                 chunks.close()
-            if self.pass_number >= self.learner.passes:
+            if self.pass_number >= self.passes:
                 break
             self._learning = True  # not to be interrupted between the two
             self.pass_number += 1
@@ -140,11 +161,20 @@ class Training:
             raise KeyboardInterrupt
 
     @property
+    def passes(self) -> int:
+        """How often the stream is gone over."""
+        return self.learner.passes if isinstance(self.learner, RuleLearner) else 1
+
+    @property
     def can_be_saved(self) -> bool:
         """Whether something has been learned, and the latest chunk whole."""
         return self.begun and not self._learning
 
     def _take(self, chunk: Chunk, tell: Callable[[], None]) -> None:
+        if isinstance(self.learner, BatchLearner):
+            self.pending.add(chunk)
+            self._learn_batches()
+            return
         if chunk.n_rows:
             codes = self._class_codes(chunk)
             if not self.begun:
@@ -159,14 +189,35 @@ class Training:
                     tell()
             self._learn(rows, chunk, codes, start, chunk.n_rows)
             self.learner.classes_ = label_array(self.labels)
+        self._pass(chunk)
+
+    def _pass(self, chunk: Chunk) -> None:
+        """All of this chunk has been learned from."""
         if chunk.names is not None:
             if self.names is None:
                 self.names = _core.NameTable()
             self.names.merge(chunk.names)
         self.position = chunk.end
 
+    def _learn_batches(self, *, last: bool = False) -> None:
+        """Learn from the rows that are pending in batches; `last` with the rest of them, whatever their number."""
+        learner = self.learner
+        if not isinstance(learner, BatchLearner):
+            return
+        while self.pending.n_rows >= self.batch or (last and self.pending.n_rows > 0):
+            n_rows = min(self.batch, self.pending.n_rows)
+            batch = self.pending.batch(n_rows)
+            codes = self._class_codes(batch)
+            if not self.begun:
+                learner.begin(label_array(self.labels), batch.n_columns)
+                self.begun = True
+            learner.take_batch(batch.X, codes, batch.weights)
+            learner.classes_ = label_array(self.labels)
+            for chunk in self.pending.done(n_rows):
+                self._pass(chunk)
+
     def _learn(self, rows: _RowsOf, chunk: Chunk, codes: npt.NDArray[np.int32], start: int, stop: int) -> None:
-        if start < stop:
+        if start < stop and isinstance(self.learner, RuleLearner):
             part = None if stop - start == chunk.n_rows else (start, stop)
             self.learner.take(rows, chunk.n_columns, codes, chunk.weights, part)
 
@@ -177,7 +228,7 @@ class Training:
         """
         codes, names = chunk.labels
         if len(codes) and codes.min() < 0:
-            row = int(np.argmin(codes)) + self.position.rows
+            row = int(np.argmin(codes)) + self.position.rows + self.pending.ahead
             raise DataError(self._file(chunk), f"row {row + 1} has no label, so nothing can be learned from it")
         if not self.begun and not self.fixed_labels:
             self.labels = sorted(names, key=_label_order)
@@ -225,7 +276,7 @@ class Training:
 
     def _share(self) -> float | None:
         share = self.stream.progress
-        return None if share is None else (self.pass_number - 1 + share) / self.learner.passes
+        return None if share is None else (self.pass_number - 1 + share) / self.passes
 
     # -- saving and going on ---------------------------------------------------------------------------------
 
@@ -245,6 +296,8 @@ class Training:
             "files": _fingerprints(self.stream.paths[: self.position.file + 1]),
             "labels": list(self.labels),
         }
+        if isinstance(self.learner, BatchLearner):
+            place |= {"batch": self.batch, "rows_ahead": self.pending.ahead}
         write_learner(path, self.learner, names=self.names, input_options=self.stream.model_options, place=place)
 
     def resume(self, path: Path) -> None:
@@ -259,15 +312,19 @@ class Training:
             position, pass_number = Position.from_dict(saved.place["position"]), int(saved.place["pass"])
             paths, files = [str(p) for p in saved.place["paths"]], list(saved.place["files"])
             labels: list[Label] = list(saved.place["labels"])
+            ahead, batch = int(saved.place.get("rows_ahead", 0)), int(saved.place.get("batch", self.batch))
             if label_array(labels).tolist() != saved.labels:
                 raise ValueError("its labels are not those of the model")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} does not say where the training was: {error}.") from None
         self._refuse_other_job(path, saved, paths, files)
+        if batch != self.batch:
+            raise ValueError(f"{path} was saved with batches of {batch} rows, and cannot be gone on with {self.batch}.")
         self.learner = saved.learner
         self.labels = labels
         self.names = saved.names
         self.position = position
+        self.pending = Pending(ahead)
         self.pass_number = pass_number
         self.begun = True
 
@@ -364,6 +421,7 @@ def train(
     *,
     model: str | Path | None = None,
     labels: Sequence[Label] | None = None,
+    batch: int | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_every: int = 1_000_000,
     resume: bool = False,
@@ -382,6 +440,9 @@ def train(
     labels : sequence, default=None
         All labels, the negative one first. Without them those of the first chunk of the stream are sorted, so that
         the larger of two is the positive one, and others follow as they come.
+    batch : int, default=None
+        Rows of a batch for the learners that take batches (BCW, SBCW); 100,000 if it is not given. What is left over at
+        the end of the stream is a smaller one.
     checkpoint : path, default=None
         Where to save, every `checkpoint_every` examples, what it takes to go on after a crash. The file is removed
         when all is done.
@@ -418,7 +479,7 @@ def train(
         stream = data if data.dtype == learner.dtype else data._with(dtype=learner.dtype)
     else:
         stream = read(data, dtype=learner.dtype, **{"collect_names": True, **reading})
-    training = Training(learner, stream, labels=labels)
+    training = Training(learner, stream, labels=labels, batch=batch)
     path = None if checkpoint is None else Path(checkpoint)
     if resume:
         if path is None:

@@ -81,7 +81,7 @@ def _owners() -> dict[str, list[type[Learner]]]:
 
 
 def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
+    return "--" + name.removeprefix("n_").replace("_", "-")
 
 
 def _option(name: str, owners: list[type[Learner]]) -> Callable[[F], F]:

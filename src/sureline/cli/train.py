@@ -60,6 +60,12 @@ _MUCH_WORK = 10.0  # seconds: what has taken longer is saved when the data turn 
     help="Save, every N examples (every=1M) or after some time (every=10m), what --resume needs. [default: only when "
     "stopped by Ctrl-C]",
 )
+@click.option(
+    "--batch",
+    type=click.IntRange(1),
+    metavar="ROWS",
+    help="For the learners that take batches (bcw, sbcw): how many rows one has. [default: 100000]",
+)
 @click.option("--resume", is_flag=True, help="Go on where a training of this model was stopped.")
 @click.option(
     "--compact",
@@ -79,6 +85,7 @@ def command(
     model_path: Path,
     labels: str | None,
     checkpoint: str | None,
+    batch: int | None,
     resume: bool,
     compact: bool,
     names: bool,
@@ -103,10 +110,12 @@ def command(
     source = opened(data, dtype=learner.dtype, collect_names=names, **reading_arguments(options))
     try:
         given = None if labels is None else [stream.from_text(label.strip()) for label in labels.split(",")]
-        training = Training(learner, source, labels=given)
+        training = Training(learner, source, labels=given, batch=batch)
     except ValueError as error:
-        raise click.UsageError(str(error).replace("with labels", "with --labels")) from None
-    if learner.passes > 1 and "-" in data:
+        raise click.UsageError(
+            str(error).replace("with labels", "with --labels").replace(": batch is", ": --batch is")
+        ) from None
+    if training.passes > 1 and "-" in data:
         raise click.UsageError("Standard input can be read only once: --passes needs files.")
     place = model_path.with_name(model_path.name + ".checkpoint")
     if resume and place.exists():

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._atomic import WriteError, remove_stale
-from .._state import State
-from ._codec import decode, encode
+from ._codec import AnyState, decode, encode
 from ._container import Array, Tensor, read_container, write_container
 from ._errors import ModelFileError, Refusal
 from ._json import canonical, pack, parse, unpack
@@ -52,7 +51,7 @@ class ModelContents:
     parameters : dict
     labels : list of bool, int, float or str
         One for each class, each only once.
-    state : State
+    state : State or PrecisionState
     metadata, tensors : dict
         What was written as `extra_metadata` and `extra_tensors`.
     library : str
@@ -63,7 +62,7 @@ class ModelContents:
     class_name: str
     parameters: dict[str, Any]
     labels: list[Label]
-    state: State
+    state: AnyState
     metadata: dict[str, Any]
     tensors: dict[str, Array]
     library: str
@@ -75,7 +74,7 @@ def write_model(
     class_name: str,
     parameters: Mapping[str, Any],
     labels: Sequence[Label] | Array,
-    state: State,
+    state: AnyState,
     kind: str = "model",
     extra_metadata: Mapping[str, Any] | None = None,
     extra_tensors: Mapping[str, Array] | None = None,
@@ -89,7 +88,7 @@ def write_model(
     parameters : mapping of str
         To numbers, text, True, False, None, and lists, tuples and mappings of them.
     labels : sequence of bool, int, float or str, or such an array
-    state : State
+    state : State or PrecisionState
         Must not change meanwhile.
     kind : str, default="model"
     extra_metadata : mapping of str, default=None

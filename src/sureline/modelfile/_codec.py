@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from .. import _core
+from .._gaussian_batch import PrecisionState
 from .._state import (
     COVARIANCE_SCALE,
     MISTAKES,
@@ -25,16 +26,17 @@ from .._state import (
     flip_one,
     width_of,
 )
+from ._batch_codec import arrays_of, precision_state
+from ._checks import MOST_COLUMNS, MOST_ROUNDS, everywhere, integer, take_tensor
 from ._container import Array, Tensor
 from ._errors import Refusal
 
-MOST_COLUMNS = 1 << 31
 MOST_BYTES = 1 << 42  # of addresses that the weights take, touched or not
-MOST_ROUNDS = 1 << 53  # up to here a float counts
 _ROUND = ("eta", "threshold", "scale", "delta", "limit", "r", "cut")
 _SHAPES = get_args(MarginShape) + get_args(CoordinateShape)
 _WITH_BUDGET = ("averaged", "adaptive", "confident", "confident_full")
 _WITH_ROOTS = ("adaptive", "proximal", "adaptive_truncated")
+AnyState = State | PrecisionState
 _FIELDS = {"shape", "dtype", "n_columns", "n_heads", "intercept", "policy", "budget", "counters"}
 _BLOCK = 1 << 16
 
@@ -42,13 +44,25 @@ _BLOCK = 1 << 16
 # -- writing -------------------------------------------------------------------------------------------------
 
 
-def encode(state: State) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def encode(state: AnyState) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """What the metadata says of a state, and its tensors."""
-    if state.n_columns > MOST_COLUMNS or _bytes_of(state) > MOST_BYTES:
+    if state.n_columns > MOST_COLUMNS or (isinstance(state, State) and _bytes_of(state) > MOST_BYTES):
         raise ValueError(
             f"The model has {state.n_columns} columns and {state.n_heads} heads; a model file holds at most "
             f"{MOST_COLUMNS} columns and 2^42 bytes of weights."
         )
+    words: dict[str, Any] = {
+        "shape": state.shape,
+        "dtype": state.dtype.name,
+        "n_columns": state.n_columns,
+        "n_heads": state.n_heads,
+        "intercept": state.intercept,
+        "policy": state.policy,
+        "budget": None,
+        "counters": state.tally.tolist(),
+    }
+    if not isinstance(state, State):
+        return words, {name: Tensor.of(array) for name, array in arrays_of(state).items()}
     arrays: dict[str, Array] = {"memory": state.memory, "fresh_memory": state._fresh_memory, "prior": state.prior}
     if state.factors is not None:
         arrays["factors"] = state.factors
@@ -57,16 +71,7 @@ def encode(state: State) -> tuple[dict[str, Any], dict[str, Tensor]]:
     if state.budget is not None:
         arrays["budget"] = np.array([state.budget.threshold, state.budget.chosen])
         arrays["members"] = state.budget.members
-    words = {
-        "shape": state.shape,
-        "dtype": state.dtype.name,
-        "n_columns": state.n_columns,
-        "n_heads": state.n_heads,
-        "intercept": state.intercept,
-        "policy": state.policy,
-        "budget": None if state.budget is None else {"max": state.budget.max, "active": state.budget.active},
-        "counters": state.tally.tolist(),
-    }
+        words["budget"] = {"max": state.budget.max, "active": state.budget.active}
     return words, {name: Tensor.of(array) for name, array in arrays.items()} | _weights(state)
 
 
@@ -128,29 +133,34 @@ def _nonzero_rows(bits: Array) -> Array:
 # -- reading -------------------------------------------------------------------------------------------------
 
 
-def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> State:
+def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
     """The state, or a Refusal. The tensors that belong to it are taken out of `tensors`."""
     if not isinstance(words, dict) or words.keys() != _FIELDS:
         raise Refusal("the description of the state does not have the fields it should have")
     shape, policy = words["shape"], words["policy"]
-    if shape not in _SHAPES:
+    if shape not in (*_SHAPES, PrecisionState.shape):
         raise Refusal("there is no such shape of a state")
     if words["dtype"] not in ("float32", "float64"):
         raise Refusal("the dtype is neither float32 nor float64")
-    dtype, width = np.dtype(words["dtype"]), width_of(shape)
+    dtype = np.dtype(words["dtype"])
     if not isinstance(words["intercept"], bool):
         raise Refusal("intercept is neither true nor false")
-    n_columns = _integer(words["n_columns"], "n_columns", 0, MOST_COLUMNS)
-    n_heads = _integer(words["n_heads"], "n_heads", 1, 1 << 31)
+    n_columns = integer(words["n_columns"], "n_columns", 0, MOST_COLUMNS)
+    n_heads = integer(words["n_heads"], "n_heads", 1, 1 << 31)
     n_slots = n_columns + 1
     if policy not in get_args(Policy) or (policy == "binary") != (n_heads == 1):
         raise Refusal("the policy does not fit the number of heads")
     if n_labels != n_heads and (n_heads > 1 or n_labels > 2):
         raise Refusal("the number of labels does not fit the number of heads")
+    if shape == PrecisionState.shape:
+        tally = _checked_tally(words["counters"], max(n_heads, 2))
+        _checked_budget(words["budget"], shape, partial(take_tensor, tensors), n_heads, n_slots)
+        return precision_state(tensors, n_columns, n_heads, words["intercept"], policy, dtype, tally)
+    width = width_of(shape)
     if n_slots * n_heads * width * dtype.itemsize > MOST_BYTES:
         raise Refusal("it has more weights than a model file may have")
 
-    take = partial(_take, tensors)
+    take = partial(take_tensor, tensors)
     n_problems = n_heads if policy == "ovr" else 1
     memory = _checked_memory(take("memory", "float64", (n_problems, _core.MEMORY_COLUMNS)))
     fresh_memory = _checked_memory(take("fresh_memory", "float64", (_core.MEMORY_COLUMNS,))[np.newaxis])[0]
@@ -161,7 +171,7 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> State:
     if shape in WITH_FACTORS:
         factors = take("factors", dtype, (n_heads, n_slots * (n_slots + 1) // 2))
         j = np.arange(n_slots)
-        if not _all(np.isfinite, factors.reshape(-1)) or not (factors[:, j * (j + 3) // 2] > 0).all():
+        if not everywhere(np.isfinite, factors.reshape(-1)) or not (factors[:, j * (j + 3) // 2] > 0).all():
             raise Refusal("the factors are not those of a covariance")
     view = None
     if shape in get_args(CoordinateShape):
@@ -186,24 +196,6 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> State:
     )
 
 
-def _integer(value: Any, what: str, least: int, most: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise Refusal(f"{what} is not an integer from {least} to {most}")
-    return value
-
-
-def _take(tensors: dict[str, Array], name: str, dtype: Any, shape: tuple[int, ...] | None = None) -> Array:
-    array = tensors.pop(name, None)
-    if array is None or array.dtype != dtype or shape not in (None, array.shape):
-        raise Refusal(f"the tensor {name} is missing, or its type or shape does not fit the others")
-    return array
-
-
-def _all(check: Callable[[Array], Array], numbers: Array, overlap: int = 0) -> bool:
-    """Whether the check holds everywhere, with no array as large as the numbers. Blocks may overlap."""
-    return all(bool(check(numbers[i : i + _BLOCK + overlap]).all()) for i in range(0, len(numbers), _BLOCK))
-
-
 def _checked_memory(memory: Array) -> Array:
     counts = memory[:, [K, T]]
     if (
@@ -226,7 +218,7 @@ def _checked_weights(
     if places.ndim != 1 or values.shape != (len(places), width):
         raise Refusal("the tensors places and values do not fit each other")
     # Ascending, so that none is there twice and the last is the largest.
-    if not _all(lambda block: block[1:] > block[:-1], places, overlap=1) or (
+    if not everywhere(lambda block: block[1:] > block[:-1], places, overlap=1) or (
         len(places) > 0 and not 0 <= int(places[0]) <= int(places[-1]) < n_slots * n_heads
     ):
         raise Refusal("the places of the weights do not ascend, or are out of range")
@@ -248,7 +240,7 @@ def _check_numbers(shape: str, numbers: Array) -> None:
             good[:, 1] &= block[:, 1] >= 0
         return good
 
-    if not _all(fine, numbers):
+    if not everywhere(fine, numbers):
         raise Refusal("a weight, or a number that it is computed from, is out of range")
 
 
@@ -260,7 +252,7 @@ def _checked_tally(counters: Any, n_classes: int) -> Array:
         if not isinstance(row, list) or len(row) != 3:
             raise wrong
         for number in row:
-            _integer(number, "a counter", 0, MOST_ROUNDS)
+            integer(number, "a counter", 0, MOST_ROUNDS)
     tally = np.array(counters, np.int64)
     if (tally[:, [MISTAKES, UPDATES]] > tally[:, [SEEN]]).any() or sum(row[SEEN] for row in counters) > MOST_ROUNDS:
         raise wrong
@@ -276,11 +268,11 @@ def _checked_budget(
         raise Refusal("the budget is not one, or the shape has none")
     threshold, chosen = take("budget", "float64", (2,)).tolist()
     members = take("members", "int64")
-    most = _integer(words["max"], "the budget", 1, 1 << 60)
-    active = _integer(words["active"], "the number of active weights", 0, members.size)
+    most = integer(words["max"], "the budget", 1, 1 << 60)
+    active = integer(words["active"], "the number of active weights", 0, members.size)
     if not (0 <= threshold < np.inf and 0 <= chosen <= MOST_ROUNDS):
         raise Refusal("the threshold of the budget is out of range")
     # Not the intercepts, which are the first slot.
-    if members.ndim != 1 or not _all(lambda block: (block >= n_heads) & (block < n_slots * n_heads), members):
+    if members.ndim != 1 or not everywhere(lambda block: (block >= n_heads) & (block < n_slots * n_heads), members):
         raise Refusal("a member of the budget is out of range")
     return _core.Budget.restored(most, threshold, active, chosen, members)

@@ -80,16 +80,21 @@ class Chunk:
 
     def first(self, n: int) -> Chunk:
         """The first n rows, without copying. `end` stays that of the whole chunk, and so do `names`."""
-        n = min(n, self.n_rows)
-        stop = self.indptr[n]
+        return self.part(0, n)
+
+    def part(self, start: int, stop: int) -> Chunk:
+        """The rows from start to stop. `end` stays that of the whole chunk, and so do `names`."""
+        stop = min(stop, self.n_rows)
+        indptr = self.indptr[start : stop + 1]
+        entries = slice(indptr[0], indptr[-1])
         return replace(
             self,
-            values=self.values[:stop],
-            indices=self.indices[:stop],
-            indptr=self.indptr[: n + 1],
-            labels=(self.labels[0][:n], self.labels[1]),
-            weights=None if self.weights is None else self.weights[:n],
-            tags=None if self.tags is None else self.tags[:n],
+            values=self.values[entries],
+            indices=self.indices[entries],
+            indptr=indptr - indptr[0] if start else indptr,
+            labels=(self.labels[0][start:stop], self.labels[1]),
+            weights=None if self.weights is None else self.weights[start:stop],
+            tags=None if self.tags is None else self.tags[start:stop],
         )
 
 

@@ -1,0 +1,86 @@
+"""The state of a learner of batches as tensors, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._gaussian_batch import PrecisionState
+from .._precision import Precision
+from .._rows import is_sparse
+from .._span import Span
+from .._state import Policy
+from .._triangle import Triangle
+from ._checks import everywhere, integer, take_tensor
+from ._container import Array
+from ._errors import Refusal
+
+
+def arrays_of(state: PrecisionState) -> dict[str, Array]:
+    """The tensors of a state with one precision for all heads."""
+    arrays: dict[str, Array] = {"mu": state.mu}
+    match state.precision:
+        case Triangle(R=R):
+            arrays["triangle"] = R.T[np.tril_indices(len(R))]
+        case Span(Z=Z) if is_sparse(Z):
+            arrays |= {
+                "row_values": Z.data,
+                "row_columns": Z.indices.astype(np.int64),
+                "row_starts": Z.indptr.astype(np.int64),
+            }
+        case Span(Z=Z):
+            arrays["rows"] = Z
+    return arrays
+
+
+def precision_state(
+    tensors: dict[str, Array],
+    n_columns: int,
+    n_heads: int,
+    intercept: bool,
+    policy: Policy,
+    dtype: np.dtype[Any],
+    tally: Array,
+) -> PrecisionState:
+    """What `arrays_of` made tensors of, everything checked."""
+    n_slots = n_columns + intercept
+    mu = take_tensor(tensors, "mu", "float64", (n_heads, n_slots))
+    if not everywhere(np.isfinite, mu.reshape(-1)):
+        raise Refusal("a weight is not finite")
+    return PrecisionState(mu, _precision(tensors, n_slots), tally, policy, intercept, dtype)
+
+
+def _precision(tensors: dict[str, Array], n_slots: int) -> Precision:
+    if "triangle" in tensors:
+        packed = take_tensor(tensors, "triangle", "float64", (n_slots * (n_slots + 1) // 2,))
+        R = np.zeros((n_slots, n_slots), order="F")
+        R.T[np.tril_indices(n_slots)] = packed
+        if not everywhere(np.isfinite, packed) or not (R.diagonal() > 0).all():
+            raise Refusal("the triangle is not the factor of a precision")
+        return Triangle(R)
+    if "rows" in tensors:
+        rows = take_tensor(tensors, "rows", "float64")
+        if rows.ndim != 2 or rows.shape[1] != n_slots or not everywhere(np.isfinite, rows.reshape(-1)):
+            raise Refusal("the rows of the precision do not fit the weights, or are not finite")
+        return Span(rows)
+    from scipy.sparse import csr_matrix
+
+    values, columns, starts = (
+        take_tensor(tensors, name, dtype)
+        for name, dtype in (("row_values", "float64"), ("row_columns", "int64"), ("row_starts", "int64"))
+    )
+    fits = values.ndim == columns.ndim == starts.ndim == 1 and len(starts) > 0 and values.shape == columns.shape
+    if not fits or int(starts[0]) != 0 or int(starts[-1]) != len(values) or (np.diff(starts) < 0).any():
+        raise Refusal("the rows of the precision do not fit the weights, or are not finite")
+    integer(len(starts) - 1, "the number of rows of the precision", 0, n_slots)
+    inside = np.ones(max(len(columns) - 1, 0), bool)  # where the next column is of the same row
+    ends = starts[1:-1]
+    inside[ends[(ends > 0) & (ends < len(columns))] - 1] = False
+    if (
+        not everywhere(np.isfinite, values)
+        or not everywhere(lambda block: (block >= 0) & (block < n_slots), columns)
+        or not (np.diff(columns) > 0)[inside].all()
+    ):
+        raise Refusal("the rows of the precision do not fit the weights, or are not finite")
+    return Span(csr_matrix((values, columns, starts), shape=(len(starts) - 1, n_slots)))
