@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 import sureline
-from sureline import BCW, _gaussian_batch, _precision, reference
+from sureline import BCW, _gaussian_batch, reference
 from sureline._span import Span
 from sureline._triangle import Triangle
 from sureline.online_batch import BCW as Learner
@@ -115,7 +115,6 @@ def assert_variances(model: Any, X: Any, Sigma: Any) -> None:
 def test_many_blocks_are_one_pass(monkeypatch: Any) -> None:
     X, y = data(1000, 30)
     whole = BCW().fit(X, y)
-    monkeypatch.setattr(_precision, "BLOCK_BYTES", 64 * 31 * 8)
     np.testing.assert_allclose(BCW().fit(X, y).coef_, whole.coef_, rtol=1e-10, atol=1e-12)
     monkeypatch.setattr(_gaussian_batch, "NARROW", 5)
     X, y = data(1100, 2500)
@@ -183,7 +182,7 @@ def test_ugly_input_gives_a_correct_answer(kind: str, C: float, dtype: str) -> N
     assert np.isfinite(model.predict_proba(X)).all()
     if dtype == "float64":
         # S P = I, with the P that integers of any length would give
-        X_1 = np.column_stack([np.ones(200), X]).astype(np.longdouble)
+        X_1 = np.column_stack([X, np.ones(200)]).astype(np.longdouble)
         P = np.eye(X_1.shape[1], dtype=np.longdouble) + C * (X_1.T @ X_1)
         S = model._state.precision.covariance().astype(np.longdouble)
         assert np.abs(S @ P - np.eye(len(P))).max() < 1e-6 * max(1.0, float(np.sqrt(np.abs(P).max())))

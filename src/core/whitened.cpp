@@ -1,26 +1,59 @@
 #include "whitened.hpp"
 
 #include <algorithm>
-
-#include "row.hpp"
+#include <cmath>
+#include <cstring>
 
 namespace sureline::SURELINE_ISA {
 namespace {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+typedef double Vector __attribute__((vector_size(kVectorBytes)));
+typedef float Halves __attribute__((vector_size(kVectorBytes / 2)));
+constexpr int kLanes = kVectorBytes / 8;
+
+Vector load(const double* p) {
+  Vector v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+Vector load(const float* p) {
+  Halves v;
+  std::memcpy(&v, p, sizeof v);
+  return __builtin_convertvector(v, Vector);
+}
+
+// sum of a_i b_i, in several partial sums that do not wait for each other.
+template <class A, class B>
+double dot(const A* a, const B* b, int64_t n) {
+  Vector sums[4] = {};
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes)
+    for (int k = 0; k < 4; ++k) sums[k] += load(a + i + k * kLanes) * load(b + i + k * kLanes);
+  for (int k = 0; i + kLanes <= n; i += kLanes, ++k) sums[k] += load(a + i) * load(b + i);
+  const Vector all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  double lanes[kLanes];
+  std::memcpy(lanes, &all, sizeof lanes);
+  for (int half = kLanes / 2; half > 0; half /= 2)
+    for (int lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+  double sum = lanes[0];
+  for (; i < n; ++i) sum += double(a[i]) * double(b[i]);
+  return sum;
+}
 
 // The scores of a row, the square of its length, and a step along it: by whitened rows ...
 template <class T>
 class ByRows {
  public:
   explicit ByRows(const WhitenedPass& pass) : p_(pass) {}
-  double score(int64_t row, int64_t head) const {
-    const T* x = at(row);
-    const double* w = p_.w + head * p_.n_slots;
-    return sum<double, 16>(p_.n_slots, [&](int64_t i) { return w[i] * x[i]; });
-  }
-  double square(int64_t row) const {
-    const T* x = at(row);
-    return sum<double, 16>(p_.n_slots, [&](int64_t i) { return double(x[i]) * x[i]; });
-  }
+  double score(int64_t row, int64_t head) const { return dot(p_.w + head * p_.n_slots, at(row), p_.n_slots); }
+  double square(int64_t row) const { return dot(at(row), at(row), p_.n_slots); }
   void step(int64_t row, int64_t head, double a) const {
     const T* x = at(row);
     double* __restrict__ w = p_.w + head * p_.n_slots;

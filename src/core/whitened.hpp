@@ -35,7 +35,7 @@ struct WhitenedPass {
   Tally* tally = nullptr;    // for each class
 };
 
-// One for each instruction set, with the same bits. Returns the first row whose score or length is not finite, or -1.
+// One for each instruction set. Returns the first row whose score or length is not finite, or -1.
 namespace baseline {
 int64_t learn_whitened(const WhitenedPass&);
 }

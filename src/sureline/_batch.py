@@ -70,7 +70,7 @@ class BatchLearner(_OfBatches, Learner):
 
         A batch that is refused leaves the model as it was.
         """
-        X = checked_rows(X)
+        X = self._checked(X)
         n_classes = max(int(labels.max(initial=-1)) + 1, len(self.classes_))
         self._refuse_classes(n_classes)
         self._refuse_state(self._state)
@@ -81,6 +81,10 @@ class BatchLearner(_OfBatches, Learner):
             state = self._after(state, widened(X, state.n_columns), labels, weight)
         self._state = state
         self.n_features_in_ = state.n_columns
+
+    def _checked(self, X: Any) -> Any:
+        """X as `_after` wants it."""
+        return checked_rows(X)
 
     def judge_rows(self, values: Array, indices: Array, indptr: Array, n_columns: int) -> tuple[Floats, Floats | None]:
         from scipy.sparse import csr_matrix

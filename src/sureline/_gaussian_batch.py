@@ -19,7 +19,7 @@ NARROW = 512  # up to here the precision is always kept as a matrix
 class PrecisionState:
     """Weights with one precision for all heads, since that comes from the rows alone. It is never changed in place.
 
-    ``mu[head]`` has the intercept first, if there is one, then the columns. Everything is float64; `dtype` is that of
+    ``mu[head]`` has the columns, and then the intercept if there is one. Everything is float64; `dtype` is that of
     the large matrix products.
     """
 
@@ -55,7 +55,7 @@ class PrecisionState:
 
     def after(self, X: Any, labels: npt.NDArray[np.int32], C: Floats, q: int) -> PrecisionState:
         """What a batch makes of it: Algorithm 1."""
-        batch = Batch(X, labels, C, self.intercept, self.dtype)
+        batch = Batch(X, labels, C, self.intercept, self.dtype, same_C=bool((C == C[0]).all()))
         precision = self.precision.absorbed(batch)
         tally = self.tally.copy()
         mu = precision.pass_over(self.mu, batch, q, self.policy, tally)
@@ -69,8 +69,9 @@ class PrecisionState:
         """
         mu, precision, tally, now = self.mu, self.precision, self.tally, self.policy
         if n_columns > self.n_columns:
-            mu = np.pad(mu, ((0, 0), (0, n_columns - self.n_columns)))
-            precision = precision.grown(n_columns + self.intercept)
+            more = n_columns - self.n_columns
+            mu = np.insert(mu, self.n_columns, np.zeros((more, 1)), axis=1)
+            precision = precision.grown(self.n_columns, more)
         if n_classes > len(tally):
             tally = np.concatenate([tally, np.zeros((n_classes - len(tally), 3), np.int64)])
         if n_classes > max(self.n_heads, 2):
@@ -85,14 +86,14 @@ class PrecisionState:
     # -- answers ---------------------------------------------------------------------------------------------
 
     def scores(self, X: Any) -> Floats:
-        weights = self.mu[:, int(self.intercept) :].T
+        weights = self.mu[:, : self.n_columns].T
         if is_sparse(X) or X.dtype == np.float64:
             scores = np.asarray(X @ weights, np.float64)
         else:  # not all of it in float64 at a time
             parts = [X[start : start + 4096].astype(np.float64) @ weights for start in range(0, len(X), 4096)]
             scores = np.concatenate([*parts, np.empty((0, self.n_heads))])
         if self.intercept:
-            scores += self.mu[:, 0]
+            scores += self.mu[:, -1]
         return scores
 
     def variances(self, X: Any) -> Floats:
@@ -105,7 +106,7 @@ class PrecisionState:
     # -- what a user sees ------------------------------------------------------------------------------------
 
     def coefficients(self) -> Floats:
-        return self.mu.copy() if self.intercept else np.pad(self.mu, ((0, 0), (1, 0)))
+        return np.roll(self.mu, 1, axis=1) if self.intercept else np.pad(self.mu, ((0, 0), (1, 0)))
 
     def nonzero(self) -> list[tuple[npt.NDArray[np.int64], Array]]:
         heads = []
@@ -115,22 +116,22 @@ class PrecisionState:
         return heads
 
     def count_nonzero(self) -> int:
-        return int(np.count_nonzero(self.mu[:, int(self.intercept) :]))
+        return int(np.count_nonzero(self.mu[:, : self.n_columns]))
 
     def intercepts(self) -> Floats:
-        return self.mu[:, 0].copy() if self.intercept else np.zeros(self.n_heads)
+        return self.mu[:, -1].copy() if self.intercept else np.zeros(self.n_heads)
 
     def intercept_variances(self) -> Floats:
-        v = self.precision.variance_of(np.zeros(1, np.int64))[0] if self.intercept else 1.0
+        v = self.precision.variance_of(np.array([self.n_columns]))[0] if self.intercept else 1.0
         return np.full(self.n_heads, v)
 
     def weight_variances(self, slots: npt.NDArray[np.int64], head: int) -> Floats:
-        return self.precision.variance_of(slots - (not self.intercept))
+        return self.precision.variance_of(np.where(slots == 0, self.n_columns, slots - 1))
 
     def covariance(self) -> Floats:
         """S of the columns, without the intercept."""
         S = self.precision.covariance()
-        return S[1:, 1:] if self.intercept else S
+        return S[: self.n_columns, : self.n_columns]
 
     def only_nonzero(self) -> PrecisionState:
         return self  # the precision is of all features together

@@ -2,7 +2,7 @@
 
 Only inner products x'P^-1 x enter the algorithm, so any factor of P will do. There are two forms, one for each side of
 eq. 6 of the paper: a triangular factor of P, in _triangle, and for few rows of many columns the rows themselves, in
-_span. All matrices here include the intercept, if there is one, as a first column of ones.
+_span. All matrices here include the intercept, if there is one, as a last column of ones.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class Batch:
     C: Floats  # of each row
     intercept: bool
     dtype: np.dtype[Any]  # of the matrix products
+    same_C: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -47,8 +48,9 @@ class Batch:
         return int(self.X.shape[1]) + self.intercept
 
     @property
-    def same_C(self) -> bool:
-        return bool((self.C == self.C[0]).all())
+    def plain(self) -> bool:
+        """Whether the rows can be worked with where they are: dense, and all of the same C."""
+        return not is_sparse(self.X) and self.same_C
 
     def blocks(self, dtype: Any, size: int | None = None) -> Iterator[tuple[slice, Array]]:
         """Dense blocks of rows in C order, which the caller may overwrite. The next one is in the same memory."""
@@ -65,8 +67,8 @@ def fill(block: Array, X: Any, intercept: bool) -> None:
     """Write the rows of X into a dense block, with the intercept's column of ones if there is one."""
     at = block
     if intercept:
-        block[:, 0] = 1
-        at = block[:, 1:]
+        block[:, -1] = 1
+        at = block[:, :-1]
     if is_sparse(X):
         at[:] = 0
         row_of = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
@@ -97,8 +99,8 @@ class Precision(ABC):
     def n_slots(self) -> int: ...
 
     @abstractmethod
-    def grown(self, n_slots: int) -> Precision:
-        """With more slots, each with the precision 1 that all began with."""
+    def grown(self, at: int, more: int) -> Precision:
+        """With more slots from `at` on, each with the precision 1 that all began with."""
 
     @abstractmethod
     def absorbed(self, batch: Batch) -> Precision:

@@ -28,15 +28,14 @@ class Span(Precision):
     def n_slots(self) -> int:
         return int(self.Z.shape[1])
 
-    def grown(self, n_slots: int) -> Precision:
-        if n_slots == self.n_slots:
-            return self
-        if not is_sparse(self.Z):
-            return Span(np.pad(self.Z, ((0, 0), (0, n_slots - self.n_slots))), self._L)
+    def grown(self, at: int, more: int) -> Precision:
+        Z = self.Z
+        if not is_sparse(Z):
+            return Span(np.insert(Z, at, np.zeros((more, 1)), axis=1), self._L)
         from scipy.sparse import csr_matrix
 
-        Z = self.Z
-        return Span(csr_matrix((Z.data, Z.indices, Z.indptr), shape=(Z.shape[0], n_slots)), self._L)
+        columns = np.where(Z.indices >= at, Z.indices.astype(np.int64) + more, Z.indices)
+        return Span(csr_matrix((Z.data, columns, Z.indptr), shape=(Z.shape[0], self.n_slots + more)), self._L)
 
     def absorbed(self, batch: Batch) -> Precision:
         if 2 * (self.Z.shape[0] + batch.n_rows) > self.n_slots:
@@ -47,7 +46,7 @@ class Span(Precision):
 
             X = batch.X.astype(np.float64)
             if batch.intercept:
-                X = sparse.hstack([np.ones((batch.n_rows, 1)), X], format="csr")
+                X = sparse.hstack([X, np.ones((batch.n_rows, 1))], format="csr")
             new = sparse.diags(root) @ X
             Z = (
                 sparse.csr_matrix(new)
@@ -68,7 +67,9 @@ class Span(Precision):
         if self.Z.shape[0] == 0:
             return start
         n = self.Z.shape[0]
-        return start.absorbed(Batch(self.Z, np.zeros(n, np.int32), np.ones(n), False, np.dtype(np.float64)))
+        return start.absorbed(
+            Batch(self.Z, np.zeros(n, np.int32), np.ones(n), False, np.dtype(np.float64), same_C=True)
+        )
 
     def _products(self) -> Floats:
         G = self.Z @ self.Z.T

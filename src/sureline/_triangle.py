@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, _precision
-from ._precision import TOO_LARGE, Batch, Floats, Precision, refuse_too_wide
+from . import _core
+from ._precision import TOO_LARGE, Batch, Floats, Precision, fill, refuse_too_wide
 from ._rows import Array, is_sparse
 from ._state import Policy
+
+_WIDE_BLOCK = 2048  # rows at a time for BLAS, and for the core
+_PART = 1 << 16
 
 
 class Triangle(Precision):
@@ -23,12 +29,11 @@ class Triangle(Precision):
     def n_slots(self) -> int:
         return len(self.R)
 
-    def grown(self, n_slots: int) -> Triangle:
-        if n_slots == self.n_slots:
-            return self
-        refuse_too_wide(n_slots)
-        R = np.eye(n_slots, order="F")
-        R[: self.n_slots, : self.n_slots] = self.R
+    def grown(self, at: int, more: int) -> Triangle:
+        refuse_too_wide(self.n_slots + more)
+        R = np.eye(self.n_slots + more, order="F")
+        old = np.delete(np.arange(len(R)), slice(at, at + more))
+        R[np.ix_(old, old)] = self.R
         return Triangle(R)
 
     def absorbed(self, batch: Batch) -> Triangle:
@@ -85,93 +90,174 @@ class Triangle(Precision):
     def pass_over(self, mu: Floats, batch: Batch, q: int, policy: Policy, tally: npt.NDArray[np.int64]) -> Floats:
         from scipy.linalg import blas
 
-        whiten = Whitening(self.R, batch.dtype)
         w = np.ascontiguousarray(mu @ self.R.T)
-        for rows, block in batch.blocks(whiten.dtype):
-            whiten(block)
-            refused = _core.learn_whitened(block, batch.labels[rows], batch.C[rows], q, w, policy, tally)
-            if refused >= 0:
-                raise ValueError(f"Row {rows.start + refused} of X has a score beyond float64. {TOO_LARGE}")
+        learn = _learn_narrow if self.n_slots <= _core.WIDEST_NARROW else _learn_wide
+        refused = learn(self.R, batch, q, w, policy, tally)
+        if refused >= 0:
+            raise ValueError(f"Row {refused} of X has a score beyond float64. {TOO_LARGE}")
         return np.ascontiguousarray(blas.dtrsm(1.0, self.R, w.T).T)  # mu = R^-1 w
 
     def variances(self, X: Any, intercept: bool, dtype: Any) -> Floats:
-        whiten = Whitening(self.R, np.dtype(dtype))
-        rows = Batch(X, np.empty(0, np.int32), np.empty(0), intercept, np.dtype(dtype))
+        rows = Batch(X, np.empty(0, np.int32), np.empty(0), intercept, np.dtype(dtype), same_C=True)
         v = np.empty(rows.n_rows)
-        for at, block in rows.blocks(whiten.dtype):
-            whiten(block)
+        for at, block in whitened(self.R, rows):
             np.einsum("ij,ij->i", block, block, out=v[at], dtype=np.float64, casting="same_kind")
         return v
 
     def covariance(self) -> Floats:
-        inverse = self._inverse()
-        S: Floats = inverse @ inverse.T
+        W = inverse(self.R)
+        S: Floats = W @ W.T
         return S
 
     def variance_of(self, slots: npt.NDArray[np.int64]) -> Floats:
-        inverse = self._inverse()
-        v: Floats = np.square(inverse[slots]).sum(axis=1)
+        v: Floats = np.square(inverse(self.R)[slots]).sum(axis=1)
         return v
 
-    def _inverse(self) -> Floats:
-        from scipy.linalg import lapack
 
-        inverse, _ = lapack.dtrtri(self.R)
-        R_inverse: Floats = np.triu(inverse)
-        return R_inverse
+def inverse(R: Floats) -> Floats:
+    """R^-1."""
+    from scipy.linalg import lapack
+
+    W: Floats = np.triu(lapack.dtrtri(R)[0])
+    return W
 
 
-class Whitening:
-    """Rows x to x^ = R'^-1 x, in place."""
+# -- whitened rows, x^ = R'^-1 x -----------------------------------------------------------------------------
 
-    def __init__(self, R: Floats, dtype: np.dtype[Any]) -> None:
-        from scipy.linalg import blas, lapack
 
-        # float32 where its rounding errors stay small: they grow with the condition of R.
-        if dtype == np.float32 and lapack.dtrcon(R, norm="1", uplo="U")[0] < 1e-4:
-            dtype = np.dtype(np.float64)
-        self.dtype = dtype
-        # A narrow triangle is inverted, since multiplying by one is what BLAS is better at.
-        self._narrow = len(R) <= 256
-        factor = np.asfortranarray(lapack.dtrtri(R)[0] if self._narrow else R, dtype)
-        self._factor = factor
-        single = dtype == np.float32
-        if self._narrow:
-            self._apply = blas.strmm if single else blas.dtrmm
-        else:
-            self._apply = blas.strsm if single else blas.dtrsm
+def _learn_wide(R: Floats, batch: Batch, q: int, w: Floats, policy: Policy, tally: npt.NDArray[np.int64]) -> int:
+    """The pass of Algorithm 1, in place of w. The first row that is refused, or -1."""
+    for at, block in whitened(R, batch):
+        refused = _core.learn_whitened(block, batch.labels[at], batch.C[at], q, w, policy, tally)
+        if refused >= 0:
+            return int(at.start) + refused
+    return -1
 
-    def __call__(self, block: Array) -> None:
-        # The block in C order is its transpose in Fortran order. A product with a vector would be BLAS-2.
-        result = self._apply(1.0, self._factor, block.T, trans_a=1, overwrite_b=1)
-        if not np.shares_memory(result, block):
-            block[:] = result.T
+
+def _learn_narrow(R: Floats, batch: Batch, q: int, w: Floats, policy: Policy, tally: npt.NDArray[np.int64]) -> int:
+    """The same by the core, which whitens the next rows while it learns from these."""
+    W = np.ascontiguousarray(inverse(R))
+    padded = np.zeros((len(w), _whole_vectors(w.shape[1])))
+    padded[:, : w.shape[1]] = w
+    for at, X, intercept in narrow_parts(batch):
+        refused = _core.learn_narrow(
+            X, intercept, W, batch.labels[at], batch.C[at], q, padded, policy, tally, os.cpu_count() or 1
+        )
+        if refused >= 0:
+            return int(at.start) + refused
+    w[:] = padded[:, : w.shape[1]]
+    return -1
+
+
+def whitened(R: Floats, rows: Batch) -> Iterator[tuple[slice, Array]]:
+    """Blocks of whitened rows, in order. The next one is in the same memory."""
+    W = inverse(R)
+    if len(R) <= _core.WIDEST_NARROW:
+        W = np.ascontiguousarray(W)
+        memory = np.empty((_PART, _whole_vectors(len(W))))
+        for at, X, intercept in narrow_parts(rows):
+            block = memory[: at.stop - at.start]
+            _core.whiten(X, intercept, W, block)
+            yield at, block
+        return
+    dtype = rows.dtype
+    if dtype == np.float32 and np.linalg.norm(W, 1) * np.linalg.norm(R, 1) > 1e4:
+        dtype = np.dtype(np.float64)  # the rounding errors grow with the condition of R
+    # Multiplying by the inverse is what BLAS is best at.
+    factor = np.asfortranarray(W, dtype)
+    multiply = blas_function("trmm", dtype)
+    for at, block in rows.blocks(dtype, size=_WIDE_BLOCK):
+        product = multiply(1.0, factor, block.T, trans_a=1, overwrite_b=1)  # C order is the transpose in Fortran order
+        yield at, product.T
+
+
+def narrow_parts(rows: Batch) -> Iterator[tuple[slice, Array, bool]]:
+    """The rows where they are, or dense blocks of them; and whether an intercept is still to be put after each."""
+    if not is_sparse(rows.X) and rows.n_rows <= _PART:
+        yield slice(0, rows.n_rows), np.ascontiguousarray(rows.X), rows.intercept
+        return
+    for start in range(0, rows.n_rows, _PART):
+        at = slice(start, min(start + _PART, rows.n_rows))
+        X = rows.X[at]
+        if is_sparse(X):
+            dense = np.empty(X.shape, X.dtype)
+            fill(dense, X, False)
+            X = dense
+        yield at, np.ascontiguousarray(X), rows.intercept
+
+
+def _whole_vectors(n: int) -> int:
+    return -(-n // _core.NARROW_LANES) * _core.NARROW_LANES
+
+
+# -- the Gram matrix -----------------------------------------------------------------------------------------
 
 
 def gram_matrix(batch: Batch, dtype: np.dtype[Any]) -> Floats:
     """The upper triangle of the sum of C_i x_i x_i', in Fortran order; products in `dtype`, their sum in float64."""
-    from scipy.linalg import blas
-
     refuse_too_wide(batch.n_slots)
-    if (
-        not batch.intercept
-        and batch.same_C
-        and dtype == np.float64
-        and not is_sparse(batch.X)
-        and batch.X.dtype == dtype
-    ):
-        whole: Floats = blas.dsyrk(float(batch.C[0]), batch.X.T)
-        return whole
-    G = np.zeros((batch.n_slots, batch.n_slots), order="F")
-    syrk = blas.dsyrk if dtype == np.float64 else blas.ssyrk
-    root = np.sqrt(batch.C)
-    for rows, block in batch.blocks(dtype, size=max(1024, _precision.BLOCK_BYTES // (batch.n_slots * dtype.itemsize))):
-        if not batch.same_C:
-            block *= root[rows].astype(dtype)[:, np.newaxis]
-        if dtype == np.float64:
-            G = syrk(1.0, block.T, beta=1.0, c=G, overwrite_c=1)
-        else:
-            G += syrk(1.0, block.T)
+    if batch.n_slots <= _core.WIDEST_NARROW:
+        G = _narrow_gram_matrix(batch)
+    elif batch.plain and batch.X.dtype == dtype:
+        G = _gram_matrix_in_place(batch.X, batch.intercept)
+    else:
+        G = np.zeros((batch.n_slots, batch.n_slots), order="F")
+        root = np.sqrt(batch.C)
+        for rows, block in batch.blocks(dtype, size=_WIDE_BLOCK):
+            if not batch.same_C:
+                block *= root[rows].astype(dtype)[:, np.newaxis]
+            G = _add_gram_matrix(G, block)
     if batch.same_C:
         G *= batch.C[0]
     return G
+
+
+def _add_gram_matrix(G: Floats, X: Array) -> Floats:
+    syrk = blas_function("syrk", X.dtype)
+    if X.dtype == np.float64:
+        added: Floats = syrk(1.0, X.T, beta=1.0, c=G, overwrite_c=1)
+        return added
+    G += syrk(1.0, X.T)
+    return G
+
+
+def _gram_matrix_in_place(X: Array, intercept: bool) -> Floats:
+    """Of the rows where they are: of float64 in one product, of float32 in blocks that are added up in float64."""
+    d = X.shape[1]
+    G = np.zeros((d, d), order="F")
+    size = len(X) if X.dtype == np.float64 else 8192
+    for start in range(0, len(X), size):
+        G = _add_gram_matrix(G, X[start : start + size])
+    if not intercept:
+        return G
+    with_intercept = np.zeros((d + 1, d + 1), order="F")
+    with_intercept[:d, :d] = G
+    with_intercept[:d, d] = X.sum(axis=0, dtype=np.float64)
+    with_intercept[d, d] = len(X)
+    return with_intercept
+
+
+def _narrow_gram_matrix(batch: Batch) -> Floats:
+    def part(X: Array, intercept: bool) -> Floats:
+        G = np.zeros((batch.n_slots, batch.n_slots))
+        _core.add_gram(np.ascontiguousarray(X), intercept, G)
+        return G
+
+    if batch.plain:
+        n_parts = max(1, min(os.cpu_count() or 1, batch.n_rows // 10_000))
+        parts = np.array_split(batch.X, n_parts)
+        with ThreadPoolExecutor(n_parts) as threads:
+            G = sum(threads.map(lambda X: part(X, batch.intercept), parts))
+    else:
+        G, root = np.zeros((batch.n_slots, batch.n_slots)), np.sqrt(batch.C)
+        for rows, block in batch.blocks(np.float64, size=4096):
+            if not batch.same_C:
+                block *= root[rows][:, np.newaxis]
+            G += part(block, False)
+    return np.asfortranarray(G)
+
+
+def blas_function(name: str, dtype: np.dtype[Any]) -> Any:
+    from scipy.linalg import blas
+
+    return getattr(blas, ("s" if dtype == np.float32 else "d") + name)

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ._batch import BatchLearner, Labels
+from ._batch import BatchLearner, Labels, checked_rows
 from ._constraints import POSITIVE, Constraint, Number
 from ._gaussian import Gaussian
 from ._gaussian_batch import PrecisionState
 from ._parameters import BATCH, documented
-from ._rows import Array
+from ._rows import Array, is_sparse
 
 
 @documented(BATCH)
@@ -73,7 +73,15 @@ class BCW(Gaussian, BatchLearner):
         self, state: PrecisionState, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None
     ) -> PrecisionState:
         C = np.full(len(labels), float(self.C)) if weight is None else self.C * weight
-        return state.after(X, labels, C, int(self.q))
+        try:
+            with np.errstate(all="ignore"):
+                return state.after(X, labels, C, int(self.q))
+        except ValueError:
+            checked_rows(X)  # if it was for what is in X, this says where
+            raise
+
+    def _checked(self, X: Any) -> Any:
+        return checked_rows(X) if is_sparse(X) else X  # what is not finite comes to light in the precision
 
     def _refuse_state(self, state: Any) -> None:
         if not isinstance(state, PrecisionState):
