@@ -29,6 +29,14 @@ Vector load(const float* p) {
   return __builtin_convertvector(v, Vector);
 }
 
+#if defined(__AVX512F__)
+double total(Vector v) { return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7])); }
+#elif defined(__AVX__)
+double total(Vector v) { return (v[0] + v[2]) + (v[1] + v[3]); }
+#else
+double total(Vector v) { return v[0] + v[1]; }
+#endif
+
 // sum of a_i b_i, in several partial sums that do not wait for each other.
 template <class A, class B>
 double dot(const A* a, const B* b, int64_t n) {
@@ -38,11 +46,7 @@ double dot(const A* a, const B* b, int64_t n) {
     for (int k = 0; k < 4; ++k) sums[k] += load(a + i + k * kLanes) * load(b + i + k * kLanes);
   for (int k = 0; i + kLanes <= n; i += kLanes, ++k) sums[k] += load(a + i) * load(b + i);
   const Vector all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  double lanes[kLanes];
-  std::memcpy(lanes, &all, sizeof lanes);
-  for (int half = kLanes / 2; half > 0; half /= 2)
-    for (int lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
-  double sum = lanes[0];
+  double sum = total(all);
   for (; i < n; ++i) sum += double(a[i]) * double(b[i]);
   return sum;
 }
