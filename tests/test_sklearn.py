@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sureline import AROW, CSOGD, PAUM, SCW
+from sureline import AROW, BCW, CSOGD, PAUM, SCW
 
 REPETITION = (
     "A weight of 2 makes the loss count twice in the objective of one step; two rows are two steps, each taken from "
@@ -41,6 +41,7 @@ CASES += [
     case.make(multi_class="ovr", dtype="float32") for case in ALL if case.name != "CW" and not case.needs_two_classes
 ]
 CASES += [CSOGD(), CSOGD(form="margin", cost="balanced"), PAUM(), PAUM(margin_pos=2.0, multi_class="ovr")]
+CASES += [BCW(), BCW(q=2, multi_class="ovr", dtype="float32"), BCW(fit_intercept=False)]
 CASES += [AROW(fit_intercept=False), SCW(shuffle=True, random_state=0, passes=3)]
 
 

@@ -47,12 +47,9 @@ class Span(Precision):
             X = batch.X.astype(np.float64)
             if batch.intercept:
                 X = sparse.hstack([X, np.ones((batch.n_rows, 1))], format="csr")
-            new = sparse.diags(root) @ X
-            Z = (
-                sparse.csr_matrix(new)
-                if self.Z.shape[0] == 0
-                else sparse.vstack([sparse.csr_matrix(self.Z), new], format="csr")
-            )
+            new = sparse.csr_matrix(sparse.diags(root) @ X)
+            new.sort_indices()
+            Z = new if self.Z.shape[0] == 0 else sparse.vstack([sparse.csr_matrix(self.Z), new], format="csr")
         else:
             new = np.empty((batch.n_rows, self.n_slots))
             fill(new, batch.X, batch.intercept)
