@@ -17,7 +17,7 @@ _N_FACTORS = 50  # of make_epsilon
 _N_NUMBERS = 10
 _AREAS = np.array([0.449, 0.051, 0.436, 0.064])
 _SOILS = 1 / np.arange(1, 41)
-_BOUNDARY = 0.478  # the score that 51 % of the rows are below
+_BOUNDARY = 0.295  # the score that 51 % of the rows are below
 
 
 def make_epsilon(
@@ -92,8 +92,9 @@ def make_cover_type(
 
     It has the shape of "covtype" (581,012 rows; its second class against the rest): ten correlated numbers from 0 to 1,
     one of four areas and one of forty kinds of soil, both of them uneven in their frequencies and dependent on the
-    first number. 49 % of the labels are 1. What decides is not linear: linear functions err on 24 % of the rows at
-    best, boosted trees on 6 %.
+    first number. 49 % of the labels are 1. What decides is not linear: linear functions err on 23.7 % of the rows,
+    whether they were found by least squares or by the hinge loss (as on the real table, where AROW and a linear
+    SVM are equally good), and boosted trees on 19.4 %.
 
     Parameters
     ----------
@@ -152,8 +153,8 @@ def _land(
     g = rng.standard_normal((n_rows, _N_NUMBERS)) @ mixing.T
     height = g[:, 0]
     area, soil = (_choice(rng, 0.7 * height, *choice) for choice in choices)
-    score = g @ of_numbers + of_areas[area] + of_soils[soil] + rng.normal(0, 0.2, n_rows)
-    score += 0.7 * (g[:, 1] * g[:, 2] + height * g[:, 5]) - 0.9 * (height**2 - 1)
+    score = g @ of_numbers + of_areas[area] + of_soils[soil] + rng.standard_normal(n_rows)
+    score += 0.5 * (g[:, 1] * g[:, 2] + height * g[:, 5]) - 0.3 * (height**2 - 1)
     chosen = np.column_stack([_N_NUMBERS + area, _N_NUMBERS + len(_AREAS) + soil]).astype(np.int32)
     return (score > _BOUNDARY).astype(np.int64), np.clip(g / 8 + 0.5, 0, 1), chosen
 
