@@ -11,14 +11,14 @@ SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(shell find src -typ
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
 
-.PHONY: help install demo test quicktest lint format fuzz torture bench bench-width table3 figure1 figures45 wheel clean
+.PHONY: help install demo test quicktest lint format fuzz torture bench bench-batch bench-large bench-width table3 figure1 figures45 wheel clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
 	@echo "make lint    formatting, types, layers, compiler warnings      make table3  the SCW paper's table 3 (minutes)"
 	@echo "make wheel   an abi3 wheel in dist/                            make clean   remove what was built"
 	@echo "make fuzz    a million inputs to every parser (an hour)        make torture kill and resume, hundreds of times (minutes)"
-	@echo "make bench-width   time a row and memory, as the width grows"
+	@echo "make bench-width   time a row and memory, as the width grows   make bench-batch, bench-large   BCW against its rivals"
 	@echo "make figure1   figure 1 of the sparse online learning paper (a quarter of an hour); make figures45   4 and 5 (an hour)"
 
 install: $(VENV)/installed
@@ -36,8 +36,9 @@ $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
 demo: install
 	$(BIN)/python -m sureline.demo
 
+# BLAS with threads of its own in each of the two processes would only get in its own way.
 test: lint
-	$(BIN)/python -m pytest -n 2 tests
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests
 
 # A million made-up inputs for each parser and for the model reader, with clang's address and undefined behaviour checkers.
 RUNS ?= 1000000
@@ -50,7 +51,7 @@ torture: install
 	SURELINE_KILLS=200 $(BIN)/python -m pytest -n 2 tests/test_atomic.py tests/test_resume.py
 
 quicktest: install
-	$(BIN)/python -m pytest -n 2 -x -q tests
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -x -q tests
 
 # The generated stub is in the installed package, so the types are checked on a copy that has it.
 lint: install
@@ -72,6 +73,12 @@ bench: install
 	@$(BIN)/python -c "import river" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check "river>=0.21" || echo "River could not be installed; the benchmark goes on without it."
 	@$(BIN)/python -c "import vowpalwabbit" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary vowpalwabbit "vowpalwabbit>=9.11" || echo "Vowpal Wabbit could not be installed; the benchmark goes on without it."
 	$(BIN)/python benchmarks/speed.py; status=$$?; $(BIN)/python benchmarks/text.py && exit $$status
+
+bench-batch: install
+	$(BIN)/python benchmarks/online_batch.py --data "$(DATA)"
+
+bench-large: install
+	$(BIN)/python benchmarks/online_batch.py --large
 
 bench-width: install
 	$(BIN)/python benchmarks/width.py

@@ -51,20 +51,23 @@ class Triangle(Precision):
         return Triangle(self._by_rotations(batch) if R is None else R)
 
     def _by_gram_matrix(self, batch: Batch, dtype: np.dtype[Any]) -> Floats | None:
-        """R of P, or None if the rounding errors of P, of the order of eps |P|, are not small against the I in it."""
+        """R of P, or None if the rounding errors of P, of the order of eps |P|, are not small against all of it."""
         from scipy.linalg import blas, lapack
 
         P = gram_matrix(batch, dtype)
         with np.errstate(over="ignore"):
             errors = np.linalg.norm(P) * np.finfo(dtype).eps  # of an upper triangle: within sqrt(2) of the whole
-        if not errors < (1e-8 if dtype == np.float64 else 1e-2):
+        if not np.isfinite(errors):
             return None
         if self._is_identity:
             P.flat[:: self.n_slots + 1] += 1
         else:
             P = blas.dsyrk(1.0, self.R, trans=1, beta=1.0, c=P, overwrite_c=1)
         R, info = lapack.dpotrf(P, lower=0, clean=1, overwrite_a=1)
-        return R if info == 0 else None
+        small_enough = 1e-8 if dtype == np.float64 else 1e-2
+        if info != 0 or errors > small_enough * (1.0 if errors < small_enough else least_eigenvalue(R)):
+            return None
+        return R  # type: ignore[no-any-return]
 
     def _by_rotations(self, batch: Batch) -> Floats:
         from scipy.linalg import lapack
@@ -112,6 +115,18 @@ class Triangle(Precision):
     def variance_of(self, slots: npt.NDArray[np.int64]) -> Floats:
         v: Floats = np.square(inverse(self.R)[slots]).sum(axis=1)
         return v
+
+
+def least_eigenvalue(R: Floats) -> float:
+    """Of R'R, to one digit: some steps of the power method for the inverse."""
+    from scipy.linalg import blas
+
+    x = np.random.default_rng(0).standard_normal(len(R))
+    growth = 1.0
+    for _ in range(12):
+        x = blas.dtrsv(R, blas.dtrsv(R, x / np.linalg.norm(x), trans=1))
+        growth = float(np.linalg.norm(x))
+    return 1 / growth
 
 
 def inverse(R: Floats) -> Floats:
