@@ -15,10 +15,11 @@ from scipy import sparse
 
 import sureline
 from sureline import BCW, _gaussian_batch, stream
+from sureline._checkpoint import Checkpointing
 from sureline.catalogue import learner_named
 from sureline.cli import run as run_command
 from sureline.modelfile import ModelFileError
-from sureline.training import Checkpointing, Training
+from sureline.training import Training
 
 CASES: list[tuple[str, dict[str, Any]]] = [("bcw", {"C": 0.5}), ("bcw", {"q": 2, "multi_class": "ovr"})]
 every_case = pytest.mark.parametrize(("name", "parameters"), CASES, ids=str)

@@ -19,8 +19,9 @@ import zstandard
 from catalogue import ALL
 
 from sureline import stream
+from sureline._checkpoint import Checkpointing
 from sureline.datasets import make_mail, make_sparse_stream
-from sureline.training import Checkpointing, Training
+from sureline.training import Training
 
 SURELINE = [sys.executable, "-m", "sureline"]
 KILLS = int(os.environ.get("SURELINE_KILLS", "4"))  # in all; make torture asks for 200

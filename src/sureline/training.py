@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
-import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +13,13 @@ import numpy.typing as npt
 
 from . import _core
 from ._batch import BatchLearner
+from ._checkpoint import Checkpointing, Place, refuse_other_job
 from ._learner import Learner
 from ._online import RuleLearner
 from ._pending import Pending
 from ._rows import label_array
 from .catalogue import learner_named
-from .persistence import ModelFile, read_learner, takes_names, write_learner
+from .persistence import read_learner, takes_names, write_learner
 from .stream import READING, Chunk, DataError, Label, Position, Stream, read
 
 if TYPE_CHECKING:
@@ -44,25 +43,6 @@ class Progress:
     def error(self) -> float:
         """Mistakes among the examples so far, each predicted before it was learned from."""
         return self.mistakes / max(self.examples, 1)
-
-
-@dataclass
-class Checkpointing:
-    """Where to save what is needed to go on, and how often: after so many examples, or seconds."""
-
-    path: Path
-    examples: int | None = None
-    seconds: float | None = None
-    last_examples: int = 0
-    last_time: float = field(default_factory=time.monotonic)
-
-    def due(self, examples: int) -> bool:
-        return (self.examples is not None and examples - self.last_examples >= self.examples) or (
-            self.seconds is not None and time.monotonic() - self.last_time >= self.seconds
-        )
-
-    def done(self, examples: int) -> None:
-        self.last_examples, self.last_time = examples, time.monotonic()
 
 
 class Training:
@@ -289,16 +269,14 @@ class Training:
         """Write all that is needed to go on as if nothing had happened."""
         if not self.can_be_saved:
             raise ValueError("There is nothing to go on from: the training has not begun, or stopped inside a chunk.")
-        place = {
-            "position": self.position.to_dict(),
-            "pass": self.pass_number,
-            "paths": self.stream.paths,
-            "files": _fingerprints(self.stream.paths[: self.position.file + 1]),
-            "labels": list(self.labels),
-        }
-        if isinstance(self.learner, BatchLearner):
-            place |= {"batch": self.batch, "rows_ahead": self.pending.ahead}
-        write_learner(path, self.learner, names=self.names, input_options=self.stream.model_options, place=place)
+        place = Place(self.position, self.pending.ahead, self.pass_number, list(self.labels), self._batch_size)
+        write_learner(
+            path,
+            self.learner,
+            names=self.names,
+            input_options=self.stream.model_options,
+            place=place.to_dict(self.stream),
+        )
 
     def resume(self, path: Path) -> None:
         """Go on where the checkpoint in `path` was saved.
@@ -306,53 +284,24 @@ class Training:
         The learner and the stream must be those of then: another algorithm, parameter or file is refused.
         """
         saved = read_learner(path)
-        if saved.place is None:
-            raise ValueError(f"{path} is a model and no checkpoint; name it with --model, or train anew.")
-        try:
-            position, pass_number = Position.from_dict(saved.place["position"]), int(saved.place["pass"])
-            paths, files = [str(p) for p in saved.place["paths"]], list(saved.place["files"])
-            labels: list[Label] = list(saved.place["labels"])
-            ahead, batch = int(saved.place.get("rows_ahead", 0)), int(saved.place.get("batch", self.batch))
-            if label_array(labels).tolist() != saved.labels:
-                raise ValueError("its labels are not those of the model")
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path} does not say where the training was: {error}.") from None
-        self._refuse_other_job(path, saved, paths, files)
-        if batch != self.batch:
-            raise ValueError(f"{path} was saved with batches of {batch} rows, and cannot be gone on with {self.batch}.")
+        place = Place.of(path, saved)
+        fixed = self.labels if self.fixed_labels else None
+        refuse_other_job(path, saved, learner=self.learner, stream=self.stream, labels=fixed)
+        if place.batch != self._batch_size:
+            raise ValueError(
+                f"{path} was saved with batches of {place.batch} rows, and cannot be gone on with {self._batch_size}."
+            )
         self.learner = saved.learner
-        self.labels = labels
+        self.labels = place.labels
         self.names = saved.names
-        self.position = position
-        self.pending = Pending(ahead)
-        self.pass_number = pass_number
+        self.position = place.position
+        self.pending = Pending(place.rows_ahead)
+        self.pass_number = place.pass_number
         self.begun = True
 
-    def _refuse_other_job(self, path: Path, saved: ModelFile, paths: list[str], files: list[Any]) -> None:
-        now, then = type(self.learner).__name__, type(saved.learner).__name__
-        if now != then:
-            raise ValueError(f"{path} was saved by {then}, and cannot be gone on with by {now}.")
-        for name, value in self.learner.parameters().items():
-            before = saved.learner.parameters()[name]
-            if value != before:
-                raise ValueError(
-                    f"{path} was saved with {name}={before!r}, and cannot be gone on with {name}={value!r}."
-                )
-        if self.fixed_labels and saved.labels != label_array(self.labels).tolist():
-            raise ValueError(f"{path} was saved with the labels {saved.labels}, not {self.labels}.")
-        if self.stream.paths != paths:
-            raise ValueError(f"{path} was saved while reading {', '.join(paths)}, not {', '.join(self.stream.paths)}.")
-        for name, value in self.stream.model_options.items():
-            if saved.input_options.get(name) != value:
-                raise ValueError(
-                    f"{path} was saved while reading with {name}={saved.input_options.get(name)!r}, not {value!r}."
-                )
-        here = _fingerprints(self.stream.paths[: len(files)])
-        for file, then_, now_ in zip(self.stream.paths, files, here, strict=False):
-            if then_ != now_:
-                raise ValueError(
-                    f"{file} is no longer what it was when {path} was saved, so reading cannot go on in it."
-                )
+    @property
+    def _batch_size(self) -> int | None:
+        return self.batch if isinstance(self.learner, BatchLearner) else None
 
 
 class _RowsOf:
@@ -368,21 +317,6 @@ class _RowsOf:
         if self._own is None:
             self._own = self.chunk.rows()
         return self._own
-
-
-def _fingerprints(paths: Sequence[str]) -> list[Any]:
-    """Size of each file and checksums of its beginning and its end; nothing of what is no file."""
-    found: list[Any] = []
-    for path in paths:
-        if path == "-" or not os.path.isfile(path):
-            found.append(None)
-            continue
-        with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            head = zlib.crc32(file.read(1 << 16))
-            file.seek(max(size - (1 << 16), 0))
-            found.append([size, head, zlib.crc32(file.read(1 << 16))])
-    return found
 
 
 def _powers_of_two(after: int, up_to: int) -> list[int]:

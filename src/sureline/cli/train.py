@@ -16,8 +16,9 @@ from typing import Any
 import click
 
 from .. import stream
+from .._checkpoint import Checkpointing
 from ..catalogue import LEARNERS, learner_named
-from ..training import Checkpointing, Training
+from ..training import Training
 from ._options import (
     checkpoint_every,
     data_argument,
