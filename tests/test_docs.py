@@ -44,7 +44,7 @@ def test_the_readme_lists_every_learner() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("_learner", "second_order", "rules", "reference", "metrics", "sparsity.one_pass"),
+        *("_one", "online_batch", "second_order", "rules", "reference", "metrics", "sparsity.one_pass"),
         *("datasets.gaussians", "datasets.mail", "datasets.streams"),
     ],
 )

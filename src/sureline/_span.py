@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._precision import TOO_LARGE, Batch, Floats, Precision, fill, refuse_too_wide
-from ._rows import is_sparse
+from ._rows import Array, is_sparse
 from ._state import Policy
 from ._triangle import Triangle
 
@@ -23,6 +23,12 @@ class Span(Precision):
     def __init__(self, Z: Any, L: Floats | None = None) -> None:
         self.Z = Z  # an array or CSR, float64
         self._L = L  # the Cholesky factor of K, lower, once it is needed
+
+    @classmethod
+    def of_sparse_rows(cls, values: Floats, columns: Array, starts: Array, n_slots: int) -> Span:
+        from scipy.sparse import csr_matrix
+
+        return cls(csr_matrix((values, columns, starts), shape=(len(starts) - 1, n_slots)))
 
     @property
     def n_slots(self) -> int:

@@ -64,8 +64,6 @@ def _precision(tensors: dict[str, Array], n_slots: int) -> Precision:
         if rows.ndim != 2 or rows.shape[1] != n_slots or not everywhere(np.isfinite, rows.reshape(-1)):
             raise Refusal("the rows of the precision do not fit the weights, or are not finite")
         return Span(rows)
-    from scipy.sparse import csr_matrix
-
     values, columns, starts = (
         take_tensor(tensors, name, dtype)
         for name, dtype in (("row_values", "float64"), ("row_columns", "int64"), ("row_starts", "int64"))
@@ -83,4 +81,4 @@ def _precision(tensors: dict[str, Array], n_slots: int) -> Precision:
         or not (np.diff(columns) > 0)[inside].all()
     ):
         raise Refusal("the rows of the precision do not fit the weights, or are not finite")
-    return Span(csr_matrix((values, columns, starts), shape=(len(starts) - 1, n_slots)))
+    return Span.of_sparse_rows(values, columns, starts, n_slots)
