@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         AdaRDA,
         Perceptron,
     )
+    from .l1_selectors import L1SVM, SparseDCA
     from .persistence import load, save
     from .sparsity import plot_sparsity_paths, sparsity_path
     from .training import train
@@ -49,6 +50,7 @@ __all__ = [
     "FSOL",
     "FTRL",
     "IELLIP",
+    "L1SVM",
     "NAROW",
     "NHERD",
     "OGD",
@@ -63,6 +65,7 @@ __all__ = [
     "AdaFOBOS",
     "AdaRDA",
     "Perceptron",
+    "SparseDCA",
     "load",
     "plot_sparsity_paths",
     "save",
@@ -73,6 +76,8 @@ __all__ = [
 # Where to find what is not imported before it is asked for: the command line does without scikit-learn, whose import
 # takes longer than many of its jobs.
 _ELSEWHERE = {
+    "L1SVM": ".l1_selectors",
+    "SparseDCA": ".l1_selectors",
     "load": ".persistence",
     "plot_sparsity_paths": ".sparsity",
     "save": ".persistence",

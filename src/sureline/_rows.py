@@ -64,6 +64,25 @@ class UnsortedColumns(ValueError):
     """The columns of a row do not ascend, which the core needs. `tidy` mends that."""
 
 
+def refusal(rows: _core.Rows, row: int, why: str, dtype: npt.DTypeLike) -> Exception:
+    """What to raise for a row that a loop over numbers of that dtype has refused."""
+    if why == "contents":
+        return ValueError(rows.describe(row))
+    if why == "order":
+        return UnsortedColumns(f"Row {row} of X does not have its columns in order.")
+    if why == "memory":
+        return MemoryError("not enough memory for this batch; pass fewer rows at a time")
+    advice = "scale X so that its values are of the order of 1"
+    if why == "score":
+        return ValueError(
+            f"Row {row} of X has a score or a variance beyond float64; {advice}, and keep the parameters moderate."
+        )
+    return ValueError(
+        f"Row {row} of X needs a step that {dtype} cannot hold; {advice}, and keep sample_weight and the parameters "
+        "moderate."
+    )
+
+
 def as_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core.Rows:
     """Rows of `X` (a two-dimensional array or a SciPy sparse CSR matrix) in `dtype`, for the core to go over.
 
