@@ -61,8 +61,8 @@ class SparseDCA(L1Selector):
         Of the margin m = y w.x: max(0, 1 - m) or its square.
     sigma : float or None, default=None
         The l2 penalty. It is what makes the steps possible: the smaller, the nearer to an l1 penalty alone, and the
-        smaller the steps, of which more are then needed. If None it is the mean of |x|^2, the intercept's 1 included,
-        times 0.00001 or 0.1 / n, whichever is more.
+        smaller the steps, of which more are then needed. If None it is the mean of |x|^2 over the rows times
+        0.00001 or 0.1 / n, whichever is more.
     tol : float, default=0.001
         Stop when the duality gap is at most this: the objective is then no further from its minimum. It is 1 where all
         weights are zero, so this is a share of it.
@@ -131,7 +131,7 @@ class SparseDCA(L1Selector):
             if gap > self.tol:
                 warning = (
                     f"SparseDCA stopped after {self.max_iter} passes with a duality gap of {gap:.2g}, which is above "
-                    f"tol={self.tol:g}; raise max_iter, sigma or tol, or scale X down."
+                    f"tol={self.tol:g}; raise max_iter, sigma or tol."
                 )
             return Solution([ascent.weights(lam) for ascent in ascents], n_iter, gap, warning)
 
@@ -141,7 +141,7 @@ class SparseDCA(L1Selector):
         if self.sigma is not None:
             return float(self.sigma)
         n = float(data.weight.sum())
-        mean = float(data.weight @ data.norms) / n + bool(self.fit_intercept)
+        mean = float(data.weight @ data.norms) / n
         return max(1e-5, 0.1 / n) * (mean or 1.0)
 
     def _per_loss(self, data: Data) -> float:
@@ -164,7 +164,7 @@ class _Ascent:
             data.weight,
             data.norms,
             model.loss,
-            model.sigma,
+            model.sigma_,
             bool(model.fit_intercept),
         )
         self.alpha, self.z = np.zeros(len(data.labels)), zeros(data.X.shape[1] + 1)
