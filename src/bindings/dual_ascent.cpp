@@ -33,15 +33,15 @@ void check_size(const char* name, size_t size, int64_t wanted) {
 // One problem of two classes. The arrays are Python's; their sizes are checked here, once and for all.
 struct HeldProblem {
   DualProblem problem;
-  nb::object rows;
+  nb::object rows;  // keeps them alive
   Vector<int32_t> labels;
   Vector<double> sample_weight, norms;
 
-  HeldProblem(const nb::object& any_rows, const Vector<int32_t>& labels_, int32_t positive,
+  HeldProblem(nb::pointer_and_handle<HeldRows> any_rows, const Vector<int32_t>& labels_, int32_t positive,
               const Vector<double>& sample_weight_, const Vector<double>& norms_, const std::string& loss, double sigma,
               bool intercept)
-      : rows(any_rows), labels(labels_), sample_weight(sample_weight_), norms(norms_) {
-    problem.rows = nb::cast<const HeldRows&>(rows).rows;
+      : rows(nb::borrow(any_rows.h)), labels(labels_), sample_weight(sample_weight_), norms(norms_) {
+    problem.rows = any_rows.p->rows;
     check_size("labels", labels.size(), problem.rows.n_rows);
     check_size("sample_weight", sample_weight.size(), problem.rows.n_rows);
     check_size("norms", norms.size(), problem.rows.n_rows);
@@ -116,8 +116,8 @@ void bind_dual_ascent(nb::module_& m) {
   nb::class_<HeldProblem>(m, "DualAscent",
                           "A problem of two classes, one of them `positive`, for dual coordinate ascent. alpha has an "
                           "entry for each row; z one for the intercept and then one for each column.")
-      .def(nb::init<const nb::object&, const Vector<int32_t>&, int32_t, const Vector<double>&, const Vector<double>&,
-                    const std::string&, double, bool>(),
+      .def(nb::init<nb::pointer_and_handle<HeldRows>, const Vector<int32_t>&, int32_t, const Vector<double>&,
+                    const Vector<double>&, const std::string&, double, bool>(),
            "rows"_a, "labels"_a, "positive"_a, "sample_weight"_a, "norms"_a, "loss"_a, "sigma"_a, "intercept"_a)
       .def("ascend", &ascend_once, "lam"_a, "alpha"_a, "z"_a, "order"_a.none(),
            "A step for each row of `order`, in place; for all in turn if it is None. Returns (refused row or -1, why).")

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from .l1_selectors import L1SVM, SparseDCA
     from .persistence import load, save
+    from .selection import feature_path
     from .sparsity import plot_sparsity_paths, sparsity_path
     from .training import train
 
@@ -66,6 +67,7 @@ __all__ = [
     "AdaRDA",
     "Perceptron",
     "SparseDCA",
+    "feature_path",
     "load",
     "plot_sparsity_paths",
     "save",
@@ -78,13 +80,14 @@ __all__ = [
 _ELSEWHERE = {
     "L1SVM": ".l1_selectors",
     "SparseDCA": ".l1_selectors",
+    "feature_path": ".selection",
     "load": ".persistence",
     "plot_sparsity_paths": ".sparsity",
     "save": ".persistence",
     "sparsity_path": ".sparsity",
     "train": ".training",
 }
-_SUBMODULES = {"datasets", "evaluate", "metrics", "reference", "rules", "sparsity", "stream"}
+_SUBMODULES = {"datasets", "evaluate", "metrics", "reference", "rules", "selection", "sparsity", "stream"}
 
 
 def __getattr__(name: str) -> Any:

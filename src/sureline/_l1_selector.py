@@ -114,15 +114,17 @@ class L1Selector(ClassifierMixin, Selector, BaseEstimator):  # type: ignore[misc
             X, y = self._validated(X, y, reset=True)
             classes = _sorted_classes(y)
             check_classification_targets(y)
-            if len(classes) < 2:
-                raise ValueError(
-                    f"{type(self).__name__} needs examples of at least 2 classes. Got one class, {classes.tolist()}."
-                )
             weight = checked_sample_weight(sample_weight, X.shape[0])
             if weight is None:
                 weight = np.ones(X.shape[0])
             if not weight.any():
                 raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
+            present = _sorted_classes(y[weight > 0])
+            if len(present) < 2:
+                raise ValueError(
+                    f"{type(self).__name__} needs examples of at least 2 classes, with a positive weight. "
+                    f"Got one class, {present.tolist()}."
+                )
             labels = class_indices(y, classes)
             strength, n_fits, solution = _with_columns_in_order(
                 X, lambda X: self._solve(X, labels, len(classes), weight)

@@ -42,7 +42,7 @@ class _Search(Generic[Model]):
             self.few = strength, count
             return
         self.many = strength, count
-        if self.best is None or count < self.best.count:
+        if self.best is None or count <= self.best.count:  # of equals the strongest, which comes last
             self.best = Fit(strength, count, model)
 
 
@@ -55,7 +55,7 @@ def search_penalty(
     enough. Then the interval between the two is cut, by interpolation and every third time in the middle (of the
     logarithms). One end always has too few and the other enough, so it does no harm that the number of features need
     not fall steadily as the penalty grows. The search ends with a fit that has at most 1 % more features than wanted
-    (exactly as many, if these are fewer than 100), when the interval is too short to matter, or after 30 fits.
+    (exactly as many, if these are fewer than 100), when the two strengths differ by less than 0.1 %, or after 30 fits.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def search_penalty(
     while search.few is not None and search.best.count > n_features + n_features // 100:
         assert search.many is not None
         (strong, below), (weak, above) = search.few, search.many
-        if search.n_fits >= _MOST_FITS or strong <= weak * (1 + 1e-6):
+        if search.n_fits >= _MOST_FITS or strong <= 1.001 * weak:
             break
         share = 0.5
         if search.n_fits % 3:  # the logarithm of the number is about linear in that of the strength
