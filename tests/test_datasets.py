@@ -181,14 +181,14 @@ def test_cover_types_have_the_shape_of_the_real_ones() -> None:
     for choice, n_choices in ((areas, 4), (soils, 40)):
         assert set(np.unique(choice)) == {0, 1}
         assert (choice.sum(axis=1) == 1).all()
-        assert choice.mean(axis=0).max() > 10 / 4 / n_choices
+        assert choice.mean(axis=0).max() > 1.5 / n_choices
         assert (choice.mean(axis=0) > 0).all()
     assert 0.48 < y.mean() < 0.50
     X_test, y_test = make_cover_type(30_000, random_state=1)  # of the same population
-    assert AROW(covariance="full").fit(X, y).score(X_test, y_test) == pytest.approx(0.76, abs=0.01)
+    assert AROW(covariance="full").fit(X, y).score(X_test, y_test) == pytest.approx(0.762, abs=0.008)
     squares = np.column_stack([X, *(X[:, j] * X[:, k] for j in range(10) for k in range(j + 1))])
     of_test = np.column_stack([X_test, *(X_test[:, j] * X_test[:, k] for j in range(10) for k in range(j + 1))])
-    assert AROW(r=0.1, covariance="full").fit(squares, y).score(of_test, y_test) > 0.85
+    assert AROW(r=0.1, covariance="full").fit(squares, y).score(of_test, y_test) > 0.8
     csr, same = make_cover_type(30_000, layout="csr", random_state=0)
     assert csr.has_canonical_format
     assert csr.nnz == 12 * 30_000

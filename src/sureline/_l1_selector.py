@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
 from ._constraints import Constraint
-from ._estimator import _sorted_classes, _with_columns_in_order
+from ._estimator import _with_columns_in_order, sorted_classes
 from ._penalty_search import search_penalty
-from ._rows import Array, as_rows, checked_sample_weight, class_indices, refusal, refuse_corrupt_sparse
-from ._selector import Selector, squared_norms
+from ._rows import Array, as_rows, checked_sample_weight, class_indices, refusal, refuse_corrupt_sparse, squared_norms
+from ._selector import Selector
 
 Floats = npt.NDArray[np.float64]
 
@@ -112,14 +112,14 @@ class L1Selector(ClassifierMixin, Selector, BaseEstimator):  # type: ignore[misc
         try:
             self._check_parameters()
             X, y = self._validated(X, y, reset=True)
-            classes = _sorted_classes(y)
+            classes = sorted_classes(y)
             check_classification_targets(y)
             weight = checked_sample_weight(sample_weight, X.shape[0])
             if weight is None:
                 weight = np.ones(X.shape[0])
             if not weight.any():
                 raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
-            present = _sorted_classes(y[weight > 0])
+            present = sorted_classes(y[weight > 0])
             if len(present) < 2:
                 raise ValueError(
                     f"{type(self).__name__} needs examples of at least 2 classes, with a positive weight. "
@@ -241,9 +241,6 @@ class L1Selector(ClassifierMixin, Selector, BaseEstimator):  # type: ignore[misc
         self._refuse_unfitted("coef_")
         dense: Floats = self._coef.toarray()
         return dense
-
-    def _selected(self) -> npt.NDArray[np.int64]:
-        return np.unique(self._coef.indices).astype(np.int64)
 
     # -- pieces ----------------------------------------------------------------------------------------------
 

@@ -107,6 +107,26 @@ def as_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core
     return _core.Rows.csr(values, indices, indptr, n_rows, width if n_columns is None else max(width, n_columns))
 
 
+def squared_norms(rows: _core.Rows) -> npt.NDArray[np.float64]:
+    """|x|^2 of each row; ValueError if anything is wrong with the contents of one."""
+    out = np.empty(rows.n_rows)
+    row, why = _core.squared_norms(rows, out)
+    if why:
+        raise refusal(rows, row, why, np.float64)
+    return out
+
+
+def trusted(X: Any) -> Any:
+    """X, or a tidied copy of it, if SciPy may go over its arrays; ValueError if they are corrupt."""
+    refuse_corrupt_sparse(X)
+    if is_sparse(X) and X.format == "csr":
+        try:
+            squared_norms(as_rows(X, np.float32 if X.dtype == np.float32 else np.float64))
+        except UnsortedColumns:
+            return tidy(X)
+    return X
+
+
 def tidy(X: Any) -> Any:
     """A copy of a CSR matrix with ascending columns; those that come several times in a row are added up."""
     if X.nnz and (X.indices.min() < 0 or X.indices.max() >= X.shape[1]):  # SciPy would not look

@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._selector import trusted
+from .._rows import trusted
 from ..metrics import tally
 from .agreement import jaccard, stability
 from .result import FeaturePath, PathPoint
