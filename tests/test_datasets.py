@@ -8,6 +8,9 @@ import pytest
 from sureline import AROW, Perceptron
 from sureline.datasets import (
     STREAM_SHAPES,
+    make_correlated_groups,
+    make_cover_type,
+    make_epsilon,
     make_rotated_gaussian,
     make_sparse_gaussian,
     make_sparse_stream,
@@ -137,9 +140,101 @@ def test_streams_like_the_real_ones() -> None:
     assert y.sum() == 20
 
 
+def test_correlated_groups_are_what_they_say() -> None:
+    X, y, relevant = make_correlated_groups(4000, 5000, n_decoys=50, noise=0, random_state=0)
+    assert X.shape == (4000, 5000)
+    assert X.dtype == np.float32
+    assert X.has_canonical_format
+    assert len(set(relevant.tolist())) == 100
+    values = X[:, relevant].toarray().astype(np.float64)
+    there = (values != 0).reshape(4000, 20, 5)
+    np.testing.assert_array_equal(there.any(axis=2), there.all(axis=2))
+    assert there.mean() == pytest.approx(0.5, abs=0.01)
+    first = values[there[:, 0, 0], :5]
+    assert np.corrcoef(first.T)[np.triu_indices(5, 1)] == pytest.approx(0.7, abs=0.04)
+    assert np.abs(np.corrcoef(values[:, ::5].T) - np.eye(20)).max() < 0.08  # one of each group
+    # The label is the sign of a linear function of the relevant columns alone, with one weight a group.
+    learner = Perceptron(fit_intercept=False, passes=300).fit(values.reshape(4000, 20, 5).sum(axis=2), y)
+    assert learner.score(values.reshape(4000, 20, 5).sum(axis=2), y) > 0.99
+    frequencies = np.sort(X.getnnz(axis=0))[::-1] / 4000
+    assert frequencies[149] > 0.45  # the relevant ones and the decoys
+    np.testing.assert_allclose(frequencies[150:].mean(), 0.005, rtol=0.02)
+    assert frequencies[150] < 0.02
+    same, noisy, again = make_correlated_groups(4000, 5000, n_decoys=50, noise=0.1, random_state=0)
+    assert (same != X).nnz == 0
+    np.testing.assert_array_equal(again, relevant)
+    assert (noisy != y).sum() == 400
+
+
+@pytest.mark.parametrize("density", [0, 1])
+def test_groups_of_any_density(density: float) -> None:
+    X, _, _ = make_correlated_groups(30, 40, n_relevant=5, n_decoys=5, density=density, presence=1, random_state=0)
+    assert (np.diff(X.indptr) == (40 if density else 10)).all()
+
+
+def test_cover_types_have_the_shape_of_the_real_ones() -> None:
+    X, y = make_cover_type(30_000, random_state=0)
+    assert X.shape == (30_000, 54)
+    numbers, areas, soils = X[:, :10], X[:, 10:14], X[:, 14:]
+    assert 0 <= numbers.min() < 0.1 < 0.9 < numbers.max() <= 1
+    assert 0.5 < np.abs(np.corrcoef(numbers.T) - np.eye(10)).max() < 0.9
+    for choice, n_choices in ((areas, 4), (soils, 40)):
+        assert set(np.unique(choice)) == {0, 1}
+        assert (choice.sum(axis=1) == 1).all()
+        assert choice.mean(axis=0).max() > 1.5 / n_choices
+        assert (choice.mean(axis=0) > 0).all()
+    assert 0.48 < y.mean() < 0.50
+    X_test, y_test = make_cover_type(30_000, random_state=1)  # of the same population
+    assert AROW(covariance="full").fit(X, y).score(X_test, y_test) == pytest.approx(0.762, abs=0.008)
+    squares = np.column_stack([X, *(X[:, j] * X[:, k] for j in range(10) for k in range(j + 1))])
+    of_test = np.column_stack([X_test, *(X_test[:, j] * X_test[:, k] for j in range(10) for k in range(j + 1))])
+    assert AROW(r=0.1, covariance="full").fit(squares, y).score(of_test, y_test) > 0.8
+    csr, same = make_cover_type(30_000, layout="csr", random_state=0)
+    assert csr.has_canonical_format
+    assert csr.nnz == 12 * 30_000
+    np.testing.assert_array_equal(csr.toarray(), X)
+    np.testing.assert_array_equal(same, y)
+
+
+def test_epsilon_is_dense_of_unit_length_and_linear() -> None:
+    X, y = make_epsilon(6000, 100, random_state=0)
+    assert X.dtype == np.float32
+    np.testing.assert_allclose((X**2).sum(axis=1), 1, rtol=1e-5)
+    assert 0.48 < y.mean() < 0.52
+    X_test, y_test = make_epsilon(6000, 100, dtype="float64", random_state=1)  # of the same population
+    assert X_test.dtype == np.float64
+    weights = np.linalg.solve(X.T @ X + 0.1 * np.eye(100), X.T @ (2.0 * y - 1))
+    assert np.mean((X_test @ weights > 0) == y_test) == pytest.approx(0.9, abs=0.015)
+    difference = X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0)
+    assert (np.abs(difference) > 0.01).mean() > 0.9  # every column says a little
+    correlations = np.abs(np.corrcoef(X.T)[np.triu_indices(100, 1)])
+    assert 0.02 < correlations.mean() < 0.1
+    np.testing.assert_array_equal(make_epsilon(6000, 100, random_state=0)[0], X)
+
+
+def test_epsilon_is_made_in_place() -> None:
+    """Beside the array itself there are a few blocks."""
+    import tracemalloc
+
+    make_epsilon(10, 2000)
+    tracemalloc.start()
+    X, _ = make_epsilon(20_000, 2000, random_state=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak - X.nbytes < 50e6
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: make_correlated_groups(10, 100), "n_relevant and n_decoys must add up to at most n_features=100. Got"),
+        (lambda: make_correlated_groups(10, n_relevant=7), "n_relevant must be a multiple of group_size=5. Got 7"),
+        (lambda: make_correlated_groups(10, n_decoys=3), "n_decoys must be a multiple of group_size=5. Got 3"),
+        (lambda: make_correlated_groups(10, correlation=1.1), "correlation must be a number from 0 to 1. Got 1.1"),
+        (lambda: make_cover_type(0), "n_samples must be an integer of at least 1. Got 0"),
+        (lambda: make_cover_type(5, layout="coo"), "layout must be 'dense' or 'csr'. Got 'coo'"),
+        (lambda: make_epsilon(5, 0), "n_features must be an integer of at least 1. Got 0"),
+        (lambda: make_epsilon(5, dtype="float16"), "dtype must be 'float32' or 'float64'. Got 'float16'"),
         (lambda: make_rotated_gaussian(0), "n_samples must be an integer of at least 1. Got 0"),
         (lambda: make_rotated_gaussian(10, 1), "n_features must be an integer of at least 2. Got 1"),
         (lambda: make_rotated_gaussian(10, noise=1.5), "noise must be a number from 0 to 1. Got 1.5"),

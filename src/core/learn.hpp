@@ -6,17 +6,6 @@
 
 namespace sureline::SURELINE_ISA {
 
-template <class T, class F>
-auto with_rows(const Rows& rows, const F& f) {
-  const T* values = static_cast<const T*>(rows.values);
-  if (rows.layout == Rows::Layout::dense) return f(DenseRows<T>{values, rows.n_rows, rows.n_columns});
-  if (rows.layout == Rows::Layout::csr32)
-    return f(SparseRows<T, int32_t>{values, static_cast<const int32_t*>(rows.indices),
-                                    static_cast<const int32_t*>(rows.indptr), rows.n_rows});
-  return f(SparseRows<T, int64_t>{values, static_cast<const int64_t*>(rows.indices),
-                                  static_cast<const int64_t*>(rows.indptr), rows.n_rows});
-}
-
 // Memory that the loops need besides the model's own.
 template <class T>
 struct Workspace {

@@ -148,6 +148,18 @@ struct SparseRows {
   }
 };
 
+// f(rows), with the type that rows of their layout have.
+template <class T, class F>
+auto with_rows(const Rows& rows, const F& f) {
+  const T* values = static_cast<const T*>(rows.values);
+  if (rows.layout == Rows::Layout::dense) return f(DenseRows<T>{values, rows.n_rows, rows.n_columns});
+  if (rows.layout == Rows::Layout::csr32)
+    return f(SparseRows<T, int32_t>{values, static_cast<const int32_t*>(rows.indices),
+                                    static_cast<const int32_t*>(rows.indptr), rows.n_rows});
+  return f(SparseRows<T, int64_t>{values, static_cast<const int64_t*>(rows.indices),
+                                  static_cast<const int64_t*>(rows.indptr), rows.n_rows});
+}
+
 // sum of term(0) ... term(n - 1) in L interleaved partial sums: enough of them to keep the adders busy, and their
 // number is fixed, so that the result has the same bits whatever width of vector the compiler chose.
 template <class A, int L, class Term>

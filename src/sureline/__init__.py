@@ -32,7 +32,9 @@ if TYPE_CHECKING:
         AdaRDA,
         Perceptron,
     )
+    from .l1_selectors import L1SVM, SparseDCA
     from .persistence import load, save
+    from .selection import feature_path
     from .sparsity import plot_sparsity_paths, sparsity_path
     from .training import train
 
@@ -49,6 +51,7 @@ __all__ = [
     "FSOL",
     "FTRL",
     "IELLIP",
+    "L1SVM",
     "NAROW",
     "NHERD",
     "OGD",
@@ -63,6 +66,8 @@ __all__ = [
     "AdaFOBOS",
     "AdaRDA",
     "Perceptron",
+    "SparseDCA",
+    "feature_path",
     "load",
     "plot_sparsity_paths",
     "save",
@@ -73,13 +78,16 @@ __all__ = [
 # Where to find what is not imported before it is asked for: the command line does without scikit-learn, whose import
 # takes longer than many of its jobs.
 _ELSEWHERE = {
+    "L1SVM": ".l1_selectors",
+    "SparseDCA": ".l1_selectors",
+    "feature_path": ".selection",
     "load": ".persistence",
     "plot_sparsity_paths": ".sparsity",
     "save": ".persistence",
     "sparsity_path": ".sparsity",
     "train": ".training",
 }
-_SUBMODULES = {"datasets", "evaluate", "metrics", "reference", "rules", "sparsity", "stream"}
+_SUBMODULES = {"datasets", "evaluate", "metrics", "reference", "rules", "selection", "sparsity", "stream"}
 
 
 def __getattr__(name: str) -> Any:

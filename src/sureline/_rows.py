@@ -64,6 +64,25 @@ class UnsortedColumns(ValueError):
     """The columns of a row do not ascend, which the core needs. `tidy` mends that."""
 
 
+def refusal(rows: _core.Rows, row: int, why: str, dtype: npt.DTypeLike) -> Exception:
+    """What to raise for a row that a loop over numbers of that dtype has refused."""
+    if why == "contents":
+        return ValueError(rows.describe(row))
+    if why == "order":
+        return UnsortedColumns(f"Row {row} of X does not have its columns in order.")
+    if why == "memory":
+        return MemoryError("not enough memory for this batch; pass fewer rows at a time")
+    advice = "scale X so that its values are of the order of 1"
+    if why == "score":
+        return ValueError(
+            f"Row {row} of X has a score or a variance beyond float64; {advice}, and keep the parameters moderate."
+        )
+    return ValueError(
+        f"Row {row} of X needs a step that {dtype} cannot hold; {advice}, and keep sample_weight and the parameters "
+        "moderate."
+    )
+
+
 def as_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core.Rows:
     """Rows of `X` (a two-dimensional array or a SciPy sparse CSR matrix) in `dtype`, for the core to go over.
 
@@ -86,6 +105,26 @@ def as_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core
     indices = np.ascontiguousarray(indices, dtype=index_dtype)
     indptr = np.ascontiguousarray(indptr, dtype=index_dtype)
     return _core.Rows.csr(values, indices, indptr, n_rows, width if n_columns is None else max(width, n_columns))
+
+
+def squared_norms(rows: _core.Rows) -> npt.NDArray[np.float64]:
+    """|x|^2 of each row; ValueError if anything is wrong with the contents of one."""
+    out = np.empty(rows.n_rows)
+    row, why = _core.squared_norms(rows, out)
+    if why:
+        raise refusal(rows, row, why, np.float64)
+    return out
+
+
+def trusted(X: Any) -> Any:
+    """X, or a tidied copy of it, if SciPy may go over its arrays; ValueError if they are corrupt."""
+    refuse_corrupt_sparse(X)
+    if is_sparse(X) and X.format == "csr":
+        try:
+            squared_norms(as_rows(X, np.float32 if X.dtype == np.float32 else np.float64))
+        except UnsortedColumns:
+            return tidy(X)
+    return X
 
 
 def tidy(X: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._rows import Array, UnsortedColumns
+from ._rows import Array, refusal
 
 MarginShape = Literal["identity", "diagonal", "theta", "full"]
 CoordinateShape = Literal[
@@ -338,21 +338,7 @@ class State:
         self.look(rule)
 
     def _refusal(self, rows: _core.Rows, row: int, why: str) -> Exception:
-        if why == "contents":
-            return ValueError(rows.describe(row))
-        if why == "order":
-            return UnsortedColumns(f"Row {row} of X does not have its columns in order.")
-        if why == "memory":
-            return MemoryError("not enough memory for this batch; pass fewer rows at a time")
-        advice = "scale X so that its values are of the order of 1"
-        if why == "score":
-            return ValueError(
-                f"Row {row} of X has a score or a variance beyond float64; {advice}, and keep the parameters moderate."
-            )
-        return ValueError(
-            f"Row {row} of X needs a step that {self.dtype} cannot hold; {advice}, and keep sample_weight and the "
-            "parameters moderate."
-        )
+        return refusal(rows, row, why, self.dtype)
 
     def look(self, rule: Rule) -> None:
         """From now on the weights are those that `rule` would predict with in the next round."""

@@ -15,6 +15,7 @@ are given. A learner is made with the parameters of the algorithm, `fit_intercep
 
 from .learners import ALMA, AROW, CW, IELLIP, NAROW, NHERD, PA, ROMMA, SCW, SOP, Perceptron
 from .online_batch import BCW
+from .selection import SparseDCA
 from .sparse_learners import CPA, CSOGD, FOBOS, FSOL, FTRL, OGD, PAUM, RDA, SSOL, STG, AdaFOBOS, AdaRDA
 
 __all__ = [
@@ -42,4 +43,5 @@ __all__ = [
     "AdaFOBOS",
     "AdaRDA",
     "Perceptron",
+    "SparseDCA",
 ]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._curves import curve_style, pyplot
 from ..metrics import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -20,9 +21,6 @@ _AXIS_LABELS = {
     "test_balanced_accuracy": "Balanced accuracy on the test set (%)",
     "balanced_accuracy": "Progressive balanced accuracy (%)",
 }
-# The palette of Okabe & Ito, which the colour-blind can tell apart, without its yellow, which is faint on white.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 _DASHES = ("--", ":", "-.")
 
 
@@ -125,7 +123,7 @@ class SparsityPath:
         if x not in ("sparsity", "nonzero"):
             raise ValueError(f"x must be 'sparsity' or 'nonzero'. Got {x!r} instead.")
         if ax is None:
-            ax = _pyplot().subplots(layout="constrained")[1]
+            ax = pyplot().subplots(layout="constrained")[1]
             ax.grid(alpha=0.3)
             ax.set_title(self.estimator)
         sparsity, values = self._curve(metric)
@@ -194,13 +192,13 @@ def plot_sparsity_paths(
     levels = {name: 100 * level for name, level in (baselines or {}).items()}
 
     n_panels = 1 if zoom is None else 2
-    figure, axes = _pyplot().subplots(
+    figure, axes = pyplot().subplots(
         1, n_panels, figsize=(1.5 + 4.75 * n_panels, 4.8), layout="constrained", squeeze=False
     )
     whole, close = axes[0][0], axes[0][-1]
     for ax in axes[0]:
         for i, (name, path) in enumerate(named):
-            path.plot(ax, metric=metric, x=x, label=name, **_style(i))
+            path.plot(ax, metric=metric, x=x, label=name, **curve_style(i))
         for i, (name, level) in enumerate(levels.items()):
             ax.axhline(level, label=name, color="0.4", linestyle=_DASHES[i % len(_DASHES)], linewidth=1.4)
         ax.grid(alpha=0.3)
@@ -229,26 +227,11 @@ def plot_sparsity_paths(
     return figure
 
 
-def _style(i: int) -> dict[str, Any]:
-    """Of the i-th curve. When the colours begin anew, the markers are hollow."""
-    colour, marker = _COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)]
-    inside = colour if i < len(_COLOURS) else "white"
-    return {"color": colour, "marker": marker, "markerfacecolor": inside, "markersize": 5, "linewidth": 1.4}
-
-
 def _values_above(least: float, sparsity: Floats, values: Floats) -> Floats:
     """The values of a curve where the sparsity is at least that, with the one where it enters there."""
     inside = values[sparsity >= least]
     enters = len(inside) > 0 and sparsity[0] < least
     return np.append(inside, np.interp(least, sparsity, values)) if enters else inside
-
-
-def _pyplot() -> Any:
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise ImportError("Plotting needs matplotlib: pip install 'sureline[plot]'.") from None
-    return pyplot
 
 
 def _checked_metric(paths: list[SparsityPath], metric: str | None) -> str:
