@@ -7,3 +7,4 @@ void bind_parsers(nanobind::module_& m);   // parsers.cpp: text to rows
 void bind_hashing(nanobind::module_& m);   // hashing.cpp: names to columns
 void bind_one(nanobind::module_& m);       // one.cpp: one example at a time
 void bind_whitened(nanobind::module_& m);  // whitened.cpp: online-batch learning
+void bind_groups(nanobind::module_& m);    // groups.cpp: groups of features
