@@ -20,7 +20,7 @@ from ._constraints import Constraint
 from ._estimator import _with_columns_in_order, sorted_classes
 from ._penalty_search import search_penalty
 from ._rows import Array, as_rows, checked_sample_weight, class_indices, refusal, refuse_corrupt_sparse, squared_norms
-from ._selector import Selector
+from ._selector import WeightSelector
 
 Floats = npt.NDArray[np.float64]
 
@@ -76,7 +76,7 @@ def zeros(size: int) -> Floats:
     return np.asarray(_core.zeros_float64(size))
 
 
-class L1Selector(ClassifierMixin, Selector, BaseEstimator):  # type: ignore[misc]
+class L1Selector(ClassifierMixin, WeightSelector, BaseEstimator):  # type: ignore[misc]
     """A classifier with an l1 penalty, whose strength is given or follows from the number of features to leave."""
 
     _strength: ClassVar[str]  # the name of the parameter

@@ -84,6 +84,32 @@ BATCH = (
         Variance of the intercepts."""
 )
 
+GROUPS = (
+    """fit_intercept : bool, default=True
+        Learn an intercept, as the weight of a feature that is always 1 and belongs to no group.
+    dtype : {{"float64", "float32"}}, default="float64"
+        That rows of a stream are read in; arrays are taken as they are. The model is float64 either way.
+    multi_class : {{"ovr"}}, default="ovr"
+        With more than two classes each is learned against the rest, in groups that all share: the scores of the
+        features are summed over the classes.
+    growing : bool, default=False
+        Let `partial_fit` accept more columns than before and classes not seen before. Columns then go by their position
+        alone: names of a data frame are not compared, and rows to predict may be narrower or wider than the model.
+
+"""
+    + COMMON[COMMON.index("    Attributes") :].replace(", over all passes", "")
+    + """
+    groups_ : list of arrays
+        The selected columns, ascending in each group; the groups in the order in which they were found.
+    theta_ : array of shape (n_iter_,)
+        The objective (13) after each subproblem of the last batch, at the alphas that were reached.
+    n_iter_ : int
+        Subproblems of the last batch.
+    stopped_by_ : str
+        Why the last batch looked for no more groups: "n_features", "max_iter", "tol", "memory", or "no_features" if no
+        other column had a score."""
+)
+
 LOSS = """loss : {"hinge", "squared_hinge", "log"}, default="hinge"
         Of the margin m = y w.x: max(0, 1 - m), its square, or ln(1 + exp(-m)). The hinge is what the paper uses.
     """

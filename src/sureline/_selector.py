@@ -11,18 +11,15 @@ from scipy import sparse
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ._rows import Array, UnsortedColumns, as_rows, refuse_corrupt_sparse, tidy
-from ._state import State
+from ._batch import checked_rows
+from ._rows import Array, refuse_corrupt_sparse
 
 
 class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no types
-    """What is put before a classifier whose nonzero weights select features.
-
-    The classifier has `sparse_coef_` and `_validated`. A feature is selected if any class has a weight for it.
-    """
+    """What is put before a classifier that selects features, and says which by `_selected_columns`."""
 
     def get_support(self, indices: bool = False) -> Array:
-        """The features that are selected: those with a nonzero weight in any class.
+        """Which features are selected.
 
         Parameters
         ----------
@@ -44,10 +41,10 @@ class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no type
         array or CSR matrix of shape (n_samples, n_selected), as X is dense or sparse
         """
         check_is_fitted(self)
-        X = _checked(self._validated(X))
+        X = checked_rows(self._validated(X))
         columns = self._columns()
         if len(columns) == 0:
-            warnings.warn("No feature has a nonzero weight yet, so none is selected.", UserWarning, stacklevel=2)
+            warnings.warn("No feature is selected.", UserWarning, stacklevel=2)
         if sparse.issparse(X):
             return _sparse_columns(X, columns)
         here = columns[columns < X.shape[1]]  # a growing model may be wider than X
@@ -67,15 +64,23 @@ class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no type
         array or sparse matrix of shape (n_samples, n_features)
         """
         refuse_corrupt_sparse(X)
-        return super().inverse_transform(_checked(X) if sparse.issparse(X) and X.format == "csr" else X)
+        return super().inverse_transform(checked_rows(X) if sparse.issparse(X) and X.format == "csr" else X)
 
     def _columns(self) -> npt.NDArray[np.intp]:
-        return np.unique(self.sparse_coef_.indices).astype(np.intp)
+        return np.sort(self._selected_columns()).astype(np.intp)
 
     def _get_support_mask(self) -> npt.NDArray[np.bool_]:
         mask = np.zeros(self.n_features_in_, bool)
         mask[self._columns()] = True
         return mask
+
+
+class WeightSelector(Selector):
+    """The same for a classifier that has selected what it has a nonzero weight for, in any class."""
+
+    def _selected_columns(self) -> npt.NDArray[np.intp]:
+        columns: npt.NDArray[np.intp] = np.unique(self.sparse_coef_.indices)
+        return columns
 
 
 def _sparse_columns(X: Any, columns: npt.NDArray[np.intp]) -> Any:
@@ -88,15 +93,3 @@ def _sparse_columns(X: Any, columns: npt.NDArray[np.intp]) -> Any:
     starts = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
     parts = values[kept], place[kept].astype(indices.dtype), starts.astype(X.indptr.dtype)
     return type(X)(parts, shape=(X.shape[0], len(columns)))
-
-
-def _checked(X: Any) -> Any:
-    """X with its columns in order, or ValueError if it is corrupt or has a value that is not finite."""
-    dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
-    nothing = State("identity", dtype, X.shape[1], intercept=False)
-    try:
-        nothing.scores(as_rows(X, dtype))
-    except UnsortedColumns:
-        X = tidy(X)
-        nothing.scores(as_rows(X, dtype))
-    return X

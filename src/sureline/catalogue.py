@@ -7,6 +7,7 @@ from .cost_sensitive import CPA, CSOGD, PAUM
 from .first_order import ALMA, OGD, PA, ROMMA, Perceptron
 from .online_batch import BCW
 from .second_order import AROW, CW, IELLIP, NAROW, NHERD, SCW, SOP
+from .sparse_batch import FGM, SBCW
 from .sparse_online import FOBOS, FSOL, FTRL, RDA, SSOL, STG, AdaFOBOS, AdaRDA
 
 LEARNERS: dict[str, type[Learner]] = {
@@ -16,7 +17,7 @@ LEARNERS: dict[str, type[Learner]] = {
         *(SOP, IELLIP, CW, AROW, NAROW, NHERD, SCW),
         *(STG, FOBOS, RDA, AdaFOBOS, AdaRDA, FTRL, FSOL, SSOL),
         *(CSOGD, CPA, PAUM),
-        *(BCW,),
+        *(BCW, SBCW, FGM),
     )
 }
 

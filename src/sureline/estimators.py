@@ -5,9 +5,10 @@ from __future__ import annotations
 # First, since it costs a tenth of a second more when one of scikit-learn's inner modules is the one that loads it.
 import sklearn.base  # noqa: F401
 
-from . import cost_sensitive, first_order, online_batch, second_order, sparse_online
-from ._batch_estimator import GaussianBatchClassifier
+from . import cost_sensitive, first_order, online_batch, second_order, sparse_batch, sparse_online
+from ._batch_estimator import BatchClassifier, GaussianBatchClassifier
 from ._estimator import GaussianClassifier, OnlineClassifier
+from ._selector import Selector
 
 
 class Perceptron(OnlineClassifier, first_order.Perceptron):
@@ -104,3 +105,11 @@ class PAUM(OnlineClassifier, cost_sensitive.PAUM):
 
 class BCW(GaussianBatchClassifier, online_batch.BCW):
     __doc__ = online_batch.BCW.__doc__
+
+
+class SBCW(Selector, GaussianBatchClassifier, sparse_batch.SBCW):
+    __doc__ = sparse_batch.SBCW.__doc__
+
+
+class FGM(Selector, BatchClassifier, sparse_batch.FGM):
+    __doc__ = sparse_batch.FGM.__doc__

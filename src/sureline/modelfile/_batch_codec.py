@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._gaussian_batch import PrecisionState
+from .._groups import TENSORS, GroupState
 from .._precision import Precision
 from .._rows import is_sparse
 from .._span import Span
@@ -17,8 +18,10 @@ from ._container import Array
 from ._errors import Refusal
 
 
-def arrays_of(state: PrecisionState) -> dict[str, Array]:
-    """The tensors of a state with one precision for all heads."""
+def arrays_of(state: PrecisionState | GroupState) -> dict[str, Array]:
+    """The tensors of a state."""
+    if isinstance(state, GroupState):
+        return state.to_arrays()
     arrays: dict[str, Array] = {"mu": state.mu}
     match state.precision:
         case Triangle(R=R):
@@ -49,6 +52,31 @@ def precision_state(
     if not everywhere(np.isfinite, mu.reshape(-1)):
         raise Refusal("a weight is not finite")
     return PrecisionState(mu, _precision(tensors, n_slots), tally, policy, intercept, dtype)
+
+
+def group_state(
+    tensors: dict[str, Array],
+    n_columns: int,
+    n_heads: int,
+    intercept: bool,
+    policy: Policy,
+    dtype: np.dtype[Any],
+    tally: Array,
+) -> GroupState:
+    """The same for a state of groups."""
+    own = {name: tensors.pop(name) for name in TENSORS if name in tensors}
+    try:
+        return GroupState.from_arrays(
+            own,
+            n_columns=n_columns,
+            n_heads=n_heads,
+            intercept=intercept,
+            dtype=dtype,
+            policy=policy,
+            tally=tally,
+        )
+    except ValueError as error:
+        raise Refusal(str(error)) from None
 
 
 def _precision(tensors: dict[str, Array], n_slots: int) -> Precision:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _core
 from .._gaussian_batch import PrecisionState
+from .._groups import GroupState
 from .._state import (
     COVARIANCE_SCALE,
     MISTAKES,
@@ -26,7 +27,7 @@ from .._state import (
     flip_one,
     width_of,
 )
-from ._batch_codec import arrays_of, precision_state
+from ._batch_codec import arrays_of, group_state, precision_state
 from ._checks import MOST_COLUMNS, MOST_ROUNDS, everywhere, integer, take_tensor
 from ._container import Array, Tensor
 from ._errors import Refusal
@@ -36,7 +37,7 @@ _ROUND = ("eta", "threshold", "scale", "delta", "limit", "r", "cut")
 _SHAPES = get_args(MarginShape) + get_args(CoordinateShape)
 _WITH_BUDGET = ("averaged", "adaptive", "confident", "confident_full")
 _WITH_ROOTS = ("adaptive", "proximal", "adaptive_truncated")
-AnyState = State | PrecisionState
+AnyState = State | PrecisionState | GroupState
 _FIELDS = {"shape", "dtype", "n_columns", "n_heads", "intercept", "policy", "budget", "counters"}
 _BLOCK = 1 << 16
 
@@ -138,7 +139,7 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
     if not isinstance(words, dict) or words.keys() != _FIELDS:
         raise Refusal("the description of the state does not have the fields it should have")
     shape, policy = words["shape"], words["policy"]
-    if shape not in (*_SHAPES, PrecisionState.shape):
+    if shape not in (*_SHAPES, PrecisionState.shape, GroupState.shape):
         raise Refusal("there is no such shape of a state")
     if words["dtype"] not in ("float32", "float64"):
         raise Refusal("the dtype is neither float32 nor float64")
@@ -152,10 +153,11 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
         raise Refusal("the policy does not fit the number of heads")
     if n_labels != n_heads and (n_heads > 1 or n_labels > 2):
         raise Refusal("the number of labels does not fit the number of heads")
-    if shape == PrecisionState.shape:
+    if shape in (PrecisionState.shape, GroupState.shape):
         tally = _checked_tally(words["counters"], max(n_heads, 2))
         _checked_budget(words["budget"], shape, partial(take_tensor, tensors), n_heads, n_slots)
-        return precision_state(tensors, n_columns, n_heads, words["intercept"], policy, dtype, tally)
+        of_shape = precision_state if shape == PrecisionState.shape else group_state
+        return of_shape(tensors, n_columns, n_heads, words["intercept"], policy, dtype, tally)
     width = width_of(shape)
     if n_slots * n_heads * width * dtype.itemsize > MOST_BYTES:
         raise Refusal("it has more weights than a model file may have")
