@@ -169,7 +169,7 @@ def wide(names: list[str], n_rows: int, C: float) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Selectors of features, compared.")
-    parser.add_argument("parts", nargs="*", choices=["recovery", "wide"], default=["recovery", "wide"])
+    parser.add_argument("part", nargs="?", choices=["recovery", "wide"], help="one of the two only")
     parser.add_argument("--selectors", nargs="+", default=SELECTORS, help="their names (default: all that there are)")
     parser.add_argument("--rows", type=int, default=3000, help="rows of the recovery (default: %(default)s)")
     parser.add_argument("--draws", type=int, default=3, help="draws of the recovery (default: %(default)s)")
@@ -185,9 +185,9 @@ def main() -> int:
     if missing:
         print(f"This version of sureline has no {', '.join(missing)}.")
     names = [name for name in options.selectors if name not in missing]
-    if "recovery" in options.parts:
+    if options.part != "wide":
         recovery(names, options.rows, options.draws)
-    if "wide" in options.parts:
+    if options.part != "recovery":
         wide(names, options.wide_rows, options.C)
     print(f"\n{len(failures)} limits not met{': ' + ', '.join(failures) if failures else '.'}")
     return 1 if failures else 0

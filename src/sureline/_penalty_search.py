@@ -51,11 +51,12 @@ def search_penalty(
 ) -> tuple[Fit[Model], int]:
     """The fit with the fewest features among those that have at least `n_features`, and how many fits it took.
 
-    First the penalty grows or shrinks in ever larger steps until one strength leaves too few features and the other
-    enough. Then the interval between the two is cut, by interpolation and every third time in the middle (of the
-    logarithms). One end always has too few and the other enough, so it does no harm that the number of features need
-    not fall steadily as the penalty grows. The search ends with a fit that has at most 1 % more features than wanted
-    (exactly as many, if these are fewer than 100), when the two strengths differ by less than 0.1 %, or after 30 fits.
+    First the penalty grows or shrinks until one strength leaves too few features and the other enough: by a factor of
+    four at a time, since a fit with far too many features takes long, and by more where that changes nothing. Then the
+    interval between the two is cut, by interpolation and every third time in the middle (of the logarithms). One end
+    always has too few and the other enough, so it does no harm that the number of features need not fall steadily as
+    the penalty grows. The search ends with a fit that has at most 2 % more features than wanted (exactly as many, if
+    these are fewer than 50), when the two strengths differ by less than 0.1 %, or after 30 fits.
 
     Parameters
     ----------
@@ -71,27 +72,25 @@ def search_penalty(
     """
     search = _Search(fit, n_features)
     search.attempt(start / 2)
-    power = stride = 0
-    while search.few is None or search.many is None:
-        stride += 1
-        power += stride
-        if power > _FARTHEST:
-            break
+    power, stride = 0, 2
+    while (search.few is None or search.many is None) and power + stride <= _FARTHEST:
+        most, power = search.most, power + stride
         search.attempt(start / 2 * 2.0 ** (power if search.few is None else -power))
+        stride = 2 if search.most > most else 2 * stride
     if search.best is None:
         raise ValueError(
             f"The 'n_features' parameter of {owner} must be at most {search.most} here: with hardly any penalty left, "
             f"no more features than that have a weight. Got {n_features} instead."
         )
 
-    while search.few is not None and search.best.count > n_features + n_features // 100:
+    while search.few is not None and search.best.count > n_features + n_features // 50:
         assert search.many is not None
         (strong, below), (weak, above) = search.few, search.many
         if search.n_fits >= _MOST_FITS or strong <= 1.001 * weak:
             break
         share = 0.5
         if search.n_fits % 3:  # the logarithm of the number is about linear in that of the strength
-            wanted = log1p(n_features * 1.005)
+            wanted = log1p(n_features * 1.01)
             share = min(max((log1p(above) - wanted) / (log1p(above) - log1p(below)), 0.05), 0.95)
         search.attempt(exp(log(weak) + share * (log(strong) - log(weak))))
     return search.best, search.n_fits
