@@ -146,7 +146,8 @@ class FeaturePath:
             ax.set(xlabel="Number of features", ylabel=label)
             ax.grid(alpha=0.3)
             _count_axis(ax, counts)
-        axes[0][1].set_yscale("log")
+        _time_axis(axes[0][1])
+        figure.get_layout_engine().set(w_pad=0.08)
         figure.suptitle(title)
         n_rows = -(-len(self.selectors) // (3 * len(panels)))
         figure.legend(
@@ -172,5 +173,16 @@ def _count_axis(ax: Any, counts: list[int]) -> None:
         ax.set_xticks(ticks)
         ax.xaxis.set_minor_locator(NullLocator())
     else:
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7))
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7, steps=[1, 2, 5, 10]))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+
+
+def _time_axis(ax: Any) -> None:
+    """Logarithmic, in plain digits, and over few powers of ten with ticks between them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set_yscale("log")
+    low, high = ax.get_ylim()
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 200 * low else (1,)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
