@@ -89,7 +89,7 @@ class L1Selector(ClassifierMixin, WeightSelector, BaseEstimator):  # type: ignor
 
     @abstractmethod
     def _solver(self, data: Data) -> Callable[[float], Solution]:
-        """A function from the strength of the penalty to the solution, which goes on from its last one if it can."""
+        """A function from `lam` or `C` to the solution, which goes on from its last one if it can."""
 
     @abstractmethod
     def _per_loss(self, data: Data) -> float:
@@ -126,14 +126,12 @@ class L1Selector(ClassifierMixin, WeightSelector, BaseEstimator):  # type: ignor
                     f"Got one class, {present.tolist()}."
                 )
             labels = class_indices(y, classes)
-            strength, n_fits, solution = _with_columns_in_order(
-                X, lambda X: self._solve(X, labels, len(classes), weight)
-            )
+            value, n_fits, solution = _with_columns_in_order(X, lambda X: self._solve(X, labels, len(classes), weight))
             if solution.warning:
                 warnings.warn(solution.warning, ConvergenceWarning, stacklevel=2)
             self.classes_ = classes
             self._set(solution, X.shape[1])
-            setattr(self, f"{self._strength}_", self._as_strength(strength))
+            setattr(self, f"{self._strength}_", value)
             self.n_fits_ = n_fits
         except BaseException:
             self.__dict__ = before  # a fit that is refused or interrupted leaves the model as it was
@@ -143,14 +141,14 @@ class L1Selector(ClassifierMixin, WeightSelector, BaseEstimator):  # type: ignor
     def _solve(
         self, X: Any, labels: npt.NDArray[np.int32], n_classes: int, weight: Floats
     ) -> tuple[float, int, Solution]:
-        """The strength of the penalty, how many were tried to find it, and the solution there."""
+        """`lam` or `C`, how many values were tried to find it, and the solution there."""
         rows = as_rows(X, X.dtype)
         heads = [1] if n_classes == 2 else list(range(n_classes))
         data = Data(X, squared_norms(rows), rows, labels, weight, heads)
         solve, name, n_features = self._solver(data), type(self).__name__, self.n_features
         if n_features is None:
-            strength = self._as_strength(getattr(self, self._strength))
-            return strength, 1, solve(strength)
+            value = float(getattr(self, self._strength))
+            return value, 1, solve(value)
         if n_features > X.shape[1]:
             raise ValueError(
                 f"The 'n_features' parameter of {name} must be at most the number of columns of X, {X.shape[1]}. "
@@ -158,11 +156,11 @@ class L1Selector(ClassifierMixin, WeightSelector, BaseEstimator):  # type: ignor
             )
 
         def fit(strength: float) -> tuple[int, Solution]:
-            solution = solve(strength)
+            solution = solve(self._of_strength(strength))
             return len(solution.columns), solution
 
         found, n_fits = search_penalty(fit, int(n_features), self._guess(data), name)
-        return found.strength, n_fits, found.model.largest(int(n_features))
+        return self._of_strength(found.strength), n_fits, found.model.largest(int(n_features))
 
     def _guess(self, data: Data) -> float:
         """A penalty at which about the first feature appears: the steepest descent of the loss where all weights are 0.
@@ -244,9 +242,9 @@ class L1Selector(ClassifierMixin, WeightSelector, BaseEstimator):  # type: ignor
 
     # -- pieces ----------------------------------------------------------------------------------------------
 
-    def _as_strength(self, value: Any) -> float:
-        """From the parameter to the strength of the penalty, and back."""
-        return float(value)
+    def _of_strength(self, strength: float) -> float:
+        """`lam` or `C` for a strength of the penalty."""
+        return strength
 
     def _check_parameters(self) -> None:
         name = type(self).__name__

@@ -258,12 +258,12 @@ class L1SVM(L1Selector):
         "fit_intercept": Flag(),
     }
 
-    def _as_strength(self, value: Any) -> float:
-        return 1 / float(value)
+    def _of_strength(self, strength: float) -> float:
+        return 1 / strength
 
     def _solver(self, data: Data) -> Callable[[float], Solution]:
         X = _with_narrow_indices(data.X)
-        return lambda strength: self._solve_at(1 / strength, X, data)
+        return lambda C: self._solve_at(C, X, data)
 
     def _solve_at(self, C: float, X: Any, data: Data) -> Solution:
         svm = LinearSVC(
