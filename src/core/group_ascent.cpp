@@ -108,8 +108,8 @@ class SelectionOf final : public Selection {
     New more{std::vector<int32_t>(static_cast<size_t>(n_rows_)), {}, {}};
     const int64_t most_entries = (most_bytes - nbytes() - blocks) / kEntry;
     const Outcome outcome = with_rows_of<T>(rows, [&](const auto& any) {
-      return extract(any, rows.n_columns, C, Columns(columns.data(), positions.data(), int64_t(columns.size())), columns,
-                     positions, most_entries, more);
+      return extract(any, rows.n_columns, C, Columns(columns.data(), positions.data(), int64_t(columns.size())),
+                     most_entries, more);
     });
     if (outcome.refusal != Refusal::none) return outcome;
     merge(more);
@@ -190,25 +190,21 @@ class SelectionOf final : public Selection {
   };
 
   template <class AnyRows>
-  Outcome extract(const AnyRows& any, int64_t n_columns, const double* C, const Columns& table,
-                  const std::vector<int64_t>& columns, const std::vector<int64_t>& positions, int64_t most_entries,
+  Outcome extract(const AnyRows& any, int64_t n_columns, const double* C, const Columns& table, int64_t most_entries,
                   New& more) const {
     std::vector<std::pair<int32_t, T>> entries;
+    Found found;
     for (int64_t i = 0; i < n_rows_; ++i) {
       if (C[i] == 0) continue;
       const auto x = any[i];
       if (x.inspect(n_columns) == Refusal::contents) return {Refusal::contents, i};
       entries.clear();
-      if constexpr (decltype(any[i])::dense) {
-        for (size_t j = 0; j < columns.size(); ++j)
-          if (const T value = x.value(columns[j]); value != 0) entries.emplace_back(int32_t(positions[j]), value);
-      } else {
-        for (int64_t j = 0; j < x.size(); ++j)
-          if (const int64_t p = table.position(x.index(j)); p >= 0) entries.emplace_back(int32_t(p), x.value(j));
-        // Those of a group together, and by position, as the positions of a single group's columns already are.
-        const auto before = [](const auto& a, const auto& b) { return a.first < b.first; };
-        if (!std::is_sorted(entries.begin(), entries.end(), before)) std::sort(entries.begin(), entries.end(), before);
-      }
+      found.in(x, table, [&](int64_t p, T value) {
+        if (value != 0) entries.emplace_back(int32_t(p), value);
+      });
+      // By position, which brings those of a group together; so they are if there is one group and columns ascend.
+      const auto before = [](const auto& a, const auto& b) { return a.first < b.first; };
+      if (!std::is_sorted(entries.begin(), entries.end(), before)) std::sort(entries.begin(), entries.end(), before);
       more.counts[size_t(i)] = int32_t(entries.size());
       for (const auto& [position, value] : entries) {
         more.positions.push_back(position);
@@ -285,7 +281,10 @@ class SelectionOf final : public Selection {
         const double xi = 1 - y * f;
         result.gap += C * gap(xi, alpha);
         const double norm2 = rows_.norm2_[size_t(i)] + (o_.intercept ? 1 / o_.P_b : 0.0);
-        if (norm2 == 0) continue;
+        if (norm2 == 0) {  // no group has the row, whatever its alpha; the dual is largest at the end of its domain
+          alpha = o_.q;
+          continue;
+        }
         double step = 0;
         if (o_.exact) {
           const double slope = xi - (o_.q == 2 ? alpha / 2 : 0.0);

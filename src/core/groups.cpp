@@ -9,15 +9,21 @@
 namespace sureline::groups {
 
 Columns::Columns(const int64_t* columns, const int64_t* positions, int64_t n) {
-  int bits = 4;
+  int bits = 4, filter_bits = 13;
   while ((int64_t(1) << bits) < 4 * n) ++bits;
+  while ((int64_t(1) << filter_bits) < 64 * n && filter_bits < 18) ++filter_bits;  // up to 32 KiB, half of a cache
   slots_.resize(size_t(1) << bits);
+  filter_.resize((size_t(1) << filter_bits) / 64);
   mask_ = slots_.size() - 1;
   shift_ = 64 - bits;
+  filter_shift_ = 64 - filter_bits;
   for (int64_t i = 0; i < n; ++i) {
-    size_t slot = hash(columns[i]);
+    size_t slot = size_t(mixed(columns[i]) >> shift_);
     while (slots_[slot].column >= 0) slot = (slot + 1) & mask_;
     slots_[slot] = {columns[i], positions[i]};
+    all_.push_back(slots_[slot]);
+    const uint64_t bit = mixed(columns[i]) >> filter_shift_;
+    filter_[bit / 64] |= uint64_t(1) << (bit % 64);
   }
 }
 
@@ -55,17 +61,16 @@ std::vector<int64_t> best(const double* scores, int64_t n_columns, int64_t most)
 
 Outcome score(const Rows& rows, const Columns& columns, const double* weights, const double* intercepts,
               int64_t n_heads, double* out) {
+  Found found;
   return with_rows(rows, [&](const auto& any) -> Outcome {
     for (int64_t i = 0; i < rows.n_rows; ++i) {
       const auto x = any[i];
       if (refused(x, rows.n_columns)) return {Refusal::contents, i};
       double* f = out + i * n_heads;
       std::copy_n(intercepts, n_heads, f);
-      for (int64_t j = 0; j < x.size(); ++j) {
-        const int64_t p = columns.position(x.index(j));
-        if (p < 0) continue;
-        for (int64_t head = 0; head < n_heads; ++head) f[head] += weights[p * n_heads + head] * double(x.value(j));
-      }
+      found.in(x, columns, [&](int64_t p, double value) {
+        for (int64_t head = 0; head < n_heads; ++head) f[head] += weights[p * n_heads + head] * value;
+      });
       for (int64_t head = 0; head < n_heads; ++head)
         if (!std::isfinite(f[head])) return {Refusal::score, i};
     }
@@ -85,15 +90,13 @@ Outcome variance(const Rows& rows, const Columns& columns, const std::vector<int
     S += size * size;
   }
   std::vector<std::pair<int64_t, double>> entries;
+  Found found;
   return with_rows(rows, [&](const auto& any) -> Outcome {
     for (int64_t i = 0; i < rows.n_rows; ++i) {
       const auto x = any[i];
       if (refused(x, rows.n_columns)) return {Refusal::contents, i};
       entries.clear();
-      for (int64_t j = 0; j < x.size(); ++j) {
-        const int64_t p = columns.position(x.index(j));
-        if (p >= 0 && x.value(j) != 0) entries.emplace_back(p, double(x.value(j)));
-      }
+      found.in(x, columns, [&](int64_t p, double value) { entries.emplace_back(p, value); });
       std::sort(entries.begin(), entries.end());  // which brings those of a group together
       double v = intercept;
       for (size_t j = 0; j < entries.size();) {

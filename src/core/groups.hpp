@@ -17,25 +17,33 @@ namespace sureline::groups {
 inline constexpr int64_t kPad = 8;
 
 // Positions of a few columns by their number: an open hash table, since a table over all columns would be far larger than
-// a cache.
+// a cache. Before it a filter of bits, which nearly all columns of a wide row do not pass, and which can be asked without
+// a branch.
 class Columns {
  public:
   Columns(const int64_t* columns, const int64_t* positions, int64_t n);
+  // False for all columns that are not among them, but for a few.
+  bool may_have(int64_t column) const {
+    const uint64_t bit = mixed(column) >> filter_shift_;
+    return (filter_[bit / 64] >> (bit % 64)) & 1;
+  }
   // -1 if the column is not among them.
   int64_t position(int64_t column) const {
-    size_t slot = hash(column);
+    size_t slot = size_t(mixed(column) >> shift_);
     while (slots_[slot].column != column && slots_[slot].column >= 0) slot = (slot + 1) & mask_;
     return slots_[slot].position;
   }
-
- private:
   struct Slot {
     int64_t column = -1, position = -1;
   };
-  size_t hash(int64_t column) const { return size_t((uint64_t(column) * 0x9e3779b97f4a7c15u) >> shift_); }
-  std::vector<Slot> slots_;
+  const std::vector<Slot>& all() const { return all_; }
+
+ private:
+  static uint64_t mixed(int64_t column) { return uint64_t(column) * 0x9e3779b97f4a7c15u; }
+  std::vector<Slot> slots_, all_;
+  std::vector<uint64_t> filter_;
   size_t mask_ = 0;
-  int shift_ = 63;
+  int shift_ = 63, filter_shift_ = 63;
 };
 
 // The batch: what a row weighs, C_i (none of weight 0 is ever looked at), and the sign of its label in a problem.

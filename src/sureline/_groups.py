@@ -33,16 +33,17 @@ def inverse(P: Floats) -> Floats:
 
     n, eps = len(P), float(np.finfo(np.float64).eps)
     scale = 1 / np.sqrt(P.diagonal())
-    R = P * scale * scale[:, np.newaxis]
-    L, info = lapack.dpotrf(R, lower=True)
+    scales = np.outer(scale, scale)
+    R = P * scales
+    L, info = lapack.dpotrf(R, lower=True)  # with zeros above the diagonal
     if info == 0 and (L.diagonal() ** 2 > n * eps).all():
-        S, _ = lapack.dpotri(L, lower=True)
-        S = np.tril(S) + np.tril(S, -1).T
+        root, _ = lapack.dtrtri(L, lower=True)  # not dpotri, which calls all threads together for the smallest P
+        S = root.T @ root
     else:
         eigenvalues, V = np.linalg.eigh(R)
-        S = (V / np.maximum(eigenvalues, max(n * eps, float((scale**2).min())))) @ V.T
-        S = (S + S.T) / 2
-    covariance: Floats = np.ascontiguousarray(S * scale * scale[:, np.newaxis])
+        root = (V / np.sqrt(np.maximum(eigenvalues, max(n * eps, float((scale**2).min()))))).T
+        S = root.T @ root
+    covariance: Floats = np.ascontiguousarray(S * scales)
     return covariance
 
 
@@ -318,7 +319,7 @@ def _groups(columns: Columns, sizes: npt.NDArray[np.int64], packed: Floats | Non
             end += size * (size + 1) // 2
             # P - I is positive semidefinite, but for rounding errors.
             scale = 1 / np.sqrt(np.maximum(P.diagonal(), 1))
-            least = np.linalg.eigvalsh(P * scale * scale[:, np.newaxis])[0]
+            least = np.linalg.eigvalsh(P * np.outer(scale, scale))[0]
             if (P.diagonal() < 1).any() or least < -64 * size * np.finfo(np.float64).eps:
                 raise ValueError("a precision is not positive definite")
         groups.append(Group(of_group, P))

@@ -220,7 +220,8 @@ class SBCW:
                 score = f(i)
                 if number == 0:
                     self.first_scores[head, i] = score
-                if norm2 == 0:
+                if norm2 == 0:  # as the steps below have it in the limit, and z stays as it is
+                    alpha[i] = self.q
                     continue
                 if not self.exact:
                     step = self.paper_step(1 - Y[i] * score, C[i], norm2)
