@@ -22,7 +22,7 @@ class Case:
 
     @property
     def gaussian(self) -> bool:
-        return "covariance" in self.parameters
+        return "covariance" in self.parameters or self.name == "SOFS"
 
     @property
     def needs_two_classes(self) -> bool:
@@ -92,6 +92,12 @@ SPARSE = [
     Case("SSOL", {"eta": 0.5, "lam": 0.02, "r": 2.0, "covariance": "diag", "schedule": "constant", "cost": "balanced"}),
     Case("SSOL", {"eta": 0.5, "lam": 1e-4, "covariance": "full", "schedule": "t", "cost": (3.0, 0.5), "loss": "log"}),
 ]
+SELECTING = [
+    Case("SOFS", {"n_features": 5, "r": 0.5}),
+    Case("FOFS", {"n_features": 5, "eta": 0.2, "lam": 0.01}),
+    Case("FOFS", {"n_features": 6, "eta": 0.3, "lam": 0.2}),
+    Case("FOFS", {"n_features": 7, "eta": 0.05, "lam": 0.0}),
+]
 # The same once more with a budget, for which there is no reference: what must hold of it is in test_budget.py.
 BUDGETED = [
     Case("FSOL", {"eta": 0.1, "max_nonzero": 7}),
@@ -99,9 +105,9 @@ BUDGETED = [
     Case("SSOL", {"r": 2.0, "covariance": "diag", "max_nonzero": 7}),
     Case("SSOL", {"r": 2.0, "covariance": "full", "max_nonzero": 7}),
 ]
-WITH_REFERENCE = FIRST_ORDER + GAUSSIAN + COST_SENSITIVE + SPARSE
+WITH_REFERENCE = FIRST_ORDER + GAUSSIAN + COST_SENSITIVE + SPARSE + SELECTING
 ALL = WITH_REFERENCE + BUDGETED
-GAUSSIAN = GAUSSIAN + [case for case in SPARSE if case.gaussian]
+GAUSSIAN = GAUSSIAN + [case for case in SPARSE + SELECTING if case.gaussian]
 
 every_case = pytest.mark.parametrize("case", ALL, ids=str)
 # What two labels mean must be said before the first comes.

@@ -44,7 +44,16 @@ def test_the_readme_lists_every_learner() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("_one", "online_batch", "second_order", "rules", "reference", "metrics", "sparsity.one_pass"),
+        *(
+            "_one",
+            "online_batch",
+            "online_selection",
+            "second_order",
+            "rules",
+            "reference",
+            "metrics",
+            "sparsity.one_pass",
+        ),
         *("datasets.gaussians", "datasets.groups", "datasets.mail", "datasets.streams", "datasets.tables"),
         *("l1_selectors", "selection.agreement", "selection.path"),
     ],

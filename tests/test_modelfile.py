@@ -101,7 +101,7 @@ def test_growing_models_go_on_growing(case: Case, multi_class: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", ["PA", "AROW", "FTRL", "AdaFOBOS", "SSOL"])
+@pytest.mark.parametrize("name", ["PA", "AROW", "FTRL", "AdaFOBOS", "SSOL", "SOFS", "FOFS"])
 def test_numbers_at_the_edge(name: str, dtype: str, tmp_path: Path) -> None:
     # What the loops can be driven to, rows 30 orders of magnitude apart, must not be refused afterwards.
     rng = np.random.default_rng(0)

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,20 @@ import sureline
 ROOT = Path(__file__).parent.parent
 SPECIFICATION = (ROOT / "docs" / "model-file.md").read_text(encoding="utf-8")
 GOLDEN = [(ROOT / "tests" / "golden" / f"{name}.sureline").read_bytes() for name in ("sparse", "full")]
-SPARSE, FULL = 0, 1
+SPARSE, FULL, SELECTED, SELECTED_SPARSE = 0, 1, 2, 3
+
+
+def selected(n_columns: int) -> bytes:
+    """A selection of three features in each of three classes; the file has all weights, or places and values."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((60, n_columns))
+    X[:, :8] = rng.standard_normal((60, 8))
+    with tempfile.TemporaryDirectory() as folder:
+        sureline.save(sureline.SOFS(n_features=3).fit(X, np.arange(60) % 3), Path(folder) / "m")
+        return (Path(folder) / "m").read_bytes()
+
+
+GOLDEN += [selected(8), selected(1000)]
 
 
 def words(change: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any], Tensors], Any]:
@@ -43,6 +57,13 @@ def numbers(name: str, at: int, value: float) -> Callable[[dict[str, Any], Tenso
 
 def reshaped(name: str, shape: list[int]) -> Callable[[dict[str, Any], Tensors], Any]:
     return lambda _, tensors: tensors.update({name: (tensors[name][0], shape, tensors[name][2])})
+
+
+def unselected(metadata: dict[str, Any], tensors: Tensors) -> None:
+    """One feature fewer is selected, and its weight stays."""
+    code, (n,), content = tensors["members"]
+    tensors["members"] = code, [n - 1], content[8:]
+    metadata["state"]["budget"]["active"] = n - 1
 
 
 def nested(depth: int) -> Any:
@@ -134,6 +155,8 @@ FORGERIES: dict[str, list[tuple[int, Callable[[dict[str, Any], Tensors], Any]]]]
         (SPARSE, state(budget={"max": 1})),
         (SPARSE, state(budget=3)),
         (FULL, state(budget={"max": 1, "active": 0})),
+        (SELECTED, state(budget={"max": 3})),
+        (SELECTED, state(budget=[])),
     ],
     "the budget is not an integer from 1 to 1152921504606846976": [(SPARSE, state(budget={"max": 0, "active": 0}))],
     r"the number of active weights is not an integer from 0 to \d+": [
@@ -149,6 +172,18 @@ FORGERIES: dict[str, list[tuple[int, Callable[[dict[str, Any], Tensors], Any]]]]
         (SPARSE, numbers("members", 0, -1)),
         (SPARSE, numbers("members", 0, (1 << 20) + 1)),
         (SPARSE, lambda _, t: t.update(members=("I64", [1, *t["members"][1]], t["members"][2]))),
+        (SELECTED, numbers("members", 0, 2)),
+        (SELECTED, numbers("members", -1, 27)),
+    ],
+    "the members of the selection do not ascend, or are not as many as it says": [
+        (SELECTED, numbers("members", 0, 26)),
+        (SELECTED, numbers("members", 7, 3)),
+        (SELECTED, state(budget={"max": 3, "active": 8})),
+    ],
+    "the selection of a head is larger than it may be": [(SELECTED, state(budget={"max": 2, "active": 9}))],
+    "a feature has a weight and is not in the selection": [
+        (SELECTED, unselected),
+        (SELECTED_SPARSE, unselected),
     ],
     "the places of the weights do not ascend, or are out of range": [
         (SPARSE, numbers("places", 0, (1 << 20) + 1)),
@@ -187,7 +222,11 @@ FORGERIES: dict[str, list[tuple[int, Callable[[dict[str, Any], Tensors], Any]]]]
     ],
     "a prior variance is not a positive number": [(FULL, numbers("prior", 0, 0)), (FULL, numbers("prior", 1, np.inf))],
     "the view is not a number": [(SPARSE, numbers("view", 1, np.nan))],
-    "the tensor budget does not belong to this model": [(SPARSE, state(budget=None))],
+    "the tensor budget does not belong to this model": [
+        (SPARSE, state(budget=None)),
+        (SELECTED, lambda _, t: t.update(budget=("F64", [2], bytes(16)))),
+    ],
+    "the tensor members does not belong to this model": [(SELECTED, state(budget=None))],
     "the tensor view does not belong to this model": [
         (FULL, lambda _, t: t.update(view=("F64", [1, 7], bytes(56)))),
     ],

@@ -185,3 +185,25 @@ def test_no_overflow_for_rows_of_any_length(rule: rules.Rule, m: float, v: float
     step = rule.step(m * sqrt(v), v)
     assert 0 <= step.alpha < inf
     assert 0 <= step.beta * v <= 1 + 1e-15
+
+
+@given(margins, variances, st.floats(1e-3, 10), st.floats(1e-6, 0.09), st.floats(0, 1e4), weights)
+def test_fofs_ends_in_its_ball(m: float, v: float, eta: float, lam: float, norm2: float, s: float) -> None:
+    """w <- kappa w + alpha y x is the decayed w and a step s eta, shortened alike to the length 1 / sqrt(lam)."""
+    norm2 = max(norm2, m * m / v)  # what the margin says of it
+    step = rules.FOFS(eta, lam).step(m, v, weight=s, norm2=norm2)
+    if m > 1:
+        assert not rules.FOFS(eta, lam).active(m)
+        return
+    assert rules.FOFS(eta, lam).active(1.0)
+    assert close(step.kappa / (1 - lam * eta), step.alpha / (s * eta))
+    length2 = step.kappa**2 * norm2 + 2 * step.kappa * step.alpha * m + step.alpha**2 * v
+    assert length2 * lam <= 1 + 1e-9
+    assert step.norm2 == pytest.approx(length2, rel=1e-9, abs=1e-12 * (norm2 + step.alpha**2 * v))
+    if step.alpha < s * eta * (1 - 1e-9):
+        assert close(length2 * lam, 1)
+
+
+def test_fofs_without_a_penalty_is_a_gradient_step() -> None:
+    step = rules.FOFS(eta=0.5, lam=0.0).step(m=-3.0, v=1e6, norm2=1e9)
+    assert (step.alpha, step.kappa) == (0.5, 1.0)

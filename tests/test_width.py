@@ -16,7 +16,7 @@ import sureline
 from sureline import FTRL, SSOL
 
 # One of each layout of the numbers of a weight.
-LEARNERS = ["Perceptron", "AROW", "OGD", "FOBOS", "RDA", "AdaFOBOS", "AdaRDA", "FTRL", "FSOL", "SSOL"]
+LEARNERS = ["Perceptron", "AROW", "OGD", "FOBOS", "RDA", "AdaFOBOS", "AdaRDA", "FTRL", "FSOL", "SSOL", "SOFS", "FOFS"]
 
 
 def far_apart(n_rows: int, width: int, nonzeros: int, seed: int = 0) -> tuple[sparse.csr_matrix, np.ndarray]:

@@ -4,11 +4,14 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/variant.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "dispatch.hpp"
@@ -29,6 +32,15 @@ inline bool is_single(const Input& array, const char* name) {
   if (array.dtype() == nb::dtype<float>()) return true;
   if (array.dtype() != nb::dtype<double>()) refuse(std::string(name) + " must be an array of float32 or float64.");
   return false;
+}
+
+template <class T>
+using NewArray = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
+
+template <class T>
+NewArray<T> new_array(int64_t size) {
+  T* data = new T[static_cast<size_t>(size)];
+  return NewArray<T>(data, {size_t(size)}, nb::capsule(data, [](void* p) noexcept { delete[] static_cast<T*>(p); }));
 }
 
 using Counts = nb::ndarray<int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -114,6 +126,34 @@ Model checked_model(const std::string& shape, const Array& weights, const std::o
 inline bool has_budget(Shape shape) {
   return shape == Shape::averaged || shape == Shape::adaptive || shape == Shape::confident ||
          shape == Shape::confident_full;
+}
+
+// Whether its weights can be selected: there is one number that a feature can be judged by.
+inline bool has_selection(Shape shape) { return shape == Shape::identity || shape == Shape::diagonal; }
+
+// What bounds the number of nonzero weights, if anything does.
+using AnyBudget = std::optional<std::variant<Budget*, Selection*>>;
+
+inline void set_budget(Task& task, const AnyBudget& budget, const Model& model) {
+  if (!budget) return;
+  if (Budget* const* threshold = std::get_if<Budget*>(&*budget)) {
+    task.budget = *threshold;
+    if (!task.coordinate_rule || !has_budget(model.shape)) refuse("The shape has no budget.");
+    if (task.budget->beyond() > model.n_slots * model.n_heads) refuse("budget does not fit weights.");
+  } else {
+    task.selection = std::get<Selection*>(*budget);
+    if (!task.rule || !has_selection(model.shape)) refuse("The shape has no selection.");
+    if (task.selection->n_heads() != model.n_heads || task.selection->beyond() > model.n_slots)
+      refuse("selection does not fit weights.");
+  }
+}
+inline void begin_budget(const Task& task) {
+  if (task.budget) task.budget->checkpoint();
+  if (task.selection) task.selection->checkpoint(task.journal);
+}
+inline void end_budget(const Task& task, bool refused) {
+  if (task.budget) refused ? task.budget->roll_back() : task.budget->commit();
+  if (task.selection) refused ? task.selection->roll_back() : task.selection->commit();
 }
 
 // Whether the rule can work on numbers of that shape.

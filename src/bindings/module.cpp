@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "budget.hpp"
 #include "check.hpp"
 #include "dispatch.hpp"
 #include "kernels.hpp"
@@ -83,10 +82,6 @@ HeldRows csr_rows(const Input& values, const Input& indices, const Input& indptr
   return held;
 }
 
-void check_budget(int64_t max) {
-  if (max < 1 || max > int64_t(1) << 60) refuse("max must be from 1 to 2^60.");
-}
-
 bool has_variance(Shape shape) {
   return shape == Shape::identity || shape == Shape::diagonal || shape == Shape::theta || shape == Shape::confident ||
          has_factors(shape);
@@ -96,11 +91,11 @@ using LearnResult = std::tuple<int64_t, std::string>;
 
 template <class AnyOfRules>
 LearnResult learn(const AnyOfRules& rule, const std::string& shape, const Output& weights,
-                  const std::optional<Output>& factors, Scalars memory, Counts tally, Budget* budget, int64_t n_heads,
-                  bool intercept, const std::string& policy, const std::optional<std::tuple<double, double>>& cost,
-                  const HeldRows& held, const Vector<int32_t>& labels,
-                  const std::optional<Vector<double>>& sample_weight, const std::optional<Vector<int64_t>>& order,
-                  bool journal) {
+                  const std::optional<Output>& factors, Scalars memory, Counts tally, const AnyBudget& budget,
+                  int64_t n_heads, bool intercept, const std::string& policy,
+                  const std::optional<std::tuple<double, double>>& cost, const HeldRows& held,
+                  const Vector<int32_t>& labels, const std::optional<Vector<double>>& sample_weight,
+                  const std::optional<Vector<int64_t>>& order, bool journal) {
   const Model model = checked_model(shape, weights, factors, n_heads, intercept, held);
   if (!fits(rule, model.shape)) refuse("The rule does not fit the shape.");
   Task task;
@@ -145,12 +140,8 @@ LearnResult learn(const AnyOfRules& rule, const std::string& shape, const Output
   std::memcpy(static_cast<void*>(memory_now.data()), memory.data(), memory.nbytes());
   std::vector<Tally> tally_now(static_cast<size_t>(n_classes));
   std::memcpy(static_cast<void*>(tally_now.data()), tally.data(), tally.nbytes());
-  if (budget) {
-    if (!has_budget(model.shape)) refuse("The shape has no budget.");
-    if (budget->beyond() > model.n_slots * n_heads) refuse("budget does not fit weights.");
-    budget->checkpoint();
-    task.budget = budget;
-  }
+  set_budget(task, budget, model);
+  begin_budget(task);
   task.memory = memory_now.data();
   task.tally = tally_now.data();
   Outcome outcome;
@@ -158,10 +149,10 @@ LearnResult learn(const AnyOfRules& rule, const std::string& shape, const Output
     nb::gil_scoped_release release;
     outcome = kernels(held.rows.single).learn(task, model);
   } catch (...) {  // no memory for the budget's list
-    if (budget) budget->roll_back();
+    end_budget(task, true);
     throw;
   }
-  if (budget) outcome.refusal == Refusal::none ? budget->commit() : budget->roll_back();
+  end_budget(task, outcome.refusal != Refusal::none);
   if (outcome.refusal == Refusal::none) {
     std::memcpy(memory.data(), static_cast<const void*>(memory_now.data()), memory.nbytes());
     std::memcpy(tally.data(), static_cast<const void*>(tally_now.data()), tally.nbytes());
@@ -194,15 +185,6 @@ std::tuple<int64_t, std::string> evaluate(const std::string& shape, const Input&
     outcome = (variance ? table.variance : table.score)(held.rows, model, view, out.data());
   }
   return {outcome.row, name_of(outcome.refusal)};
-}
-
-template <class T>
-using NewArray = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
-
-template <class T>
-NewArray<T> new_array(int64_t size) {
-  T* data = new T[static_cast<size_t>(size)];
-  return NewArray<T>(data, {size_t(size)}, nb::capsule(data, [](void* p) noexcept { delete[] static_cast<T*>(p); }));
 }
 
 int64_t count_nonzero(const std::string& shape, const Input& weights, const std::optional<Input>& factors,
@@ -330,8 +312,7 @@ NB_MODULE(_core, m) {
           "m"_a, "v"_a, nb::kw_only(), "weight"_a = 1.0, "cost"_a = 1.0, "norm2"_a = 0.0, "k"_a = 1.0, "c"_a = 0.1,
           "t"_a = 1.0,
           "The step for margin m and variance v. `cost` goes with the label (for PAUM it is the label's margin); "
-          "norm2, "
-          "k, c and t are what ROMMA, ALMA, IELLIP and OGD remember.");
+          "norm2, k, c and t are what ROMMA, ALMA, FOFS, IELLIP and OGD remember.");
 
   bind_rule<rules::Perceptron>(m, "Perceptron").def("__init__", [](AnyRule<rules::Perceptron>* self) {
     new (self) AnyRule<rules::Perceptron>({});
@@ -353,6 +334,10 @@ NB_MODULE(_core, m) {
         new (self) AnyRule<rules::ALMA>({alpha, B, C});
       },
       "alpha"_a = 0.9, "B"_a = 1 / 0.9, "C"_a = 1.4142135623730951);
+  bind_rule<rules::FOFS>(m, "FOFS").def(
+      "__init__",
+      [](AnyRule<rules::FOFS>* self, double eta, double lam) { new (self) AnyRule<rules::FOFS>({eta, lam}); },
+      "eta"_a = 0.2, "lam"_a = 0.01);
   bind_rule<rules::SOP>(m, "SOP").def("__init__",
                                       [](AnyRule<rules::SOP>* self) { new (self) AnyRule<rules::SOP>({}); });
   bind_rule<rules::IELLIP>(m, "IELLIP")
@@ -445,62 +430,6 @@ NB_MODULE(_core, m) {
       m, "AdaFOBOS", +[](double eta, double lam, double delta) { return rules::AdaFOBOS{eta, lam, delta}; }, "hinge",
       "eta"_a = 1.0, "lam"_a = 0.0, "delta"_a = 1.0);
 
-  using BudgetState = std::tuple<int64_t, double, int64_t, double, std::vector<int64_t>>;
-  nb::class_<Budget>(m, "Budget", "At most `max` nonzero weights, and the threshold that sees to it.")
-      .def(
-          "__init__",
-          [](Budget* self, int64_t max) {
-            check_budget(max);
-            new (self) Budget(max);
-          },
-          "max"_a)
-      .def_ro("max", &Budget::max)
-      .def_ro("threshold", &Budget::threshold)
-      .def_ro("active", &Budget::active, "How many weights are nonzero.")
-      .def_ro("chosen", &Budget::chosen, "The round in which the threshold was last chosen anew.")
-      .def_prop_ro(
-          "members",
-          [](const Budget& budget) {
-            NewArray<int64_t> members = new_array<int64_t>(budget.n_members());
-            std::copy(budget.members().begin(), budget.members().end(), members.data());
-            return members;
-          },
-          nb::rv_policy::automatic,  // it has its owner
-          "The coordinates (slot * heads + head) that have become nonzero: all that are, and some more.")
-      .def_static(
-          "restored",
-          [](int64_t max, double threshold, int64_t active, double chosen, const Vector<int64_t>& members) {
-            check_budget(max);
-            Budget budget(max);
-            budget.threshold = threshold, budget.active = active, budget.chosen = chosen;
-            budget.set_members({members.data(), members.data() + members.size()});
-            return budget;
-          },
-          "max"_a, "threshold"_a, "active"_a, "chosen"_a, "members"_a, "The budget that had these numbers.")
-      .def("copy", [](const Budget& budget) { return Budget(budget); })
-      .def(
-          "choose_anew",
-          [](Budget& budget, const std::string& shape, const Input& weights, const std::optional<Input>& factors,
-             int64_t n_heads, bool intercept, double least) {
-            const Model model = checked_model(shape, weights, factors, n_heads, intercept);
-            if (!has_budget(model.shape)) refuse("The shape has no budget.");
-            if (!kernels(is_single(weights, "weights")).choose_anew(model, budget, least)) throw std::bad_alloc();
-          },
-          "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "least"_a,
-          "The smallest threshold for these numbers that is not below `least`.")
-      .def("__getstate__",
-           [](const Budget& budget) {
-             return BudgetState{budget.max, budget.threshold, budget.active, budget.chosen, budget.members()};
-           })
-      .def("__setstate__", [](Budget& budget, const BudgetState& state) {
-        check_budget(std::get<0>(state));
-        new (&budget) Budget(std::get<0>(state));
-        budget.threshold = std::get<1>(state);
-        budget.active = std::get<2>(state);
-        budget.chosen = std::get<3>(state);
-        budget.set_members(std::get<4>(state));
-      });
-
   nb::class_<HeldRows>(m, "Rows", "Rows in memory. What is inside them is checked by whoever goes over them.")
       .def_static("dense", &dense_rows, "X"_a)
       .def_static("csr", &csr_rows, "values"_a, "indices"_a, "indptr"_a, "n_rows"_a, "n_columns"_a)
@@ -552,6 +481,7 @@ NB_MODULE(_core, m) {
       },
       "to"_a, "from_"_a, "Copy to the beginning of `to`, which is zero, without touching what is zero.");
 
+  bind_budgets(m);
   bind_parsers(m);
   bind_hashing(m);
   bind_one(m);

@@ -338,11 +338,7 @@ class OneByOne {
       refuse("memory or tally do not fit the policy.");
     memory_now_.resize(size_t(n_problems)), tally_now_.resize(size_t(n_classes));
     scores_.resize(size_t(n_heads));
-    if (!budget.is_none()) {
-      task_.budget = nb::cast<Budget*>(budget);
-      if (!has_budget(model_.shape) || task_.budget->beyond() > model_.n_slots * n_heads)
-        refuse("budget does not fit.");
-    }
+    set_budget(task_, nb::cast<AnyBudget>(budget), model_);
     if (rounds.is_none() != (model_.shape < Shape::averaged)) refuse("rounds does not fit the shape.");
     if (!rounds.is_none()) {
       for (nb::handle round : rounds) round_of_.push_back(nb::cast<Round*>(round));
@@ -399,9 +395,9 @@ class OneByOne {
   Outcome learn_rows() {
     std::memcpy(static_cast<void*>(memory_now_.data()), memory_.data(), memory_.nbytes());
     std::memcpy(static_cast<void*>(tally_now_.data()), tally_.data(), tally_.nbytes());
-    if (task_.budget) task_.budget->checkpoint();
+    begin_budget(task_);
     const Outcome outcome = kernels(single_).learn(task_, model_);
-    if (task_.budget) outcome.refusal == Refusal::none ? task_.budget->commit() : task_.budget->roll_back();
+    end_budget(task_, outcome.refusal != Refusal::none);
     if (outcome.refusal == Refusal::none) {
       std::memcpy(memory_.data(), static_cast<const void*>(memory_now_.data()), memory_.nbytes());
       std::memcpy(tally_.data(), static_cast<const void*>(tally_now_.data()), tally_.nbytes());

@@ -40,6 +40,8 @@ struct Identity {
   static constexpr int kWidth = 1;  // numbers of a weight that lie together
   static constexpr bool kTheta = false;
   static constexpr bool kCovariance = false;
+  static constexpr bool kSelects = true;
+  static constexpr bool kKeysFall = false;
   T* weights;
   int64_t n_slots, n_heads;
   bool intercept;
@@ -49,6 +51,7 @@ struct Identity {
   }
 
   static double weight(const T* p) { return *p; }
+  static double key(const T* p) { return *p < 0 ? double(*p) : -double(*p); }  // for a Selection
 
   template <class Row>
   double score(const Row& x, int64_t head) const {
@@ -101,6 +104,8 @@ struct Diagonal {
   static constexpr int kWidth = 2;
   static constexpr bool kTheta = theta;
   static constexpr bool kCovariance = true;
+  static constexpr bool kSelects = !theta;
+  static constexpr bool kKeysFall = true;
   T* weights;
   int64_t n_slots, n_heads;
   bool intercept;
@@ -109,6 +114,7 @@ struct Diagonal {
     return one_head ? weights + 2 * (column + 1) : weights + 2 * ((column + 1) * n_heads + head);
   }
   static double S(const T* p) { return flip_one(p[1]); }
+  static double key(const T* p) { return S(p); }  // for a Selection
   static double weight(const T* p) { return theta ? p[0] * S(p) : double(p[0]); }
 
   template <class Row>

@@ -19,6 +19,7 @@ struct Full {
   static constexpr int kWidth = 1;
   static constexpr bool kTheta = false;
   static constexpr bool kCovariance = true;
+  static constexpr bool kSelects = false;
   T* weights;
   int64_t n_slots, n_heads;
   bool intercept;

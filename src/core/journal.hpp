@@ -50,22 +50,33 @@ class Journal {
     if (!entries_.reserve(1) || !values_.reserve((x.size() + 1) * Space::kWidth)) return false;
     for (int64_t i = 0; i < x.size(); ++i) save(space.at(x.index(i), head));
     save(space.at(-1, head));
-    entries_.push({row, head});
+    entries_.push({row, 0, head});
     return true;
+  }
+  // Room for n single weights, and then each of them.
+  bool reserve(int64_t n) { return !on_ || (entries_.reserve(n) && values_.reserve(n * Space::kWidth)); }
+  void before_changing(const Space& space, int64_t column, int64_t head) {
+    if (!on_) return;
+    save(space.at(column, head));
+    entries_.push({kOne, column, head});
   }
   bool before_rewriting_all(const Space& space) {
     if (!on_) return true;
     const int64_t n = space.n_slots * space.n_heads * Space::kWidth;
     if (!entries_.reserve(1) || !values_.reserve(n)) return false;
     for (int64_t i = 0; i < n; ++i) values_.push(space.weights[i]);
-    entries_.push({-1, 0});
+    entries_.push({kAll, 0, 0});
     return true;
   }
   template <class Rows>
   void undo(const Space& space, const Rows& rows) {
     while (entries_.size() > 0) {
       const Entry entry = entries_.pop();
-      if (entry.row < 0) {
+      if (entry.row == kOne) {
+        restore(space.at(entry.column, entry.head));
+        continue;
+      }
+      if (entry.row == kAll) {
         for (int64_t i = space.n_slots * space.n_heads * Space::kWidth; i-- > 0;) space.weights[i] = values_.pop();
         continue;
       }
@@ -76,8 +87,9 @@ class Journal {
   }
 
  private:
+  static constexpr int64_t kAll = -1, kOne = -2;  // in place of a row
   struct Entry {
-    int64_t row, head;
+    int64_t row, column, head;
   };
   void save(const T* p) {
     for (int i = 0; i < Space::kWidth; ++i) values_.push(p[i]);

@@ -8,6 +8,7 @@
 #include "budget.hpp"
 #include "framework.hpp"
 #include "rules.hpp"
+#include "selection.hpp"
 #include "shape.hpp"
 
 namespace sureline {
@@ -48,9 +49,10 @@ struct Task {
   const double* sample_weight = nullptr;
   const Rule* rule = nullptr;  // one of these two
   const CoordinateRule* coordinate_rule = nullptr;
-  Memory* memory = nullptr;  // one for each problem
-  Tally* tally = nullptr;    // one for each class
-  Budget* budget = nullptr;  // or null
+  Memory* memory = nullptr;        // one for each problem
+  Tally* tally = nullptr;          // one for each class
+  Budget* budget = nullptr;        // of a coordinate rule, or null
+  Selection* selection = nullptr;  // of a margin rule, or null
   Policy policy = Policy::binary;
   double cost[2] = {1, 1};  // of the negative and the positive label: the c of rules.hpp, which z is multiplied by
   bool balanced = false;    // c is what makes the classes count the same, by the numbers seen so far

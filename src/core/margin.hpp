@@ -23,7 +23,10 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
 
  public:
   MarginLearner(const Task& task, const Space& space, const Rows& rows, double* scores)
-      : Base(task, space, rows, scores) {}
+      : Base(task, space, rows, scores) {
+    if constexpr (Space::kSelects)
+      if (selection() && !selection()->has_keys()) compute_keys();
+  }
 
  private:
   bool begin(const Row&, int64_t, double) { return true; }
@@ -45,7 +48,7 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
     const bool have_variance = task_.policy == Policy::binary && task_.rule->needs_variance;
     double m = 0, v = 0;
     for (int i = 0; i < n_moved; ++i) m += moved[i].sign * moved[i].f;
-    if (!task_.rule->active(m)) return false;
+    if (!task_.rule->active(m)) return rest(memory, moved[0].head);
     const bool along_x = Space::kTheta || !task_.rule->uses_variance;
     double largest_x = along_x ? largest_size(x.values, x.n) : 0.0;
     if (along_x && space_.intercept && largest_x < 1) largest_x = 1;
@@ -55,9 +58,9 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
       v += moved[i].v;
     }
     if (!finite(v) || !finite(m)) return refuse(Refusal::score), false;
-    if (!(v > 0)) return false;  // a row of zeros moves nothing
+    if (!(v > 0)) return rest(memory, moved[0].head);  // a row of zeros moves nothing
     const Step step = task_.rule->step(m, v, worth.s, worth.c, memory);
-    if (!step.moves()) return false;
+    if (!step.moves()) return rest(memory, moved[0].head);
 
     const double scale = memory.covariance_scale, beta = step.beta * scale;
     double weight_scale = memory.weight_scale * step.kappa, bound = memory.bound;
@@ -86,9 +89,10 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
         if (!space_.fits(h.head, i, h.v / scale, beta, keep[i])) return refuse(Refusal::step), false;
     }
 
-    if (folds && !journal_.before_rewriting_all(space_)) return refuse(Refusal::memory), false;
+    if (folds && !before_rewriting(moved[0].head)) return refuse(Refusal::memory), false;
     for (int i = 0; i < n_moved; ++i)
-      if (!journal_.before_update(space_, x, row, moved[i].head)) return refuse(Refusal::memory), false;
+      if (!journal_.before_update(space_, x, row, moved[i].head) || !has_room_to_select(x, moved[i].head))
+        return refuse(Refusal::memory), false;
     if (folds) multiply_weights(moved[0].head, fold);
     for (int i = 0; i < n_moved; ++i) space_.update(x, moved[i].head, i, a[i], beta, keep[i]);
     memory.weight_scale = weight_scale;
@@ -97,15 +101,37 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
     memory.k += 1;
     memory.bound = bound;
     task_.rule->remember(memory);
+    if constexpr (Space::kSelects)
+      if (selection()) {
+        double lost = 0;
+        for (int i = 0; i < n_moved; ++i) lost += select(x, moved[i].head);
+        memory.norm2 = std::fmax(0.0, memory.norm2 - lost * weight_scale * weight_scale);
+      }
     // |w|^2 is carried along by its recurrence. ROMMA's magnifies errors by 1 / sin^2 of the angle between x and w, so
     // it is computed anew from the weights as often as that needs: some d updates apart where angles are random in d
-    // dimensions.
+    // dimensions. Where there is a selection only what is in it has to be looked at.
     memory.doubt *= step.doubt;
-    if (task_.rule->tracks_norm && (memory.doubt > 16 || int64_t(memory.k) % (1 << 20) == 0)) {
+    if (task_.rule->tracks_norm && (memory.doubt > 16 || int64_t(memory.k) % updates_per_norm() == 0)) {
       memory.norm2 = norm2_of_weights(memory, moved[0].head);
       memory.doubt = 1;
     }
     return true;
+  }
+
+  // The turn of an example that moves nothing: the weights of a rule that decays still do. Always false.
+  bool rest(Memory& memory, int64_t head) {
+    const double decay = task_.rule->decay;
+    if (decay == 1) return false;
+    double weight_scale = memory.weight_scale * decay;
+    if (!(weight_scale > 1e-12)) {
+      if (!before_rewriting(head)) return refuse(Refusal::memory), false;
+      memory.bound = largest_weight(head) * weight_scale;
+      multiply_weights(head, weight_scale);
+      weight_scale = 1;
+    }
+    memory.weight_scale = weight_scale;
+    memory.norm2 *= decay * decay;
+    return false;
   }
 
   // |S_j x_j| <= sqrt(S_jj v) and S_jj <= 1, so no stored weight moves by more than |a| sqrt(v), and what steps along x
@@ -119,12 +145,24 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
     return bound < limit;
   }
 
-  // The heads that share a problem's scale: all of them, or one against the rest.
+  // The heads that share a problem's scale: all of them, or one against the rest. f gets the column and the head of
+  // every weight that may be nonzero.
+  template <class F>
+  void each_place(int64_t head, const F& f) const {
+    const int64_t first = this->alone() ? head : 0, last = this->alone() ? head + 1 : space_.n_heads;
+    if (!selection()) {
+      for (int64_t slot = 0; slot < space_.n_slots; ++slot)
+        for (int64_t h = first; h < last; ++h) f(slot - 1, h);
+      return;
+    }
+    for (int64_t h = first; h < last; ++h) {
+      f(-1, h);
+      for (int64_t i = 0; i < selection()->n_members(h); ++i) f(selection()->slot(h, i) - 1, h);
+    }
+  }
   template <class F>
   void each_weight(int64_t head, const F& f) const {
-    const bool alone = this->alone();
-    for (int64_t slot = 0; slot < space_.n_slots; ++slot)
-      for (int64_t h = alone ? head : 0; h < (alone ? head + 1 : space_.n_heads); ++h) f(space_.at(slot - 1, h));
+    each_place(head, [&](int64_t column, int64_t h) { f(space_.at(column, h)); });
   }
   double largest_weight(int64_t head) const {
     double size = 0;
@@ -135,12 +173,73 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
     each_weight(head, [&](T* w) {
       if (*w != 0) *w = T(*w * scale);  // leave untouched pages untouched
     });
+    if constexpr (Space::kSelects)
+      if (selection()) compute_keys();
+  }
+  bool before_rewriting(int64_t head) {
+    if (!selection()) return journal_.before_rewriting_all(space_);
+    if (!journal_.reserve(selection()->n_members() + space_.n_heads)) return false;
+    each_place(head, [&](int64_t column, int64_t h) { journal_.before_changing(space_, column, h); });
+    return true;
   }
   double norm2_of_weights(const Memory& memory, int64_t head) const {
     double total = 0;
     each_weight(head, [&](const T* w) { total += double(*w) * *w; });
     return total * memory.weight_scale * memory.weight_scale;
   }
+  int64_t updates_per_norm() const {  // a power of 2, and with a selection one that its size does not much exceed
+    if (!selection()) return 1 << 20;
+    int64_t n = 1024;
+    while (n < selection()->n_members()) n *= 2;
+    return n;
+  }
+
+  // -- the selection (selection.hpp) -------------------------------------------------------------------------------
+
+  Selection* selection() const { return Space::kSelects ? task_.selection : nullptr; }
+
+  void compute_keys() {
+    for (int64_t head = 0; head < space_.n_heads; ++head)
+      for (int64_t i = 0; i < selection()->n_members(head); ++i)
+        selection()->set_key(head, i, space_.key(space_.at(selection()->slot(head, i) - 1, head)));
+    selection()->arrange();
+  }
+
+  bool has_room_to_select(const Row& x, int64_t head) {
+    if (!selection()) return true;
+    offers_.clear(), leaving_.clear();
+    return offers_.reserve(x.size()) && leaving_.reserve(x.size()) && journal_.reserve(2 * x.size()) &&
+           selection()->reserve(head, x.size());
+  }
+
+  // Take the weights of those that leave, after a step along x. Returns the sum of their squares, as they are stored.
+  double select(const Row& x, int64_t head) {
+    offers_.clear();
+    double bound = std::numeric_limits<double>::infinity();
+    if (Space::kKeysFall) bound = std::fmax(selection()->bound(head), double(kSmallestVariance<T>));
+    for (int64_t i = 0; i < x.size(); ++i) {
+      if (x.value(i) == 0) continue;
+      T* w = space_.at(x.index(i), head);
+      const double key = space_.key(w);
+      if (key > bound)  // nobody inside has such a key, nor did before the step
+        *w = 0;
+      else
+        offers_.push({x.index(i) + 1, key});
+    }
+    const int64_t n = selection()->choose(head, offers_.data(), offers_.size(), leaving_.data());
+    double lost = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t column = leaving_[i] - 1;
+      T* w = space_.at(column, head);
+      journal_.before_changing(space_, column, head);
+      lost += double(*w) * *w;
+      *w = 0;
+    }
+    return lost;
+  }
+
+  Buffer<Selection::Offer> offers_;
+  Buffer<int64_t> leaving_;  // slots
 };
 
 }  // namespace sureline::SURELINE_ISA

@@ -48,8 +48,9 @@ inline constexpr int kMemoryColumns = sizeof(Memory) / sizeof(double);
 namespace rules {
 
 // An example can make a rule step only if its margin is below one of these. The rest need not pay for its variance.
-inline constexpr double kMistake = std::numeric_limits<double>::denorm_min();  // m <= 0
-inline constexpr double kHinge = 1;                                            // 1 - m > 0
+inline constexpr double kMistake = std::numeric_limits<double>::denorm_min();     // m <= 0
+inline constexpr double kHinge = 1;                                               // 1 - m > 0
+inline constexpr double kAtMostOne = 1 + std::numeric_limits<double>::epsilon();  // m <= 1
 inline constexpr double kAlways = std::numeric_limits<double>::infinity();
 
 // Rosenblatt 1958: on a mistake, w += y x.
@@ -150,6 +151,24 @@ struct ALMA {
     const double norm2 = memory.norm2 + 2 * a * m + a * a * v;
     const double kappa = norm2 > 1 ? 1 / std::sqrt(norm2) : 1.0;
     return {.alpha = kappa * a, .kappa = kappa, .norm2 = norm2 > 1 ? 1.0 : norm2};
+  }
+};
+
+// Wang, Zhao, Hoi & Jin, IEEE TKDE 2014, Algorithm 2, all but its truncation, which is a Selection (selection.hpp): a
+// gradient step of the hinge loss and of lam |w|^2 / 2 where m <= 1, then back into the ball of radius 1 / sqrt(lam).
+// Every round shrinks w by `decay`, those without a step too. v = |x|^2. The sum of squares can cancel only where it is
+// too small for the ball to matter, so |w|^2 is as good as it must be: relative to 1 / lam.
+struct FOFS {
+  static constexpr bool tracks_norm = true;
+  double eta = 0.2, lam = 0.01;
+  double active_below() const { return kAtMostOne; }
+  double decay() const { return 1 - lam * eta; }
+  Step step(double m, double v, double s, const Memory& memory) const {
+    const double kappa = decay(), a = s * eta;
+    const double norm2 = std::fmax(0.0, kappa * kappa * memory.norm2 + 2 * kappa * a * m + a * a * v);
+    const double excess = std::sqrt(lam) * std::sqrt(norm2);
+    if (!(excess > 1) || std::isinf(norm2)) return {.alpha = a, .kappa = kappa, .norm2 = norm2};
+    return {.alpha = a / excess, .kappa = kappa / excess, .norm2 = 1 / lam};
   }
 };
 
@@ -255,6 +274,7 @@ class Rule {
   bool steps_theta = false;     // alpha steps theta, where w = S theta
   bool tracks_norm = false;     // step() reads memory.norm2
   bool uses_label = false;      // step() reads c
+  double decay = 1;             // what a round without a step leaves of the weights
 };
 
 template <class R>
@@ -267,6 +287,7 @@ class AnyRule final : public Rule {
     if constexpr (requires { R::steps_theta; }) steps_theta = R::steps_theta;
     if constexpr (requires { R::tracks_norm; }) tracks_norm = R::tracks_norm;
     if constexpr (requires { R::uses_label; }) uses_label = R::uses_label;
+    if constexpr (requires { rule.decay(); }) decay = rule.decay();
   }
   Step step(double m, double v, double s, double c, const Memory& memory) const override {
     if constexpr (requires { rule_.step(m, v, s, c, memory); })

@@ -59,9 +59,31 @@ class Gaussian(Learner):
         return proba
 
 
+class DiagonalLearner(Gaussian, OnlineLearner):
+    """Base of the learners whose weights have variances: a covariance S that is diagonal."""
+
+    def _shape(self) -> Shape:
+        return "diagonal"
+
+    @property
+    def covariance_(self) -> Array:
+        """Covariance of the weights in `coef_`.
+
+        The variances, in the shape of `coef_`, if it is diagonal; if it is full the matrices, of shape (1, n_features,
+        n_features) or (n_classes, n_features, n_features).
+        """
+        S = self._fitted_state("covariance_").covariance()
+        return S[:, 1:] if S.ndim == 2 else S[:, 1:, 1:]
+
+    @property
+    def intercept_variance_(self) -> Array:
+        """Variance of each intercept, of shape (1,) or (n_classes,)."""
+        return self._fitted_state("intercept_variance_").intercept_variances()
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class GaussianLearner(Gaussian, OnlineLearner):
-    """Base of the learners whose weights have a covariance S, diagonal or full."""
+class GaussianLearner(DiagonalLearner):
+    """Base of those whose covariance may also be full."""
 
     covariance: str = "diag"
 
@@ -72,21 +94,6 @@ class GaussianLearner(Gaussian, OnlineLearner):
 
     def _shape(self) -> Shape:
         return "full" if self.covariance == "full" else "diagonal"
-
-    @property
-    def covariance_(self) -> Array:
-        """Covariance of the weights in `coef_`.
-
-        The variances, in the shape of `coef_`, for ``covariance="diag"``; for "full" the matrices, of shape (1,
-        n_features, n_features) or (n_classes, n_features, n_features).
-        """
-        S = self._fitted_state("covariance_").covariance()
-        return S[:, 1:] if S.ndim == 2 else S[:, 1:, 1:]
-
-    @property
-    def intercept_variance_(self) -> Array:
-        """Variance of each intercept, of shape (1,) or (n_classes,)."""
-        return self._fitted_state("intercept_variance_").intercept_variances()
 
 
 def _ratio(f: Array, std: Array) -> Array:

@@ -64,6 +64,15 @@ COVARIANCE = (
         Variance of the intercepts."""
 )
 
+VARIANCES = (
+    COMMON
+    + """
+    covariance_ : array of the shape of `coef_`
+        Variances of the weights.
+    intercept_variance_ : array of shape (1,) or (n_classes,)
+        Variance of the intercepts."""
+)
+
 BATCH = (
     """fit_intercept : bool, default=True
         Learn an intercept, as the weight of a feature that is always 1.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -23,6 +23,7 @@ Rule = _core.Rule | _core.CoordinateRule
 _WIDTH: dict[Shape, int] = {"identity": 1, "full": 1, "averaged": 1, "confident_full": 1, "adaptive_truncated": 3}
 WITH_FACTORS: tuple[Shape, ...] = ("full", "confident_full")
 WITH_VARIANCES: tuple[Shape, ...] = ("diagonal", "theta", "confident")
+SELECTABLE: tuple[Shape, ...] = ("identity", "diagonal")  # whose budget is a selection of features
 _OF_MARGIN_RULES: tuple[Shape, ...] = ("identity", "diagonal", "theta", "full")
 
 # The columns of `State.memory`, in the order of struct Memory in core/rules.hpp.
@@ -58,7 +59,9 @@ class State:
     the bits of 1 flipped, so that zeros are a fresh model and memory that no feature touched costs nothing.
     ``factors[head]`` is the full covariance as U D U', packed by columns (see core/full.hpp). All weights and variances
     are to be multiplied by the scales in ``memory``, which has one row for each binary problem: one per head for policy
-    "ovr", otherwise a single one. ``tally`` has a row for each class: examples seen, mistakes, updates.
+    "ovr", otherwise a single one. ``tally`` has a row for each class: examples seen, mistakes, updates. ``budget``
+    bounds the number of nonzero weights: of a coordinate rule by a threshold for all heads together, of a margin rule
+    by a selection of features for each head.
     """
 
     def __init__(
@@ -90,7 +93,7 @@ class State:
         self.memory = np.tile(self._fresh_memory, (n_heads if self.policy == "ovr" else 1, 1))
         self.prior = np.ones(n_heads)  # the variance that a new column starts with in each head, without the scale
         self.tally = np.zeros((max(n_classes, 2), 3), np.int64)
-        self.budget: _core.Budget | None = None if max_nonzero is None else _core.Budget(max_nonzero)
+        self.budget = self._fresh_budget(max_nonzero)
         # What the weights of a coordinate rule are computed with: the rounds after the last one, for each problem.
         self.view: list[_core.Round] | None = None
 
@@ -228,6 +231,7 @@ class State:
         would be truncated more, and both together would be twice as many nonzeros. Both get all of the covariance, as
         if they had been there all along: it comes from the rows alone.
         """
+        n_before = self.n_heads
         if self.policy == "binary":
             share = 0.5 if policy == "rival" and self.shape in _OF_MARGIN_RULES else 1.0
             rescales_variances = self.shape in WITH_VARIANCES and share != 1.0
@@ -264,8 +268,13 @@ class State:
         if self.policy == "ovr":
             self.memory = np.concatenate([self.memory, np.tile(self._fresh_memory, (missing, 1))])
         self.tally = np.concatenate([self.tally, np.zeros((n_classes - len(self.tally), 3), np.int64)])
-        if self.budget is not None:
+        if isinstance(self.budget, _core.Budget):
             self._choose_anew(self.budget.threshold)
+        elif self.budget is not None:
+            slots, heads = np.divmod(self.budget.members, n_before)
+            if n_before == 1:  # both classes have its weights
+                slots, heads = np.tile(slots, 2), np.repeat([0, 1], len(slots))
+            self.budget = _core.Selection.restored(self.budget.max, n_classes, slots * n_classes + heads)
 
     def _rearrange(self, n_heads: int, rearranged: Callable[[Array], Array], *, everywhere: bool = False) -> None:
         """Make room for `n_heads` heads, of which the first come from `rearranged(slots)`, the others are fresh.
@@ -291,12 +300,17 @@ class State:
     def set_budget(self, max_nonzero: int | None) -> None:
         """At most that many nonzero weights from now on, or as many as there are."""
         if not self.has_budget(max_nonzero):
-            self.budget = None if max_nonzero is None else _core.Budget(max_nonzero)
+            self.budget = self._fresh_budget(max_nonzero)
             self._choose_anew(0.0)
+
+    def _fresh_budget(self, max_nonzero: int | None) -> _core.Budget | _core.Selection | None:
+        if max_nonzero is None:
+            return None
+        return _core.Selection(max_nonzero, self.n_heads) if self.shape in SELECTABLE else _core.Budget(max_nonzero)
 
     def _choose_anew(self, least: float) -> None:
         """The smallest threshold, from `least` on, that keeps the budget."""
-        if self.budget is not None:
+        if isinstance(self.budget, _core.Budget):
             self.budget.choose_anew(self.shape, self.weights, self.factors, self.n_heads, self.intercept, least)
 
     # -- learning and scoring --------------------------------------------------------------------------------
@@ -347,7 +361,7 @@ class State:
         view = []
         for memory in self.memory:
             round_ = rule.round(memory[T] + 1, memory[CUT])
-            if self.budget is not None:
+            if isinstance(self.budget, _core.Budget):
                 round_.threshold = self.budget.threshold
             else:  # rounded as it is for the learning loop
                 with np.errstate(over="ignore"):
@@ -387,18 +401,32 @@ class State:
         """For each head the slots, ascending, and values of the weights that are not zero; slot 0 is the intercept."""
         scale = np.broadcast_to(self.memory[:, WEIGHT_SCALE], self.n_heads)
         found = []
-        for head in range(self.n_heads):
-            slots, values = _core.nonzero(
-                self.shape, self.weights, self.factors, self.n_heads, self.intercept, self.view, head
-            )
+        for head, (slots, values) in enumerate(self._nonzero_numbers()):
             with np.errstate(over="ignore"):
                 found.append((slots, (values * scale[head]).astype(self.dtype)))
         return found
 
     def count_nonzero(self) -> int:
         """How many weights are not zero, without the intercepts."""
+        if isinstance(self.budget, _core.Selection):
+            return sum(int(np.count_nonzero(slots)) for slots, _ in self._nonzero_numbers())
         model = (self.shape, self.weights, self.factors, self.n_heads, self.intercept, self.view)
         return sum(_core.count_nonzero(*model, head) for head in range(self.n_heads))
+
+    def _nonzero_numbers(self) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
+        """For each head the slots of the nonzero weights, and the weights without their scale."""
+        if not isinstance(self.budget, _core.Selection):
+            model = (self.shape, self.weights, self.factors, self.n_heads, self.intercept, self.view)
+            yield from (_core.nonzero(*model, head) for head in range(self.n_heads))
+            return
+        slots, heads = np.divmod(self.budget.members, self.n_heads)  # nobody else has one, but the intercepts
+        slots = slots[np.argsort(heads, kind="stable")]
+        ends = np.cumsum(np.bincount(heads, minlength=self.n_heads))[:-1]
+        numbers = self.weights.reshape(len(self.weights), self.n_heads, -1)
+        for head, selected in enumerate(np.split(slots, ends)):
+            selected = np.concatenate([[0], selected])
+            values = numbers[selected, head, 0].astype(np.float64)
+            yield selected[values != 0], values[values != 0]
 
     def coefficients(self) -> Array:
         """Weights with the intercept in front: shape (heads, 1 + columns)."""
@@ -422,6 +450,7 @@ class State:
         first = self._twin()
         first.weights = np.ascontiguousarray(self.weights[:1])
         first.n_columns = 0
+        first.budget = None
         return first
 
     def covariance(self) -> Array:

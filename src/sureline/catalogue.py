@@ -6,6 +6,7 @@ from ._learner import Learner
 from .cost_sensitive import CPA, CSOGD, PAUM
 from .first_order import ALMA, OGD, PA, ROMMA, Perceptron
 from .online_batch import BCW
+from .online_selection import FOFS, SOFS
 from .second_order import AROW, CW, IELLIP, NAROW, NHERD, SCW, SOP
 from .sparse_batch import FGM, SBCW
 from .sparse_online import FOBOS, FSOL, FTRL, RDA, SSOL, STG, AdaFOBOS, AdaRDA
@@ -17,6 +18,7 @@ LEARNERS: dict[str, type[Learner]] = {
         *(SOP, IELLIP, CW, AROW, NAROW, NHERD, SCW),
         *(STG, FOBOS, RDA, AdaFOBOS, AdaRDA, FTRL, FSOL, SSOL),
         *(CSOGD, CPA, PAUM),
+        *(SOFS, FOFS),
         *(BCW, SBCW, FGM),
     )
 }

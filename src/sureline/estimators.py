@@ -5,10 +5,10 @@ from __future__ import annotations
 # First, since it costs a tenth of a second more when one of scikit-learn's inner modules is the one that loads it.
 import sklearn.base  # noqa: F401
 
-from . import cost_sensitive, first_order, online_batch, second_order, sparse_batch, sparse_online
+from . import cost_sensitive, first_order, online_batch, online_selection, second_order, sparse_batch, sparse_online
 from ._batch_estimator import BatchClassifier, GaussianBatchClassifier
 from ._estimator import GaussianClassifier, OnlineClassifier
-from ._selector import Selector
+from ._selector import Selector, WeightSelector
 
 
 class Perceptron(OnlineClassifier, first_order.Perceptron):
@@ -101,6 +101,14 @@ class CPA(OnlineClassifier, cost_sensitive.CPA):
 
 class PAUM(OnlineClassifier, cost_sensitive.PAUM):
     __doc__ = cost_sensitive.PAUM.__doc__
+
+
+class SOFS(WeightSelector, GaussianClassifier, online_selection.SOFS):
+    __doc__ = online_selection.SOFS.__doc__
+
+
+class FOFS(WeightSelector, OnlineClassifier, online_selection.FOFS):
+    __doc__ = online_selection.FOFS.__doc__
 
 
 class BCW(GaussianBatchClassifier, online_batch.BCW):

@@ -15,6 +15,7 @@ from .._state import (
     COVARIANCE_SCALE,
     MISTAKES,
     SEEN,
+    SELECTABLE,
     UPDATES,
     WITH_FACTORS,
     WITH_VARIANCES,
@@ -69,8 +70,9 @@ def encode(state: AnyState) -> tuple[dict[str, Any], dict[str, Tensor]]:
         arrays["factors"] = state.factors
     if state.view is not None:
         arrays["view"] = np.array([[getattr(round_, name) for name in _ROUND] for round_ in state.view])
-    if state.budget is not None:
+    if isinstance(state.budget, _core.Budget):
         arrays["budget"] = np.array([state.budget.threshold, state.budget.chosen])
+    if state.budget is not None:
         arrays["members"] = state.budget.members
         words["budget"] = {"max": state.budget.max, "active": state.budget.active}
     return words, {name: Tensor.of(array) for name, array in arrays.items()} | _weights(state)
@@ -181,8 +183,14 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
         if np.isnan(rounds).any():
             raise Refusal("the view is not a number")
         view = [_core.Round(*row) for row in rounds.tolist()]
+    weights = _checked_weights(shape, take, dtype, n_slots, n_heads, width, "weights" in tensors)
+    budget: _core.Budget | _core.Selection | None
+    if shape in SELECTABLE:
+        budget = _checked_selection(words["budget"], take, n_heads, n_slots, weights)
+    else:
+        budget = _checked_budget(words["budget"], shape, take, n_heads, n_slots)
     return State.restored(
-        _checked_weights(shape, take, dtype, n_slots, n_heads, width, "weights" in tensors),
+        weights,
         shape=shape,
         dtype=dtype,
         n_columns=n_columns,
@@ -193,7 +201,7 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
         _fresh_memory=fresh_memory,
         prior=prior,
         tally=_checked_tally(words["counters"], max(n_heads, 2)),
-        budget=_checked_budget(words["budget"], shape, take, n_heads, n_slots),
+        budget=budget,
         view=view,
     )
 
@@ -266,15 +274,47 @@ def _checked_budget(
 ) -> _core.Budget | None:
     if words is None:
         return None
-    if shape not in _WITH_BUDGET or not isinstance(words, dict) or words.keys() != {"max", "active"}:
+    if shape not in _WITH_BUDGET:
         raise Refusal("the budget is not one, or the shape has none")
+    most, active, members = _checked_members(words, take, n_heads, n_slots)
     threshold, chosen = take("budget", "float64", (2,)).tolist()
+    if not (0 <= threshold < np.inf and 0 <= chosen <= MOST_ROUNDS):
+        raise Refusal("the threshold of the budget is out of range")
+    return _core.Budget.restored(most, threshold, active, chosen, members)
+
+
+def _checked_selection(
+    words: Any, take: Callable[..., Array], n_heads: int, n_slots: int, weights: Array | tuple[int, Array, Array]
+) -> _core.Selection | None:
+    if words is None:
+        return None
+    most, active, members = _checked_members(words, take, n_heads, n_slots)
+    if active != len(members) or not everywhere(lambda block: block[1:] > block[:-1], members, overlap=1):
+        raise Refusal("the members of the selection do not ascend, or are not as many as it says")
+    if len(members) and int(np.bincount(members % n_heads).max()) > most:
+        raise Refusal("the selection of a head is larger than it may be")
+    n_weights = len(weights[1]) if isinstance(weights, tuple) else n_slots * n_heads
+    for start in range(0, n_weights, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        if isinstance(weights, tuple):
+            places = weights[1][block][weights[2][block, 0] != 0].astype(np.int64)
+        else:
+            places = np.flatnonzero(weights.reshape(n_weights, -1)[block, 0]) + start
+        places = places[places >= n_heads]  # not the intercepts
+        found = np.searchsorted(members, places)
+        if (found == len(members)).any() or (members[found] != places).any():
+            raise Refusal("a feature has a weight and is not in the selection")
+    return _core.Selection.restored(most, n_heads, members)
+
+
+def _checked_members(words: Any, take: Callable[..., Array], n_heads: int, n_slots: int) -> tuple[int, int, Array]:
+    """How many weights there may be and how many there are, and which may be nonzero."""
+    if not isinstance(words, dict) or words.keys() != {"max", "active"}:
+        raise Refusal("the budget is not one, or the shape has none")
     members = take("members", "int64")
     most = integer(words["max"], "the budget", 1, 1 << 60)
     active = integer(words["active"], "the number of active weights", 0, members.size)
-    if not (0 <= threshold < np.inf and 0 <= chosen <= MOST_ROUNDS):
-        raise Refusal("the threshold of the budget is out of range")
     # Not the intercepts, which are the first slot.
     if members.ndim != 1 or not everywhere(lambda block: (block >= n_heads) & (block < n_slots * n_heads), members):
         raise Refusal("a member of the budget is out of range")
-    return _core.Budget.restored(most, threshold, active, chosen, members)
+    return most, active, members

@@ -15,6 +15,7 @@ are given. A learner is made with the parameters of the algorithm, `fit_intercep
 
 from .learners import ALMA, AROW, CW, IELLIP, NAROW, NHERD, PA, ROMMA, SCW, SOP, Perceptron
 from .online_batch import BCW
+from .selecting_learners import FOFS, SOFS
 from .selection import SparseDCA
 from .sparse_learners import CPA, CSOGD, FOBOS, FSOL, FTRL, OGD, PAUM, RDA, SSOL, STG, AdaFOBOS, AdaRDA
 
@@ -26,6 +27,7 @@ __all__ = [
     "CSOGD",
     "CW",
     "FOBOS",
+    "FOFS",
     "FSOL",
     "FTRL",
     "IELLIP",
@@ -37,6 +39,7 @@ __all__ = [
     "RDA",
     "ROMMA",
     "SCW",
+    "SOFS",
     "SOP",
     "SSOL",
     "STG",
