@@ -73,8 +73,7 @@ Problem checked_problem(const groups::Selection& selection, const Vector<double>
                         const Writable<double>& z, const Writable<double>& z_b) {
   Problem problem;
   problem.batch = checked_batch(selection.n_rows(), C, labels, positive);
-  if (!(sigma > 0) || (q != 1 && q != 2) || (P_b && !(*P_b > 0)))
-    refuse("sigma and P_b must be positive, q 1 or 2.");
+  if (!(sigma > 0) || (q != 1 && q != 2) || (P_b && !(*P_b > 0))) refuse("sigma and P_b must be positive, q 1 or 2.");
   if (selection.n_ready() != selection.n_groups()) refuse("A group has no covariance yet.");
   if (int64_t(alpha.size()) != selection.n_rows() || int64_t(z.size()) != selection.n_selected() || z_b.size() != 1)
     refuse("alpha, z and z_b do not fit the selection.");
@@ -159,7 +158,8 @@ void bind_groups(nb::module_& m) {
             return std::make_tuple(outcome.row, std::string(name_of(outcome.refusal)));
           },
           "rows"_a, "C"_a, "columns"_a, "sizes"_a, "most_bytes"_a.none(),
-          "More groups, of so many ascending columns each. Returns (refused row or -1, why it was refused): 'memory' if "
+          "More groups, of so many ascending columns each. Returns (refused row or -1, why it was refused): 'memory' "
+          "if "
           "the arrays would take more than most_bytes. If anything was refused, nothing was changed.")
       .def(
           "gram",
@@ -188,15 +188,15 @@ void bind_groups(nb::module_& m) {
             nb::gil_scoped_release release;
             held.selection->set_covariance(S ? S->data() : nullptr);
           },
-          "S"_a.none(), "The covariance of the next group, in their order; None is the identity, for all groups or none.")
+          "S"_a.none(),
+          "The covariance of the next group, in their order; None is the identity, for all groups or none.")
       .def(
           "sweep",
           [](const HeldSelection& held, const Vector<double>& C, const Vector<int32_t>& labels, int32_t positive,
              double sigma, int q, std::optional<double> P_b, const Writable<double>& alpha, const Writable<double>& z,
              const Writable<double>& z_b, bool exact, const std::optional<Writable<double>>& scores,
              const std::optional<Writable<uint8_t>>& moved) {
-            Problem problem =
-                checked_problem(*held.selection, C, labels, positive, sigma, q, P_b, alpha, z, z_b);
+            Problem problem = checked_problem(*held.selection, C, labels, positive, sigma, q, P_b, alpha, z, z_b);
             problem.objective.exact = exact;
             const int64_t n_rows = held.selection->n_rows();
             if ((scores && int64_t(scores->size()) != n_rows) || (moved && int64_t(moved->size()) != n_rows))
@@ -218,8 +218,7 @@ void bind_groups(nb::module_& m) {
           [](const HeldSelection& held, const Vector<double>& C, const Vector<int32_t>& labels, int32_t positive,
              double sigma, int q, std::optional<double> P_b, const Writable<double>& alpha, const Writable<double>& z,
              const Writable<double>& z_b, bool gap) {
-            const Problem problem =
-                checked_problem(*held.selection, C, labels, positive, sigma, q, P_b, alpha, z, z_b);
+            const Problem problem = checked_problem(*held.selection, C, labels, positive, sigma, q, P_b, alpha, z, z_b);
             nb::gil_scoped_release release;
             const groups::Value value = held.selection->value(problem.batch, problem.objective, problem.duals, gap);
             return std::make_tuple(value.dual, value.theta, value.gap);

@@ -1,9 +1,9 @@
-// Learning in groups of features (Tan et al., AAAI 2016, Algorithms 2 and 3): what goes over rows, compiled once for every
-// machine. Numbers of the state are double, values of rows float or double as they come.
+// Learning in groups of features (Tan et al., AAAI 2016, Algorithms 2 and 3): what goes over rows, compiled once for
+// every machine. Numbers of the state are double, values of rows float or double as they come.
 //
 // A model has K groups of columns. Position p of a selected column is its place in all groups one after the other, each
-// of which starts at a multiple of kPad, so that loops over a group have no remainder. Group k has the covariance S_k, or
-// S_k = I for all k.
+// of which starts at a multiple of kPad, so that loops over a group have no remainder. Group k has the covariance S_k,
+// or S_k = I for all k.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace sureline::groups {
 
 inline constexpr int64_t kPad = 8;
 
-// Positions of a few columns by their number: an open hash table, since a table over all columns would be far larger than
-// a cache. Before it a filter of bits, which nearly all columns of a wide row do not pass, and which can be asked without
-// a branch.
+// Positions of a few columns by their number: an open hash table, since a table over all columns would be far larger
+// than a cache. Before it a filter of bits, which nearly all columns of a wide row do not pass, and which can be asked
+// without a branch.
 class Columns {
  public:
   Columns(const int64_t* columns, const int64_t* positions, int64_t n);
@@ -54,10 +54,12 @@ struct Batch {
   double sign(int64_t row) const { return labels[row] == positive ? 1.0 : -1.0; }
 };
 
-// s[j] += sum_i C_i alpha_i y_i x_ij over all columns j. Rows whose alpha is 0 are passed over. Columns need not ascend.
+// s[j] += sum_i C_i alpha_i y_i x_ij over all columns j. Rows whose alpha is 0 are passed over. Columns need not
+// ascend.
 Outcome add_scores(const Rows& rows, const Batch& batch, const double* alpha, double* s);
 
-// At most `most` columns with the largest scores, largest first; of equal ones the lower column first. None with score 0.
+// At most `most` columns with the largest scores, largest first; of equal ones the lower column first. None with score
+// 0.
 std::vector<int64_t> best(const double* scores, int64_t n_columns, int64_t most);
 
 // What a problem's objective is made of, besides its rows.
@@ -72,8 +74,8 @@ struct Objective {
 // The dual variables of a problem.
 struct Duals {
   double* alpha = nullptr;  // of each row
-  double* z = nullptr;      // sum of C_i alpha_i y_i x_i of the selected columns, those of the groups one after the other
-  double* z_b = nullptr;    // the same for the intercept
+  double* z = nullptr;    // sum of C_i alpha_i y_i x_i of the selected columns, those of the groups one after the other
+  double* z_b = nullptr;  // the same for the intercept
 };
 
 struct Sweep {
@@ -98,25 +100,20 @@ class Selection {
   // The covariance of the first group that has none yet, which each needs before the next pass; null is the identity,
   // for all groups or none.
   virtual void set_covariance(const double* S) = 0;
-  // One pass over the rows. `scores`, if there is room for them, are those before the row's own step; moved[i] is set to 1
-  // if row i made one.
+  // One pass over the rows. `scores`, if there is room for them, are those before the row's own step; moved[i] is set
+  // to 1 if row i made one.
   virtual Sweep sweep(const Batch& batch, const Objective& objective, const Duals& duals, double* scores,
                       uint8_t* moved) const = 0;
   // The objective at the alpha reached. Without the gap no row is looked at.
   virtual Value value(const Batch& batch, const Objective& objective, const Duals& duals, bool with_gap) const = 0;
+
+  virtual int64_t n_rows() const = 0;
+  virtual int64_t n_groups() const = 0;
+  virtual int64_t n_ready() const = 0;  // groups that have their covariance
+  virtual int64_t size(int64_t group) const = 0;
   virtual int64_t nbytes() const = 0;
   virtual bool has_covariance() const = 0;
-
-  int64_t n_rows() const { return n_rows_; }
-  int64_t n_groups() const { return int64_t(sizes_.size()); }
-  int64_t n_ready() const { return n_ready_; }  // groups that have their covariance
-  int64_t size(int64_t group) const { return sizes_[size_t(group)]; }
-  int64_t n_selected() const;
-
- protected:
-  explicit Selection(int64_t n_rows) : n_rows_(n_rows) {}
-  int64_t n_rows_, n_ready_ = 0;
-  std::vector<int64_t> sizes_, offsets_ = {0};  // of the groups; the last offset is where the next would start
+  int64_t n_selected() const;  // columns of all groups
 };
 
 std::unique_ptr<Selection> make_selection(int64_t n_rows, bool single);

@@ -29,7 +29,8 @@ class Plan:
     pool: int | None  # candidates of problem (12), solved greedily; None for (14), which takes the largest scores
     passes: int  # of a subproblem
     gap: float  # relative duality gap at which a subproblem is solved
-    exact: bool  # steps to the maximum along a row
+    exact: bool  # steps to the maximum along a row, rather than the paper's
+    final_passes: int  # of the last subproblem once more, with exact steps; 0 if it is left as it is
     covariance: bool
     max_bytes: int | None
 
@@ -54,9 +55,9 @@ class Batch:
 def after(state: GroupState, batch: Batch, plan: Plan) -> GroupState:
     """The state after a batch.
 
-    For each group P_k grows by sum_i C2_i x_i x_i', the intercept's precision by sum_i C2_i. A batch begins with the groups
-    and with the z of those before; of its own alphas it keeps the sums z alone. So what is maximised is the dual of all
-    rows so far, in which the alphas of earlier batches stay as they are.
+    For each group P_k grows by sum_i C2_i x_i x_i', the intercept's precision by sum_i C2_i. A batch begins with the
+    groups and with the z of those before; of its own alphas it keeps the sums z alone. So what is maximised is the dual
+    of all rows so far, in which the alphas of earlier batches stay as they are.
     """
     return _CuttingPlanes(state, batch, plan).run()
 
@@ -76,10 +77,11 @@ class _CuttingPlanes:
         self.total = self.s if state.n_heads == 1 else np.zeros(self.n_columns)
         self.theta: list[float] = []
         self.groups: list[Group] = []
-        self.z_before = np.zeros((state.n_heads, 0))
+        self.z, self.z_b = state.z, state.z_b
         self._begin_selection(list(state.groups), state.z)
 
     def run(self) -> GroupState:
+        plan = self.plan
         if self.groups:
             self._solve()
             used = self._state("").used()
@@ -93,7 +95,11 @@ class _CuttingPlanes:
         stopped_by = self._search()
         if not self.theta:  # no feature makes a difference; the intercept may
             self._solve()
-        return self._state(stopped_by, self._counted())
+        counted = self._counted()
+        if plan.final_passes:
+            self._solve(replace(plan, passes=plan.final_passes, exact=True))
+            del self.theta[-1]
+        return self._state(stopped_by, counted)
 
     def _begin_selection(self, groups: list[Group], z: Floats) -> None:
         """The rows reduced to these groups, which take in the batch."""
@@ -155,10 +161,8 @@ class _CuttingPlanes:
         if len(pool) <= r:
             return pool
         candidates = _core.Selection(self.batch.rows)
-        row, why = candidates.add_groups(self.batch.rows, self.batch.C, pool, [len(pool)], self._bytes_left())
-        if why == "memory":
+        if not self._room_for(pool, candidates):
             return None
-        self._refuse(row, why)
         s = np.array([self._score_of(head)[pool] for head in range(len(self.positive))])
         P = np.eye(len(pool)) + self._finite(candidates.gram(0, self.batch.C2), pool)
         return np.sort(pool[greedy(P, s, r)])
@@ -185,30 +189,33 @@ class _CuttingPlanes:
         self._refuse(*_core.add_scores(batch.rows, batch.C, batch.labels, positive, self.alpha[head], self.s))
         return self.s
 
-    def _room_for(self, columns: Columns) -> bool:
+    def _room_for(self, columns: Columns, selection: _core.Selection | None = None) -> bool:
         """Whether there is memory for a group of these columns, which then are in the selection."""
-        left = self._bytes_left()
-        row, why = self.selection.add_groups(self.batch.rows, self.batch.C, columns, [len(columns)], left)
-        if why == "memory" and not self.groups:
-            self._refuse(*self.selection.add_groups(self.batch.rows, self.batch.C, columns, [len(columns)], None))
-            assert left is not None
-            assert self.plan.max_bytes is not None
-            need = self.plan.max_bytes - left + self.selection.nbytes + 8 * len(columns) ** 2
-            raise ValueError(
-                f"max_memory leaves no room for a first group of {len(columns)} features: this batch needs "
-                f"{ceil(need / 2**20)} MiB."
-            )
+        selection = selection or self.selection
+        rows, C, left = self.batch.rows, self.batch.C, self._bytes_left()
+        row, why = selection.add_groups(rows, C, columns, [len(columns)], left)
         if why != "memory":
             self._refuse(row, why)
-        return why != "memory"
+            return True
+        if not self.groups:
+            self._refuse(*selection.add_groups(rows, C, columns, [len(columns)], None))
+            assert left is not None
+            need = -left + selection.nbytes + 8 * len(columns) ** 2 + (self.plan.max_bytes or 0)
+            raise ValueError(
+                f"max_memory leaves no room for a first group: with {len(columns)} columns to choose from, this batch "
+                f"takes {ceil(need / 2**20)} MiB."
+            )
+        return False
 
     def _bytes_left(self) -> int | None:
         """For the selection, beside what is there already: scores of features, duals, covariances."""
         if self.plan.max_bytes is None:
             return None
-        others = (self.s, self.alpha, self.first_scores, self.moved, *([self.total] if len(self.alpha) > 1 else []))
+        others = sum(array.nbytes for array in (self.s, self.alpha, self.first_scores)) + self.moved.nbytes
+        if self.total is not self.s:
+            others += self.total.nbytes
         blocks = sum(2 * 8 * len(group) ** 2 for group in self.groups) if self.plan.covariance else 0
-        return self.plan.max_bytes - sum(array.nbytes for array in others) - blocks
+        return self.plan.max_bytes - others - blocks
 
     def _add(self, group: Group) -> None:
         """The next group of the selection, with the batch in its precision."""
@@ -229,9 +236,9 @@ class _CuttingPlanes:
 
     # -- Algorithm 3 -----------------------------------------------------------------------------------------
 
-    def _solve(self) -> None:
+    def _solve(self, plan: Plan | None = None) -> None:
         """alpha and z for the groups there are, from the z of the batches before; and theta."""
-        plan, batch = self.plan, self.batch
+        plan, batch = plan or self.plan, self.batch
         self.alpha[:] = 0
         self.moved[:] = 0
         self.z, self.z_b = self.z_before.copy(), self.before.z_b.copy()
@@ -297,9 +304,9 @@ class _CuttingPlanes:
 def greedy(P: Floats, s: Floats, r: int) -> npt.NDArray[np.intp]:
     """At most r indices that maximise, one after the other, the sum over rows of s of s_A' (P_AA)^-1 s_A.
 
-    What j adds to it is t_j^2 / D_j with t = s_j - P_jA P_AA^-1 s_A and D = P_jj - P_jA P_AA^-1 P_Aj: what is left of s_j
-    and of P_jj after some steps of a Cholesky factorisation with j as the next pivot. D is at least 1, since P - I is
-    positive semidefinite. Of equal gains the lower index wins.
+    What j adds to it is t_j^2 / D_j with t_j = s_j - P_jA P_AA^-1 s_A and D_j = P_jj - P_jA P_AA^-1 P_Aj: what is left
+    of s_j and P_jj after some steps of a Cholesky factorisation, with j as the next pivot. D_j is at least 1, since
+    P - I is positive semidefinite. Of equal gains the lower index wins.
     """
     D, t = P.diagonal().copy(), s.copy()
     L = np.zeros((r, len(P)))

@@ -63,7 +63,7 @@ class Group:
         return len(self.columns)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class GroupState:
     """Groups that all heads share, and for each head z, the sum of C_i alpha_i y_i x_i of the selected columns.
 

@@ -17,6 +17,7 @@ from .learners import ALMA, AROW, CW, IELLIP, NAROW, NHERD, PA, ROMMA, SCW, SOP,
 from .online_batch import BCW
 from .selecting_learners import FOFS, SOFS
 from .selection import SparseDCA
+from .sparse_batch import FGM, SBCW
 from .sparse_learners import CPA, CSOGD, FOBOS, FSOL, FTRL, OGD, PAUM, RDA, SSOL, STG, AdaFOBOS, AdaRDA
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "CPA",
     "CSOGD",
     "CW",
+    "FGM",
     "FOBOS",
     "FOFS",
     "FSOL",
@@ -38,6 +40,7 @@ __all__ = [
     "PAUM",
     "RDA",
     "ROMMA",
+    "SBCW",
     "SCW",
     "SOFS",
     "SOP",

@@ -1,8 +1,7 @@
-"""Learning in groups of features, line by line as in the paper: Tan et al., "Learning sparse confidence-weighted classifier
-on very high dimensional data", AAAI 2016, Algorithms 2 and 3.
+"""Learning in groups of features, line by line as in the paper: Tan et al., AAAI 2016, Algorithms 2 and 3.
 
-C_i is C times the weight of row i; rows of weight 0 are left out. Sigma_k is the covariance of group k and Upsilon_k its
-symmetric square root, x^_k = Upsilon_k x_k and w_k = Upsilon_k^-1 mu_k.
+C_i is C times the weight of row i; rows of weight 0 are left out. Sigma_k is the covariance of group k and Upsilon_k
+its symmetric square root, x^_k = Upsilon_k x_k and w_k = Upsilon_k^-1 mu_k.
 """
 
 from __future__ import annotations
@@ -44,7 +43,8 @@ class SBCW:
     """Algorithms 2 and 3, with the intercept as a term 1/2 w_b^2 that no group has a part in.
 
     C2 is the C of eq. 5, for the covariance; the paper has the C of the loss there. With one inner pass the steps are
-    those of Algorithm 3, with more each goes to the maximum of the dual along its row.
+    those of Algorithm 3, with more each goes to the maximum of the dual along its row; so do those of the final passes,
+    which solve the last subproblem once more.
     """
 
     covariance = True
@@ -63,6 +63,7 @@ class SBCW:
         pick: str = "score",
         pool: int | None = None,
         inner_passes: int = 1,
+        final_passes: int = 0,
         inner_tol: float = 1e-3,
         fit_intercept: bool = True,
     ) -> None:
@@ -73,30 +74,37 @@ class SBCW:
         self.max_iter = max_iter or (15 if n_features is None else n_features)
         self.pool = pool or 10 * self.r
         self.inner_passes, self.inner_tol, self.fit_intercept = inner_passes, inner_tol, fit_intercept
-        self.exact = inner_passes > 1
+        self.exact, self.final_passes = inner_passes > 1, final_passes
 
-    def run(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
-        """Learn from the first batch. Sets groups_, block_covariance_, coef_, intercept_, theta_ and the counters."""
-        self.classes_ = np.unique(y if classes is None else classes)
+    def run(self, batches: Any, classes: Any) -> Self:
+        """Learn from batches (X, y) or (X, y, sample_weight).
+
+        Sets groups_, block_covariance_, coef_, intercept_, intercept_variance_ and the counters; theta_, n_iter_ and
+        stopped_by_ are those of the last batch.
+        """
+        self.classes_ = np.asarray(classes)
         self.n_heads = 1 if len(self.classes_) == 2 else len(self.classes_)
-        self.d = np.shape(X)[1]
         self.groups_: list[Array] = []
         self.P: list[Array] = []
         self.P_b = 1.0
         self.z: list[list[Array]] = [[] for _ in range(self.n_heads)]  # sum_i C_i alpha_i y_i x_i of each group
         self.z_b = np.zeros(self.n_heads)
         self.past = np.zeros(self.n_heads)  # what the alphas of earlier batches add to theta
+        self.reached: list[tuple[list[Array], float]] = []  # z and z_b with the alphas of the batch
         self.n_seen_ = self.n_mistakes_ = self.n_updates_ = 0
-        return self.go_on(X, y, sample_weight)
+        for X, y, *weights in batches:
+            self.batch(X, y, weights[0] if weights else None)
+        return self
 
-    def go_on(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from the next batch."""
+    def batch(self, X: Any, y: Any, sample_weight: Any) -> None:
         s = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, float)
+        self.d = np.shape(X)[1]
         self.X, self.C_i, self.C2_i = np.asarray(X, float)[s > 0], self.C * s[s > 0], self.C2 * s[s > 0]
         label = np.searchsorted(self.classes_, np.asarray(y)[s > 0])
         heads = [1] if self.n_heads == 1 else range(self.n_heads)
         self.Y = np.array([np.where(label == k, 1.0, -1.0) for k in heads])
         self.theta_: list[float] = []
+        self.first_scores, self.moved = np.zeros_like(self.Y), np.zeros(self.Y.shape, bool)
         if self.fit_intercept and self.covariance:
             self.P_b += self.C2_i.sum()
         self.P = [P + self.gram(group) for P, group in zip(self.P, self.groups_, strict=True)]
@@ -112,22 +120,28 @@ class SBCW:
         self.stopped_by_ = self.cut_planes()
         if not self.theta_:  # no feature is worth a group, and there were none before
             self.solve()
-        for head, (z, z_b) in enumerate(self.reached):
-            self.z[head], self.z_b[head] = z, z_b
-        self.past += (self.alpha - (self.q - 1) * self.alpha**2 / 4) @ self.C_i
-
         self.n_iter_ = len(self.theta_)
         predicted = self.first_scores.argmax(axis=0) if self.n_heads > 1 else (self.first_scores[0] > 0).astype(int)
         self.n_seen_ += len(label)
         self.n_mistakes_ += int(np.sum(predicted != label))
         self.n_updates_ += int(self.moved.any(axis=0).sum())
+        if self.final_passes:
+            before = self.inner_passes, self.exact
+            self.inner_passes, self.exact = self.final_passes, True
+            self.solve()
+            self.theta_.pop()
+            self.inner_passes, self.exact = before
+        for head, (z, z_b) in enumerate(self.reached):
+            self.z[head], self.z_b[head] = z, z_b
+        self.past += (self.alpha - (self.q - 1) * self.alpha**2 / 4) @ self.C_i
+
         self.block_covariance_ = [np.linalg.inv(P) for P in self.P]
         self.coef_, self.intercept_ = np.zeros((self.n_heads, self.d)), np.zeros(self.n_heads)
         for head, (w, w_b) in enumerate(self.weights()):
             for group, Upsilon, w_k in zip(self.groups_, self.Upsilon, w, strict=True):
                 self.coef_[head, group] = Upsilon @ w_k
             self.intercept_[head] = w_b / np.sqrt(self.P_b)
-        return self
+        self.intercept_variance_ = 1 / self.P_b
 
     # -- Algorithm 2 -----------------------------------------------------------------------------------------
 
@@ -198,7 +212,7 @@ class SBCW:
         self.Upsilon = [symmetric_root(P) for P in self.P]
         self.alpha, self.moved = np.zeros_like(self.Y), np.zeros(self.Y.shape, bool)
         self.first_scores = np.zeros_like(self.Y)
-        self.reached = [([], 0.0)] * self.n_heads  # the sums of z and those of earlier batches
+        self.reached = [([], 0.0)] * self.n_heads
         self.theta_.append(sum(self.solve_head(head) for head in range(self.n_heads)))
 
     def solve_head(self, head: int) -> float:
@@ -214,6 +228,9 @@ class SBCW:
             w = grad_Omega_star([z_k + step * x[i] for z_k, x in zip(z, x_hat, strict=True)], self.sigma)
             return float(sum(w_k @ x[i] for w_k, x in zip(w, x_hat, strict=True)) + (z_b + step * x_b) * x_b)
 
+        def xi_after(i: int) -> Callable[[float], float]:
+            return lambda t: 1 - float(Y[i]) * f(i, C[i] * t * Y[i])
+
         for number in range(self.inner_passes):
             for i in range(len(Y)):
                 norm2 = sum(float(x[i] @ x[i]) for x in x_hat) + x_b**2
@@ -226,7 +243,7 @@ class SBCW:
                 if not self.exact:
                     step = self.paper_step(1 - Y[i] * score, C[i], norm2)
                 else:
-                    step = self.exact_step(lambda t, i=i: 1 - Y[i] * f(i, C[i] * t * Y[i]), alpha[i])
+                    step = self.exact_step(xi_after(i), alpha[i])
                 if step == 0:
                     continue
                 self.moved[head, i] |= number == 0
@@ -242,10 +259,10 @@ class SBCW:
             if gap <= self.inner_tol * max(abs(dual), abs(dual + gap)):
                 break
         self.reached[head] = (
-            [np.linalg.solve(Upsilon, z_k) for z_k, Upsilon in zip(z, self.Upsilon, strict=True)],
+            [np.asarray(np.linalg.solve(Y_k, z_k), np.float64) for z_k, Y_k in zip(z, self.Upsilon, strict=True)],
             z_b * np.sqrt(self.P_b),
         )
-        return linear - (max(a, default=0.0) ** 2 + z_b**2) / 2
+        return float(linear - (max(a, default=0.0) ** 2 + z_b**2) / 2)
 
     def paper_step(self, xi: float, C: float, norm2: float) -> float:
         if xi <= 0:
