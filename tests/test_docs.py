@@ -44,18 +44,9 @@ def test_the_readme_lists_every_learner() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            "_one",
-            "online_batch",
-            "online_selection",
-            "second_order",
-            "rules",
-            "reference",
-            "metrics",
-            "sparsity.one_pass",
-        ),
+        *("_one", "online_batch", "online_selection", "second_order", "rules", "reference", "metrics"),
         *("datasets.gaussians", "datasets.groups", "datasets.mail", "datasets.streams", "datasets.tables"),
-        *("l1_selectors", "selection.agreement", "selection.path"),
+        *("l1_selectors", "selection.agreement", "selection.path", "sparsity.one_pass"),
     ],
 )
 def test_examples_in_docstrings(name: str) -> None:

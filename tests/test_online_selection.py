@@ -428,6 +428,13 @@ def test_a_row_costs_the_same_at_ten_million_columns(name: str, parameters: dict
     assert min(seconds[1]) < 3 * min(seconds[0])  # one look at all columns would cost as much as a thousand rows
 
 
+def test_paths_over_numbers_of_features() -> None:
+    X, y = sparse_rows(1500, 80, 10, seed=15)
+    path = sureline.feature_path([SOFS(), FOFS(eta=0.05)], X, y, [2, 10, 40], resamples=2, random_state=0)
+    assert path.selectors == ["SOFS", "FOFS"]
+    assert [point.n_selected for point in path.points] == [2, 10, 40] * 2
+
+
 def test_the_command_line(tmp_path) -> None:
     X, y = make_sparse_stream(2000, 3000, 20, random_state=14)
     (tmp_path / "x.svm").write_bytes(libsvm(X, y))

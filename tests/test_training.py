@@ -176,7 +176,6 @@ def test_the_ranking_curve_of_many_scores() -> None:
         SSOL(lam=2.0),
         SSOL(max_nonzero=15),
         sureline.SOFS(n_features=15),
-        sureline.FOFS(n_features=15),
         SSOL(lam=2.0, multi_class="ovr"),
         sureline.FTRL(),
         sureline.STG(lam=0.01),

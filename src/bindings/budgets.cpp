@@ -98,7 +98,7 @@ void bind_budgets(nb::module_& m) {
       });
 
   using SelectionState = std::tuple<int64_t, int64_t, std::vector<int64_t>>;
-  nb::class_<Selection>(m, "Selection", "At most `max` features of a head, and the heap that sees to it.")
+  nb::class_<Selection>(m, "FeatureSelection", "At most `max` features of a head, and the heap that sees to it.")
       .def(
           "__init__",
           [](Selection* self, int64_t max, int64_t n_heads) {

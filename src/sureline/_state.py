@@ -274,7 +274,7 @@ class State:
             slots, heads = np.divmod(self.budget.members, n_before)
             if n_before == 1:  # both classes have its weights
                 slots, heads = np.tile(slots, 2), np.repeat([0, 1], len(slots))
-            self.budget = _core.Selection.restored(self.budget.max, n_classes, slots * n_classes + heads)
+            self.budget = _core.FeatureSelection.restored(self.budget.max, n_classes, slots * n_classes + heads)
 
     def _rearrange(self, n_heads: int, rearranged: Callable[[Array], Array], *, everywhere: bool = False) -> None:
         """Make room for `n_heads` heads, of which the first come from `rearranged(slots)`, the others are fresh.
@@ -303,10 +303,12 @@ class State:
             self.budget = self._fresh_budget(max_nonzero)
             self._choose_anew(0.0)
 
-    def _fresh_budget(self, max_nonzero: int | None) -> _core.Budget | _core.Selection | None:
+    def _fresh_budget(self, max_nonzero: int | None) -> _core.Budget | _core.FeatureSelection | None:
         if max_nonzero is None:
             return None
-        return _core.Selection(max_nonzero, self.n_heads) if self.shape in SELECTABLE else _core.Budget(max_nonzero)
+        return (
+            _core.FeatureSelection(max_nonzero, self.n_heads) if self.shape in SELECTABLE else _core.Budget(max_nonzero)
+        )
 
     def _choose_anew(self, least: float) -> None:
         """The smallest threshold, from `least` on, that keeps the budget."""
@@ -408,14 +410,14 @@ class State:
 
     def count_nonzero(self) -> int:
         """How many weights are not zero, without the intercepts."""
-        if isinstance(self.budget, _core.Selection):
+        if isinstance(self.budget, _core.FeatureSelection):
             return sum(int(np.count_nonzero(slots)) for slots, _ in self._nonzero_numbers())
         model = (self.shape, self.weights, self.factors, self.n_heads, self.intercept, self.view)
         return sum(_core.count_nonzero(*model, head) for head in range(self.n_heads))
 
     def _nonzero_numbers(self) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
         """For each head the slots of the nonzero weights, and the weights without their scale."""
-        if not isinstance(self.budget, _core.Selection):
+        if not isinstance(self.budget, _core.FeatureSelection):
             model = (self.shape, self.weights, self.factors, self.n_heads, self.intercept, self.view)
             yield from (_core.nonzero(*model, head) for head in range(self.n_heads))
             return

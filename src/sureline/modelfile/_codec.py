@@ -184,7 +184,7 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
             raise Refusal("the view is not a number")
         view = [_core.Round(*row) for row in rounds.tolist()]
     weights = _checked_weights(shape, take, dtype, n_slots, n_heads, width, "weights" in tensors)
-    budget: _core.Budget | _core.Selection | None
+    budget: _core.Budget | _core.FeatureSelection | None
     if shape in SELECTABLE:
         budget = _checked_selection(words["budget"], take, n_heads, n_slots, weights)
     else:
@@ -285,7 +285,7 @@ def _checked_budget(
 
 def _checked_selection(
     words: Any, take: Callable[..., Array], n_heads: int, n_slots: int, weights: Array | tuple[int, Array, Array]
-) -> _core.Selection | None:
+) -> _core.FeatureSelection | None:
     if words is None:
         return None
     most, active, members = _checked_members(words, take, n_heads, n_slots)
@@ -304,7 +304,7 @@ def _checked_selection(
         found = np.searchsorted(members, places)
         if (found == len(members)).any() or (members[found] != places).any():
             raise Refusal("a feature has a weight and is not in the selection")
-    return _core.Selection.restored(most, n_heads, members)
+    return _core.FeatureSelection.restored(most, n_heads, members)
 
 
 def _checked_members(words: Any, take: Callable[..., Array], n_heads: int, n_slots: int) -> tuple[int, int, Array]:
