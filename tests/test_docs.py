@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def test_the_examples_of_the_readme_run(capsys, tmp_path: Path, monkeypatch) -> None:
-    streamed, dense, small = re.findall(
+    streamed, dense, small, batches = re.findall(
         r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
     )
     monkeypatch.chdir(tmp_path)
@@ -34,6 +34,10 @@ def test_the_examples_of_the_readme_run(capsys, tmp_path: Path, monkeypatch) -> 
     nonzeros, sparsity, *_ = capsys.readouterr().out.split()
     assert 0 < int(nonzeros) <= 2000
     assert float(sparsity.rstrip("%")) > 99.9
+    exec(compile(batches, "README.md", "exec"), {})
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("(54, 54)")
+    assert printed[-1].startswith("(3000, 100) (7, 7) 0.9")
 
 
 def test_the_readme_lists_every_learner() -> None:
