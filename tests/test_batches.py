@@ -21,7 +21,11 @@ from sureline.cli import run as run_command
 from sureline.modelfile import ModelFileError
 from sureline.training import Training
 
-CASES: list[tuple[str, dict[str, Any]]] = [("bcw", {"C": 0.5}), ("bcw", {"q": 2, "multi_class": "ovr"})]
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("bcw", {"C": 0.5}),
+    ("bcw", {"q": 2, "multi_class": "ovr"}),
+    ("sbcw", {"C": 2.0, "n_features": 12, "r": 3}),
+]
 every_case = pytest.mark.parametrize(("name", "parameters"), CASES, ids=str)
 
 
@@ -202,6 +206,17 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert run("evaluate", data, "--model", model)[0] == 0
     shown = json.loads(run("inspect", model, "--json", "--top", 3)[1])
     assert [row["std"] > 0 for row in shown["top"]] == [True] * 3
+    small = tmp_path / "small.sureline"
+    options = ("--features", 12, "--r", 3, "--pick", "covariance", "--C2", 0.01, "--max-memory", 50)
+    status, out, err = run("train", data, "--algorithm", "sbcw", *options, "--batch", 300, "--model", small, "--json")
+    assert status == 0, err
+    selected = sureline.load(small)
+    assert (selected.r, selected.n_features, selected.C2, len(selected.groups_)) == (3, 12, 0.01, 4)
+    assert 0 < json.loads(out)["nonzeros"] <= 12
+    assert run("evaluate", data, "--model", small)[0] == 0
+    status, _, err = run("train", data, "--algorithm", "sbcw", "--r", 2.5, "--model", small)
+    assert status == 2
+    assert "The 'r' parameter of SBCW must be an int in the range [1, inf) or None. Got 2.5 instead." in err
     status, _, err = run("train", data, "--algorithm", "arow", "--batch", 200, "--model", model)
     assert status == 2
     assert "AROW learns from one row after the other: --batch is for learners of batches" in err

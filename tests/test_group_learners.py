@@ -158,7 +158,7 @@ def test_the_core_checks_what_it_is_given() -> None:
     s = np.zeros(25)
     csr.indices[3] = 25
     assert _core.add_scores(rows, C, labels, 1, C, s) == (0, "contents")
-    selection = _core.Selection(rows)
+    selection = _core.GroupRows(rows)
     assert selection.add_groups(rows, C, np.array([1, 2]), [2], None) == (0, "contents")
     csr.indices[3] = -1
     assert _core.add_scores(rows, C, labels, 1, C, s) == (0, "contents")
@@ -204,7 +204,7 @@ def test_columns_in_any_order_and_float32() -> None:
         at = slice(csr.indptr[row], csr.indptr[row + 1])
         csr.indices[at], csr.data[at] = csr.indices[at][::-1].copy(), csr.data[at][::-1].copy()
     rows = as_rows(csr, csr.dtype)
-    selections = [_core.Selection(rows), _core.Selection(as_rows(X, X.dtype))]
+    selections = [_core.GroupRows(rows), _core.GroupRows(as_rows(X, X.dtype))]
     for selection, from_rows in zip(selections, (rows, as_rows(X, X.dtype)), strict=True):
         assert selection.add_groups(from_rows, np.ones(len(y)), np.array([1, 5, 0, 2, 9]), [2, 3], None) == (-1, "")
     for k in range(2):
@@ -304,5 +304,7 @@ def test_arrays_that_do_not_fit_together_are_refused() -> None:
         wrong = stored["precisions"].copy()
         wrong[place] = value
         refused(precisions=wrong)
+    with pytest.raises(ValueError, match="neither binary nor ovr"):
+        GroupState.from_arrays(dict(stored), **{**rest, "policy": "rival"})
     assert sizes.tolist() == [3, 3, 3]
     GroupState.from_arrays(dict(stored), **rest)

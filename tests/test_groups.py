@@ -205,7 +205,7 @@ class Subproblem:
         self.rows, self.labels, self.X = as_rows(X, X.dtype), y.astype(np.int32), X
         self.y, self.C = np.where(y == 1, 1.0, -1.0), np.linspace(0.5, 2, 40)
         self.q, self.sigma, self.P_b = q, sigma, 7.0 if intercept else None
-        self.selection = _core.Selection(self.rows)
+        self.selection = _core.GroupRows(self.rows)
         assert self.selection.add_groups(self.rows, self.C, np.arange(9), [2, 3, 4], None) == (-1, "")
         self.S = []
         for k, size in enumerate((2, 3, 4)):

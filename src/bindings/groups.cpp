@@ -134,7 +134,7 @@ std::tuple<int64_t, std::string> variance(const HeldRows& held, int64_t n_column
 }  // namespace
 
 void bind_groups(nb::module_& m) {
-  nb::class_<HeldSelection>(m, "Selection", "The rows of a batch, reduced to groups of selected columns.")
+  nb::class_<HeldSelection>(m, "GroupRows", "The rows of a batch, reduced to groups of selected columns.")
       .def(
           "__init__",
           [](HeldSelection* self, const HeldRows& rows) {

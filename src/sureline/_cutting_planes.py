@@ -103,7 +103,7 @@ class _CuttingPlanes:
 
     def _begin_selection(self, groups: list[Group], z: Floats) -> None:
         """The rows reduced to these groups, which take in the batch."""
-        self.selection = _core.Selection(self.batch.rows)
+        self.selection = _core.GroupRows(self.batch.rows)
         self.groups = []
         self.z_before = np.ascontiguousarray(z)
         if not groups:
@@ -160,7 +160,7 @@ class _CuttingPlanes:
         pool = np.sort(np.array(_core.best_columns(self.total, max(r, self.plan.pool)), np.int64))
         if len(pool) <= r:
             return pool
-        candidates = _core.Selection(self.batch.rows)
+        candidates = _core.GroupRows(self.batch.rows)
         if not self._room_for(pool, candidates):
             return None
         s = np.array([self._score_of(head)[pool] for head in range(len(self.positive))])
@@ -189,7 +189,7 @@ class _CuttingPlanes:
         self._refuse(*_core.add_scores(batch.rows, batch.C, batch.labels, positive, self.alpha[head], self.s))
         return self.s
 
-    def _room_for(self, columns: Columns, selection: _core.Selection | None = None) -> bool:
+    def _room_for(self, columns: Columns, selection: _core.GroupRows | None = None) -> bool:
         """Whether there is memory for a group of these columns, which then are in the selection."""
         selection = selection or self.selection
         rows, C, left = self.batch.rows, self.batch.C, self._bytes_left()

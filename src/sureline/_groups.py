@@ -265,6 +265,8 @@ class GroupState:
                 raise ValueError(f"the tensor {name} is missing, or its type or shape does not fit the others")
             if not np.isfinite(array).all():
                 raise ValueError(f"the tensor {name} is not finite")
+        if policy == "rival":
+            raise ValueError("the policy of groups is neither binary nor ovr")
         columns, sizes, z = arrays["columns"], arrays["sizes"], arrays["z"]
         P_b, sigma, stop = arrays["scalars"].tolist() if len(arrays["scalars"]) == 3 else (0.0, 0.0, 0.0)
         if not (P_b > 0 and sigma > 0 and stop in range(len(get_args(Stop)))):

@@ -61,6 +61,10 @@ def make_learner(learner: type[Learner], options: dict[str, Any]) -> Learner:
     if strangers:
         known = ", ".join(_flag(name) for name in sorted(own - _LEFT_OUT))
         raise click.UsageError(f"{_flag(strangers[0])} is no parameter of {learner.__name__}, which has {known}.")
+    for name, value in parameters.items():
+        constraint = learner._constraints.get(name)
+        if isinstance(constraint, Number) and constraint.integer and isinstance(value, float) and value.is_integer():
+            parameters[name] = int(value)  # another learner has a number of this name that is no integer
     try:
         made = learner(**{"dtype": _SHARED["dtype"], **parameters})
         made.check_parameters()
@@ -94,7 +98,7 @@ def _option(name: str, owners: list[type[Learner]]) -> Callable[[F], F]:
         words = {word for constraint in constraints if isinstance(constraint, OneOf) for word in constraint.words}
         kind = click.Choice(sorted(words))
     elif isinstance(constraints[0], Number):
-        kind = int if constraints[0].integer else float
+        kind = int if all(isinstance(c, Number) and c.integer for c in constraints) else float
     return click.option(_flag(name), name, type=kind, help=text)
 
 
