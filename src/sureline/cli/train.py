@@ -65,7 +65,7 @@ _MUCH_WORK = 10.0  # seconds: what has taken longer is saved when the data turn 
     "--batch",
     type=click.IntRange(1),
     metavar="ROWS",
-    help="For the learners that take batches (bcw, sbcw): how many rows one has. [default: 100000]",
+    help="For the learners that take batches (bcw, sbcw, fgm): how many rows one has. [default: 100000]",
 )
 @click.option("--resume", is_flag=True, help="Go on where a training of this model was stopped.")
 @click.option(
