@@ -1,39 +1,27 @@
 #include "narrow.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
+
+#include "vectors.hpp"
 
 namespace sureline::SURELINE_ISA {
 namespace {
 
 // A tile of the result, kRows x kVectors vectors, stays in registers; loops over a tile are unrolled whole for that.
 #if defined(__AVX512F__)
-constexpr int kVectorBytes = 64, kRows = 8, kVectors = 3;
+constexpr int kRows = 8, kVectors = 3;
 #elif defined(__AVX__)
-constexpr int kVectorBytes = 32, kRows = 4, kVectors = 3;
+constexpr int kRows = 4, kVectors = 3;
 #else
-constexpr int kVectorBytes = 16, kRows = 4, kVectors = 2;
+constexpr int kRows = 4, kVectors = 2;
 #endif
 #define SURELINE_UNROLL _Pragma("GCC unroll 16")
 
-typedef double Vector __attribute__((vector_size(kVectorBytes)));
-constexpr int kLanes = kVectorBytes / 8;
-typedef float Halves __attribute__((vector_size(kVectorBytes / 2)));
 constexpr int64_t kPanel = 64;  // rows at a time: few enough for the nearest cache
 
 int64_t whole_vectors(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
-Vector load(const double* p) {
-  Vector v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-Vector load(const float* p) {
-  Halves v;
-  std::memcpy(&v, p, sizeof v);
-  return __builtin_convertvector(v, Vector);
-}
 void store(double* p, Vector v) { std::memcpy(p, &v, sizeof v); }
 
 // Calls tile(j, number of vectors) for all columns from j on.

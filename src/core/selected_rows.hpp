@@ -74,7 +74,7 @@ struct SelectedRows {
     const Columns table(columns.data(), places.data(), int64_t(columns.size()));
     const int64_t most_entries = (most_bytes - nbytes() - for_covariances) / kEntry;
     New more{std::vector<int32_t>(static_cast<size_t>(n_rows)), {}, {}};
-    const Outcome outcome = with_rows_of<T>(
+    const Outcome outcome = baseline::with_rows<T>(
         rows, [&](const auto& any) { return extract(any, rows.n_columns, C, table, most_entries, more); });
     if (outcome.refusal != Refusal::none) return outcome;
     merge(more);

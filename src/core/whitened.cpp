@@ -2,32 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+
+#include "vectors.hpp"
 
 namespace sureline::SURELINE_ISA {
 namespace {
-
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
-typedef double Vector __attribute__((vector_size(kVectorBytes)));
-typedef float Halves __attribute__((vector_size(kVectorBytes / 2)));
-constexpr int kLanes = kVectorBytes / 8;
-
-Vector load(const double* p) {
-  Vector v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-Vector load(const float* p) {
-  Halves v;
-  std::memcpy(&v, p, sizeof v);
-  return __builtin_convertvector(v, Vector);
-}
 
 #if defined(__AVX512F__)
 double total(Vector v) { return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7])); }

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ._batch import BatchLearner, checked_rows
-from ._estimator import Classifier, GaussianAnswers, sorted_classes
+from ._estimator import Classifier, GaussianAnswers
 from ._rows import checked_sample_weight, class_indices
 
 
@@ -30,18 +29,7 @@ class BatchClassifier(Classifier, BatchLearner):
         before = self.__dict__.copy()
         try:
             self.check_parameters()
-            X, y = self._validated(X, y, reset=True)
-            classes = sorted_classes(y)
-            if y.dtype.kind not in "biu":
-                check_classification_targets(y)
-            if len(classes) < 2 and not self.growing:
-                raise ValueError(
-                    f"{type(self).__name__} needs examples of at least 2 classes. Got one class, {classes.tolist()}; "
-                    "with growing=True, or with partial_fit and classes=[...], the others may come later."
-                )
-            weight = checked_sample_weight(sample_weight, X.shape[0])
-            if weight is not None and not weight.any():
-                raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
+            X, y, classes, weight = self._all_to_learn_from(X, y, sample_weight)
             self.begin(classes, X.shape[1])
             self.take_batch(X, class_indices(y, classes), weight)
         except BaseException:

@@ -98,6 +98,22 @@ class Classifier(ClassifierMixin, BaseEstimator, Learner):  # type: ignore[misc]
             return check_array(X, **options) if isinstance(y, str) else check_X_y(X, y, **options)
         return validate_data(self, X, y, **options)
 
+    def _all_to_learn_from(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array, Any]:
+        """What `fit` got, checked, and its classes: X, y, classes, weights."""
+        X, y = self._validated(X, y, reset=True)
+        classes = sorted_classes(y)
+        if y.dtype.kind not in "biu":
+            check_classification_targets(y)
+        if len(classes) < 2 and not self.growing:
+            raise ValueError(
+                f"{type(self).__name__} needs examples of at least 2 classes. Got one class, {classes.tolist()}; "
+                "with growing=True, or with partial_fit and classes=[...], the others may come later."
+            )
+        weight = checked_sample_weight(sample_weight, X.shape[0])
+        if weight is not None and not weight.any():
+            raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
+        return X, y, classes, weight
+
     def _known_classes(self, classes: Any, first: bool) -> Array:
         given = None if classes is None else sorted_classes(np.asarray(classes))
         if not first:
@@ -196,18 +212,7 @@ class OnlineClassifier(Classifier, OnlineLearner):
         before = self.__dict__.copy()
         try:
             self.check_parameters()
-            X, y = self._validated(X, y, reset=True)
-            classes = sorted_classes(y)
-            if y.dtype.kind not in "biu":
-                check_classification_targets(y)
-            if len(classes) < 2 and not self.growing:
-                raise ValueError(
-                    f"{type(self).__name__} needs examples of at least 2 classes. Got one class, {classes.tolist()}; "
-                    "with growing=True, or with partial_fit and classes=[...], the others may come later."
-                )
-            weight = checked_sample_weight(sample_weight, X.shape[0])
-            if weight is not None and not weight.any():
-                raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
+            X, y, classes, weight = self._all_to_learn_from(X, y, sample_weight)
             labels = class_indices(y, classes)
             orders = self._orders(X.shape[0])
             state = _with_columns_in_order(X, lambda X: self._passes_over(X, labels, len(classes), weight, orders))
