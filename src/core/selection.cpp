@@ -236,7 +236,7 @@ int64_t Selection::choose(int64_t head, const Offer* row, int64_t n, int64_t* le
     if (member >= 0)
       heap.set_key(member, row[i].key);
     else
-      leaving[n_outside++] = i;  // for now: where they are in the row
+      leaving[n_outside++] = i;  // where they are in the row; below, slots take these places
   }
   for (int64_t k = 0; k < n_outside; ++k) {
     const Offer& offer = row[leaving[k]];
