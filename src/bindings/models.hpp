@@ -73,7 +73,11 @@ inline constexpr std::pair<const char*, Shape> kShapes[] = {{"identity", Shape::
                                                             {"adaptive", Shape::adaptive},
                                                             {"proximal", Shape::proximal},
                                                             {"truncated", Shape::truncated},
-                                                            {"adaptive_truncated", Shape::adaptive_truncated}};
+                                                            {"adaptive_truncated", Shape::adaptive_truncated},
+                                                            {"dual", Shape::dual},
+                                                            {"dual_counted", Shape::dual_counted},
+                                                            {"dual_smoothed", Shape::dual_smoothed},
+                                                            {"simplex", Shape::simplex}};
 
 inline Shape shape_named(const std::string& name) {
   for (const auto& [known, shape] : kShapes)
@@ -131,29 +135,43 @@ inline bool has_budget(Shape shape) {
 // Whether its weights can be selected: there is one number that a feature can be judged by.
 inline bool has_selection(Shape shape) { return shape == Shape::identity || shape == Shape::diagonal; }
 
-// What bounds the number of nonzero weights, if anything does.
-using AnyBudget = std::optional<std::variant<Budget*, Selection*>>;
+// What a rule works with besides the numbers of its weights, if anything: a bound on how many are not zero, or the
+// memory of a dual rule.
+using Beside = std::optional<std::variant<Budget*, Selection*, DualMemory*>>;
 
-inline void set_budget(Task& task, const AnyBudget& budget, const Model& model) {
-  if (!budget) return;
-  if (Budget* const* threshold = std::get_if<Budget*>(&*budget)) {
+inline void set_beside(Task& task, const Beside& beside, const Model& model) {
+  task.dual = beside && std::holds_alternative<DualMemory*>(*beside) ? std::get<DualMemory*>(*beside) : nullptr;
+  if ((task.dual != nullptr) != (task.dual_rule != nullptr)) refuse("A dual rule has a memory, and no other has one.");
+  if (!beside) return;
+  if (task.dual) {
+    const RowWindow& window = task.dual->window;
+    if (int64_t(task.dual->problems.size()) != (task.policy == Policy::one_vs_rest ? model.n_heads : 1))
+      refuse("The memory does not fit the policy.");
+    if ((window.length > 0) != (task.dual_rule->window == DualRule::Window::sliding))
+      refuse("The memory does not fit the window.");
+    if (window.columns_beyond() > model.n_slots - 1 || window.heads_beyond() > model.n_heads)
+      refuse("The window does not fit the weights.");
+    if (model.shape == Shape::simplex && model.n_slots < 2) refuse("A simplex needs a column.");
+  } else if (Budget* const* threshold = std::get_if<Budget*>(&*beside)) {
     task.budget = *threshold;
     if (!task.coordinate_rule || !has_budget(model.shape)) refuse("The shape has no budget.");
     if (task.budget->beyond() > model.n_slots * model.n_heads) refuse("budget does not fit weights.");
   } else {
-    task.selection = std::get<Selection*>(*budget);
+    task.selection = std::get<Selection*>(*beside);
     if (!task.rule || !has_selection(model.shape)) refuse("The shape has no selection.");
     if (task.selection->n_heads() != model.n_heads || task.selection->beyond() > model.n_slots)
       refuse("selection does not fit weights.");
   }
 }
-inline void begin_budget(const Task& task) {
+inline void checkpoint(const Task& task) {
   if (task.budget) task.budget->checkpoint();
   if (task.selection) task.selection->checkpoint(task.journal);
+  if (task.dual) task.dual->checkpoint(task.journal);
 }
-inline void end_budget(const Task& task, bool refused) {
+inline void commit_or_roll_back(const Task& task, bool refused) {
   if (task.budget) refused ? task.budget->roll_back() : task.budget->commit();
   if (task.selection) refused ? task.selection->roll_back() : task.selection->commit();
+  if (task.dual) refused ? task.dual->roll_back() : task.dual->commit();
 }
 
 // Whether the rule can work on numbers of that shape.
@@ -164,8 +182,11 @@ inline bool fits(const Rule& rule, Shape shape) {
 }
 inline bool fits(const CoordinateRule& rule, Shape shape) { return shape == rule.shape; }
 
+inline bool fits(const DualRule& rule, Shape shape) { return shape == rule.shape; }
+
 inline void set_rule(Task& task, const Rule& rule) { task.rule = &rule; }
 inline void set_rule(Task& task, const CoordinateRule& rule) { task.coordinate_rule = &rule; }
+inline void set_rule(Task& task, const DualRule& rule) { task.dual_rule = &rule; }
 
 inline Policy checked_policy(const std::string& name, int64_t n_heads) {
   Policy policy = Policy::binary;
@@ -173,9 +194,12 @@ inline Policy checked_policy(const std::string& name, int64_t n_heads) {
     policy = Policy::rival;
   else if (name == "ovr")
     policy = Policy::one_vs_rest;
+  else if (name == "regression")
+    policy = Policy::regression;
   else if (name != "binary")
-    refuse("policy must be 'binary', 'rival' or 'ovr', not '" + name + "'.");
-  if ((policy == Policy::binary) != (n_heads == 1)) refuse("policy does not fit n_heads.");
+    refuse("policy must be 'binary', 'rival', 'ovr' or 'regression', not '" + name + "'.");
+  if ((policy == Policy::binary || policy == Policy::regression) != (n_heads == 1))
+    refuse("policy does not fit n_heads.");
   return policy;
 }
 

@@ -91,11 +91,12 @@ using LearnResult = std::tuple<int64_t, std::string>;
 
 template <class AnyOfRules>
 LearnResult learn(const AnyOfRules& rule, const std::string& shape, const Output& weights,
-                  const std::optional<Output>& factors, Scalars memory, Counts tally, const AnyBudget& budget,
+                  const std::optional<Output>& factors, Scalars memory, Counts tally, const Beside& beside,
                   int64_t n_heads, bool intercept, const std::string& policy,
                   const std::optional<std::tuple<double, double>>& cost, const HeldRows& held,
                   const Vector<int32_t>& labels, const std::optional<Vector<double>>& sample_weight,
-                  const std::optional<Vector<int64_t>>& order, bool journal) {
+                  const std::optional<Vector<int64_t>>& order, bool journal,
+                  const std::optional<Vector<double>>& targets) {
   const Model model = checked_model(shape, weights, factors, n_heads, intercept, held);
   if (!fits(rule, model.shape)) refuse("The rule does not fit the shape.");
   Task task;
@@ -106,7 +107,7 @@ LearnResult learn(const AnyOfRules& rule, const std::string& shape, const Output
   const int64_t n_problems = task.policy == Policy::one_vs_rest ? n_heads : 1;
   if (int64_t(memory.shape(1)) != kMemoryColumns || int64_t(memory.shape(0)) != n_problems)
     refuse("memory does not fit the policy.");
-  const int32_t n_classes = task.policy == Policy::binary ? 2 : int32_t(n_heads);
+  const int32_t n_classes = n_heads == 1 ? 2 : int32_t(n_heads);
   if (int64_t(tally.shape(1)) * int64_t(sizeof(int64_t)) != int64_t(sizeof(Tally)) ||
       int64_t(tally.shape(0)) != n_classes)
     refuse("tally does not fit the classes.");
@@ -114,6 +115,15 @@ LearnResult learn(const AnyOfRules& rule, const std::string& shape, const Output
     refuse("X and y differ in length.");
   for (size_t i = 0; i < labels.size(); ++i)
     if (labels.data()[i] < 0 || labels.data()[i] >= n_classes) refuse("A label is out of range.");
+  if (targets.has_value() != (task.policy == Policy::regression) || (targets && !task.dual_rule))
+    refuse("The policy and targets do not fit each other.");
+  if (targets) {
+    if (int64_t(targets->size()) != n_rows) refuse("X and y differ in length.");
+    for (size_t i = 0; i < targets->size(); ++i)
+      if (!std::isfinite(targets->data()[i]))
+        refuse("y must be finite; row " + std::to_string(i) + " has " + std::to_string(targets->data()[i]) + ".");
+    task.targets = targets->data();
+  }
   if (sample_weight)
     for (size_t i = 0; i < sample_weight->size(); ++i)
       if (!std::isfinite(sample_weight->data()[i]) || sample_weight->data()[i] < 0)
@@ -140,19 +150,19 @@ LearnResult learn(const AnyOfRules& rule, const std::string& shape, const Output
   std::memcpy(static_cast<void*>(memory_now.data()), memory.data(), memory.nbytes());
   std::vector<Tally> tally_now(static_cast<size_t>(n_classes));
   std::memcpy(static_cast<void*>(tally_now.data()), tally.data(), tally.nbytes());
-  set_budget(task, budget, model);
-  begin_budget(task);
+  set_beside(task, beside, model);
+  checkpoint(task);
   task.memory = memory_now.data();
   task.tally = tally_now.data();
   Outcome outcome;
   try {
     nb::gil_scoped_release release;
     outcome = kernels(held.rows.single).learn(task, model);
-  } catch (...) {  // no memory for the budget's list
-    end_budget(task, true);
+  } catch (...) {  // no memory for what is beside the weights
+    commit_or_roll_back(task, true);
     throw;
   }
-  end_budget(task, outcome.refusal != Refusal::none);
+  commit_or_roll_back(task, outcome.refusal != Refusal::none);
   if (outcome.refusal == Refusal::none) {
     std::memcpy(memory.data(), static_cast<const void*>(memory_now.data()), memory.nbytes());
     std::memcpy(tally.data(), static_cast<const void*>(tally_now.data()), tally.nbytes());
@@ -445,14 +455,15 @@ NB_MODULE(_core, m) {
 
   const auto bind_learn = [&m](auto function) {
     m.def("learn", function, "rule"_a, "shape"_a, "weights"_a, "factors"_a.none(), "memory"_a, "tally"_a,
-          "budget"_a.none(), "n_heads"_a, "intercept"_a, "policy"_a, "cost"_a.none(), "rows"_a, "labels"_a,
-          "sample_weight"_a.none(), "order"_a.none(), "journal"_a,
+          "beside"_a.none(), "n_heads"_a, "intercept"_a, "policy"_a, "cost"_a.none(), "rows"_a, "labels"_a,
+          "sample_weight"_a.none(), "order"_a.none(), "journal"_a, "targets"_a.none() = nb::none(),
           "Learn from the rows in place, and count rows seen, mistakes and updates for each class. `cost` is that of "
           "the negative and the positive label, or None to balance them. Returns (refused row or -1, why it was "
           "refused).");
   };
   bind_learn(&learn<Rule>);
   bind_learn(&learn<CoordinateRule>);
+  bind_learn(&learn<DualRule>);
   m.def("score", &evaluate<false>, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a,
         "rounds"_a.none(), "rows"_a, "out"_a,
         "out[row, head] = weights . x. Returns (refused row or -1, why it was refused).");
@@ -482,6 +493,7 @@ NB_MODULE(_core, m) {
       "to"_a, "from_"_a, "Copy to the beginning of `to`, which is zero, without touching what is zero.");
 
   bind_budgets(m);
+  bind_dual(m);
   bind_parsers(m);
   bind_hashing(m);
   bind_one(m);

@@ -303,12 +303,12 @@ class ArraysInPlace {
 class OneByOne {
  public:
   OneByOne(nb::object rule, const std::string& shape, const Output& weights, const std::optional<Output>& factors,
-           const Scalars& memory, const Counts& tally, nb::object budget, int64_t n_columns, int64_t n_heads,
+           const Scalars& memory, const Counts& tally, nb::object beside, int64_t n_columns, int64_t n_heads,
            bool intercept, const std::string& policy, const std::optional<std::tuple<double, double>>& cost,
            nb::object rounds, int bits)
       : example_(bits),
         rule_(rule),
-        budget_(budget),
+        beside_(beside),
         rounds_(rounds),
         weights_(weights),
         factors_(factors),
@@ -326,19 +326,22 @@ class OneByOne {
     if (nb::isinstance<Rule>(rule)) {
       task_.rule = nb::cast<const Rule*>(rule);
       if (!fits(*task_.rule, model_.shape)) refuse("The rule does not fit the shape.");
+    } else if (nb::isinstance<DualRule>(rule)) {
+      task_.dual_rule = nb::cast<const DualRule*>(rule);
+      if (!fits(*task_.dual_rule, model_.shape)) refuse("The rule does not fit the shape.");
     } else {
       task_.coordinate_rule = nb::cast<const CoordinateRule*>(rule);
       if (!fits(*task_.coordinate_rule, model_.shape)) refuse("The rule does not fit the shape.");
     }
     const int64_t n_problems = task_.policy == Policy::one_vs_rest ? n_heads : 1;
-    const int64_t n_classes = task_.policy == Policy::binary ? 2 : n_heads;
+    const int64_t n_classes = n_heads == 1 ? 2 : n_heads;
     if (int64_t(memory.shape(1)) != kMemoryColumns || int64_t(memory.shape(0)) != n_problems ||
         int64_t(tally.shape(1)) * int64_t(sizeof(int64_t)) != int64_t(sizeof(Tally)) ||
         int64_t(tally.shape(0)) != n_classes)
       refuse("memory or tally do not fit the policy.");
     memory_now_.resize(size_t(n_problems)), tally_now_.resize(size_t(n_classes));
     scores_.resize(size_t(n_heads));
-    set_budget(task_, nb::cast<AnyBudget>(budget), model_);
+    set_beside(task_, nb::cast<Beside>(beside), model_);
     if (rounds.is_none() != (model_.shape < Shape::averaged)) refuse("rounds does not fit the shape.");
     if (!rounds.is_none()) {
       for (nb::handle round : rounds) round_of_.push_back(nb::cast<Round*>(round));
@@ -349,19 +352,21 @@ class OneByOne {
     else
       task_.balanced = true;
     // What a refused row would leave behind is taken back; where there is no journal, whoever calls works on a copy.
-    task_.journal =
-        !has_factors(model_.shape) && (task_.policy == Policy::one_vs_rest || model_.shape == Shape::confident);
+    task_.journal = !has_factors(model_.shape) && model_.shape != Shape::simplex &&
+                    (task_.policy == Policy::one_vs_rest || model_.shape == Shape::confident || task_.dual_rule);
+    if (task_.policy == Policy::regression) task_.targets = &target_;
     task_.labels = &label_;
     task_.sample_weight = &weight_;
     task_.memory = memory_now_.data(), task_.tally = tally_now_.data();
   }
 
   // 0, or the number of columns that the model must have before it can learn from this row.
-  int64_t learn(nb::handle x, int32_t label, double weight) {
+  int64_t learn(nb::handle x, int32_t label, double weight, double target) {
+    if (!std::isfinite(target)) refuse("y must be a finite number. Got " + std::to_string(target) + " instead.");
     if (label < 0 || label >= int32_t(tally_now_.size())) refuse("There is no such class.");
     if (!std::isfinite(weight) || weight < 0)
       refuse("sample_weight must be finite and not negative. Got " + std::to_string(weight) + " instead.");
-    label_ = label, weight_ = weight;
+    label_ = label, weight_ = weight, target_ = target;
     if (const ArraysInPlace arrays(x.ptr(), single_); arrays) {
       if (const auto row = arrays.row(n_columns_, single_, starts_in_place_)) {
         task_.rows = *row;
@@ -395,9 +400,9 @@ class OneByOne {
   Outcome learn_rows() {
     std::memcpy(static_cast<void*>(memory_now_.data()), memory_.data(), memory_.nbytes());
     std::memcpy(static_cast<void*>(tally_now_.data()), tally_.data(), tally_.nbytes());
-    begin_budget(task_);
+    checkpoint(task_);
     const Outcome outcome = kernels(single_).learn(task_, model_);
-    end_budget(task_, outcome.refusal != Refusal::none);
+    commit_or_roll_back(task_, outcome.refusal != Refusal::none);
     if (outcome.refusal == Refusal::none) {
       std::memcpy(memory_.data(), static_cast<const void*>(memory_now_.data()), memory_.nbytes());
       std::memcpy(tally_.data(), static_cast<const void*>(tally_now_.data()), tally_.nbytes());
@@ -430,6 +435,10 @@ class OneByOne {
   // The weights from now on are those of the next round. The same is done by State.look for whole batches.
   void look() {
     for (size_t problem = 0; problem < round_of_.size(); ++problem) {
+      if (task_.dual_rule) {
+        *round_of_[problem] = task_.dual_rule->round(task_.dual->problems[problem]);
+        continue;
+      }
       const Memory& now = memory_now_[problem];
       Round round = task_.coordinate_rule->round(now.t + 1, now.cut);
       round.threshold = task_.budget ? task_.budget->threshold
@@ -440,7 +449,7 @@ class OneByOne {
   }
 
   Example example_;
-  const nb::object rule_, budget_, rounds_;  // keep them alive
+  const nb::object rule_, beside_, rounds_;  // keep them alive
   const Output weights_;
   const std::optional<Output> factors_;
   const Scalars memory_;
@@ -452,7 +461,7 @@ class OneByOne {
   Task task_;
   int32_t label_ = 0, starts_[2] = {0, 0};
   int64_t starts_in_place_[2] = {0, 0};
-  double weight_ = 1;
+  double weight_ = 1, target_ = 0;
   std::vector<Memory> memory_now_;
   std::vector<Tally> tally_now_;
   std::vector<Round*> round_of_;
@@ -477,9 +486,9 @@ void bind_one(nb::module_& m) {
       .def(nb::init<nb::object, const std::string&, const Output&, const std::optional<Output>&, const Scalars&,
                     const Counts&, nb::object, int64_t, int64_t, bool, const std::string&,
                     const std::optional<std::tuple<double, double>>&, nb::object, int>(),
-           "rule"_a, "shape"_a, "weights"_a, "factors"_a.none(), "memory"_a, "tally"_a, "budget"_a.none(),
+           "rule"_a, "shape"_a, "weights"_a, "factors"_a.none(), "memory"_a, "tally"_a, "beside"_a.none(),
            "n_columns"_a, "n_heads"_a, "intercept"_a, "policy"_a, "cost"_a.none(), "rounds"_a.none(), "bits"_a)
-      .def("learn", &OneByOne::learn, "x"_a, "label"_a, "weight"_a = 1.0,
+      .def("learn", &OneByOne::learn, "x"_a, "label"_a, "weight"_a = 1.0, "target"_a = 0.0,
            "Learn from a row. Returns 0, or the width that the model needs first.")
       .def("scores", &OneByOne::scores, "x"_a, "w.x for each head, without the scales.");
 }

@@ -137,6 +137,39 @@ struct AdaptiveTruncated {
   static double largest(const T* p) { return std::fmax(std::fabs(double(p[0])), p[1]); }
 };
 
+// Of online dual coordinate ascent, whose steps are in ascent.hpp.
+template <class T_, int width, bool limited = true>
+struct Dual {
+  using T = T_;
+  using Unlimited = Dual<T_, width, false>;
+  static constexpr int kWidth = width;
+  static constexpr bool kSmoothed = width == 3, kCounted = width >= 2;
+  static double common_scale(const Round& round) { return kSmoothed ? 1.0 : round.scale; }
+  template <bool cut, bool in_score = false>
+  static double weight(const T* p, const Round& round) {
+    if constexpr (kSmoothed) {
+      const double theta = p[0], size = theta < 0 ? -theta : theta;
+      double now = round.scale * theta;
+      if (cut && limited) now = size > round.threshold ? now - (theta < 0 ? -round.delta : round.delta) : 0.0;
+      return now + round.r * p[1];
+    } else {
+      const double u = cut && limited ? soft(p[0], round.threshold) : double(p[0]);
+      return in_score ? u : round.scale * u;
+    }
+  }
+};
+
+template <class T_>
+struct OnSimplex {
+  using T = T_;
+  static constexpr int kWidth = 2;
+  static double common_scale(const Round&) { return 1; }
+  template <bool cut, bool in_score = false>
+  static double weight(const T* p, const Round&) {
+    return p[0];
+  }
+};
+
 // What a row reads and what a step writes. O(nonzeros), whatever the width.
 template <class Kind_, bool one_head>
 struct Coordinates {

@@ -18,19 +18,6 @@ inline Round rounded(Round round) {
   return round;
 }
 
-// Pages of 4 KiB that were never written are zero, and so are all their weights: they are only looked at.
-template <class Space, class F>
-inline void each_touched_slot(const Space& space, const F& f) {
-  const int64_t numbers = space.n_heads * Space::kWidth,
-                slots = 1 + int64_t(4096 / sizeof(typename Space::T)) / numbers;
-  for (int64_t begin = 0; begin < space.n_slots; begin += slots) {
-    const int64_t end = begin + slots < space.n_slots ? begin + slots : space.n_slots;
-    const int64_t bytes = (end - begin) * numbers * int64_t(sizeof(typename Space::T));
-    if (all_zero(space.weights + begin * numbers, bytes)) continue;
-    for (int64_t slot = begin; slot < end; ++slot) f(slot);
-  }
-}
-
 // The threshold that leaves at most as many weights as the budget allows, of all there are, but at least `least`.
 template <class Space>
 inline void choose_anew(const Space& space, Budget& budget, double least) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "budget.hpp"
+#include "dual_memory.hpp"
 #include "framework.hpp"
 #include "rules.hpp"
 #include "selection.hpp"
@@ -35,7 +36,8 @@ struct Model {
 };
 
 // Which heads an example moves: the only one; the true class and its best rival; every one, each a problem of its own.
-enum class Policy { binary, rival, one_vs_rest };
+// Or there are no classes, and one head whose score is to be the target.
+enum class Policy { binary, rival, one_vs_rest, regression };
 
 struct Tally {  // of the examples of one class
   int64_t seen = 0, mistakes = 0, updates = 0;
@@ -47,12 +49,15 @@ struct Task {
   int64_t n_order = 0;
   const int32_t* labels = nullptr;  // the class of each row; 1 is positive for Policy::binary
   const double* sample_weight = nullptr;
-  const Rule* rule = nullptr;  // one of these two
+  const double* targets = nullptr;  // for Policy::regression, where the labels are all 0
+  const Rule* rule = nullptr;       // one of these three
   const CoordinateRule* coordinate_rule = nullptr;
+  const DualRule* dual_rule = nullptr;
   Memory* memory = nullptr;        // one for each problem
   Tally* tally = nullptr;          // one for each class
   Budget* budget = nullptr;        // of a coordinate rule, or null
   Selection* selection = nullptr;  // of a margin rule, or null
+  DualMemory* dual = nullptr;      // of a dual rule
   Policy policy = Policy::binary;
   double cost[2] = {1, 1};  // of the negative and the positive label: the c of rules.hpp, which z is multiplied by
   bool balanced = false;    // c is what makes the classes count the same, by the numbers seen so far

@@ -59,6 +59,21 @@ auto with_coordinate_space(const Model& model, Workspace<T>& workspace, const F&
   }
 }
 
+template <class T, bool one_head, class F>
+auto with_dual_space(const Model& model, const F& f) {
+  T* w = static_cast<T*>(model.weights);
+  switch (model.shape) {
+    case Shape::dual:
+      return f(Coordinates<Dual<T, 1>, one_head>{w, model.n_slots, model.n_heads, model.intercept});
+    case Shape::dual_counted:
+      return f(Coordinates<Dual<T, 2>, one_head>{w, model.n_slots, model.n_heads, model.intercept});
+    case Shape::dual_smoothed:
+      return f(Coordinates<Dual<T, 3>, one_head>{w, model.n_slots, model.n_heads, model.intercept});
+    default:
+      return f(Coordinates<OnSimplex<T>, one_head>{w, model.n_slots, model.n_heads, model.intercept});
+  }
+}
+
 template <class T, class F>
 auto with_margin_space(const Model& model, Workspace<T>& workspace, const F& f) {
   return model.n_heads == 1 ? with_margin_space<T, true>(model, workspace, f)
@@ -71,8 +86,23 @@ auto with_coordinate_space(const Model& model, Workspace<T>& workspace, const F&
                             : with_coordinate_space<T, false>(model, workspace, f);
 }
 
+template <class T, class F>
+auto with_dual_space(const Model& model, const F& f) {
+  return model.n_heads == 1 ? with_dual_space<T, true>(model, f) : with_dual_space<T, false>(model, f);
+}
+
+// The spaces whose weights a View shows.
+template <class T, class F>
+auto with_viewed_space(const Model& model, Workspace<T>& workspace, const F& f) {
+  return is_dual(model.shape) ? with_dual_space<T>(model, f) : with_coordinate_space(model, workspace, f);
+}
+
+template <class T>
+Outcome ascend(const Task& task, const Model& model);  // a dual rule: in a file of its own, for the compiler's sake
+
 template <class T>
 Outcome learn(const Task& task, const Model& model) {
+  if (task.dual_rule) return ascend<T>(task, model);
   Workspace<T> workspace;
   if (!workspace.reserve(model)) return {.refusal = Refusal::memory};
   double* scores = workspace.scores.data();
@@ -112,7 +142,7 @@ Outcome score(const Rows& described, const Model& model, const View& view, doubl
       return with_margin_space(model, workspace, [&](const auto& space) {
         return each_row(rows, n_columns, n_heads, out, [&](const auto& x, double* f) { space.scores(x, f); });
       });
-    return with_coordinate_space(model, workspace, [&](const auto& space) {
+    return with_viewed_space(model, workspace, [&](const auto& space) {
       return each_row(rows, n_columns, n_heads, out, [&](const auto& x, double* f) { space.scores(x, view, f); });
     });
   });
@@ -147,7 +177,7 @@ int64_t nonzero(const Model& model, const View& view, int64_t head, int64_t firs
       each_touched_slot(space, [&](int64_t slot) { take(slot, space.weight(space.at(slot - 1, head))); });
     });
   else
-    with_coordinate_space(model, workspace, [&](const auto& space) {
+    with_viewed_space(model, workspace, [&](const auto& space) {
       if constexpr (std::decay_t<decltype(space)>::kLocal) {
         each_touched_slot(space, [&](int64_t slot) { take(slot, space.weight(slot - 1, head, view.of(head))); });
       } else {

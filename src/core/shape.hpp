@@ -20,6 +20,11 @@ enum class Shape {
   proximal,            // the same, with FTRL's step
   truncated,           // w, cut           soft(w, threshold - cut) where |w| <= limit
   adaptive_truncated,  // w, sqrt(G), cut  soft(w, (threshold - cut) / (delta + sqrt(G)))
+  // of online dual coordinate ascent, dual_rule.hpp; without a threshold where limit is infinite
+  dual,           // theta               scale soft(theta, threshold)
+  dual_counted,   // theta, n            likewise, and n examples of the sliding window are in theta
+  dual_smoothed,  // theta, u, n         r u + (scale theta - sign(theta) delta, where |theta| > threshold)
+  simplex,        // w, theta            w
 };
 
 inline constexpr int width_of(Shape shape) {
@@ -28,13 +33,17 @@ inline constexpr int width_of(Shape shape) {
     case Shape::full:
     case Shape::averaged:
     case Shape::confident_full:
+    case Shape::dual:
       return 1;
     case Shape::adaptive_truncated:
+    case Shape::dual_smoothed:
       return 3;
     default:
       return 2;
   }
 }
+
+inline constexpr bool is_dual(Shape shape) { return shape >= Shape::dual; }
 
 inline constexpr bool has_factors(Shape shape) { return shape == Shape::full || shape == Shape::confident_full; }
 

@@ -161,7 +161,7 @@ class OnlineLearner(_Kept, RuleLearner):
             state.factors,
             state.memory,
             state.tally,
-            state.budget,
+            state.beside,
             state.n_columns,
             state.n_heads,
             state.intercept,
@@ -171,6 +171,7 @@ class OnlineLearner(_Kept, RuleLearner):
             self.bits if self._takes_names else 0,
         )
         careful = state.factors is not None and (state.policy == "ovr" or state.shape.startswith("confident"))
+        careful |= state.shape == "simplex"
         return _OneByOne(state, core, {label: k for k, label in enumerate(self.classes_.tolist())}, careful)
 
     def _one_class_more(self, y: Any) -> _OneByOne:

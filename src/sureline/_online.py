@@ -120,8 +120,10 @@ class RuleLearner(_OfRules, Learner):
         # In place where a refusal leaves no trace or can be undone, otherwise on a copy. The first row that is refused
         # leaves no trace, unless the learner takes it in before it predicts.
         alone = rows.n_rows == 1 and state.policy != "ovr" and not state.shape.startswith("confident")
+        alone &= state.ascent is None
         grows = not first and (n_columns > state.n_columns or n_classes > len(self.classes_))
         journal = not (first or alone or grows) and state.factors is None and state.nbytes > 16 * nonzeros
+        journal &= state.shape != "simplex"  # all of whose weights change with every row
         original = state
         if not (first or alone or journal) or grows or not state.writeable or not state.has_budget(max_nonzero):
             state = state.draft()
@@ -208,9 +210,8 @@ class RuleLearner(_OfRules, Learner):
         for parameter, same in (
             ("dtype", state.dtype == self.dtype),
             ("fit_intercept", state.intercept == bool(self.fit_intercept)),
-            ("covariance", state.shape == self._shape()),
+            *self._shaped_by(state),
             ("multi_class", state.policy in ("binary", self._policy())),
-            *self._unchanged(state),
         ):
             if not same:
                 raise ValueError(
@@ -218,9 +219,9 @@ class RuleLearner(_OfRules, Learner):
                     f"partial_fit. Got {getattr(self, parameter)!r} instead of what the model was made with."
                 )
 
-    def _unchanged(self, state: State) -> list[tuple[str, bool]]:
+    def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         """Further parameters that shape the state, and whether they are what the state was made with."""
-        return []
+        return [("covariance", state.shape == self._shape())]
 
     def _policy(self) -> Policy:
         """How more than two classes are learned."""

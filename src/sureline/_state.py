@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,19 +15,31 @@ MarginShape = Literal["identity", "diagonal", "theta", "full"]
 CoordinateShape = Literal[
     "averaged", "confident", "confident_full", "adaptive", "proximal", "truncated", "adaptive_truncated"
 ]
-Shape = MarginShape | CoordinateShape
-Policy = Literal["binary", "rival", "ovr"]
-Rule = _core.Rule | _core.CoordinateRule
+DualShape = Literal["dual", "dual_counted", "dual_smoothed", "simplex"]
+Shape = MarginShape | CoordinateShape | DualShape
+Policy = Literal["binary", "rival", "ovr", "regression"]
+Rule = _core.Rule | _core.CoordinateRule | _core.DualRule
 
 # Numbers of a weight that lie together; core/shape.hpp says what they are. Two where it is not said here.
-_WIDTH: dict[Shape, int] = {"identity": 1, "full": 1, "averaged": 1, "confident_full": 1, "adaptive_truncated": 3}
+_WIDTH: dict[Shape, int] = {
+    "identity": 1,
+    "full": 1,
+    "averaged": 1,
+    "confident_full": 1,
+    "adaptive_truncated": 3,
+    "dual": 1,
+    "dual_smoothed": 3,
+}
 WITH_FACTORS: tuple[Shape, ...] = ("full", "confident_full")
 WITH_VARIANCES: tuple[Shape, ...] = ("diagonal", "theta", "confident")
 SELECTABLE: tuple[Shape, ...] = ("identity", "diagonal")  # whose budget is a selection of features
 _OF_MARGIN_RULES: tuple[Shape, ...] = ("identity", "diagonal", "theta", "full")
+DUAL: tuple[Shape, ...] = get_args(DualShape)
 
 # The columns of `State.memory`, in the order of struct Memory in core/rules.hpp.
 WEIGHT_SCALE, COVARIANCE_SCALE, NORM2, DOUBT, K, C, T, CUT, BOUND, RESOLUTION = range(_core.MEMORY_COLUMNS)
+# One of the columns of `State.ascent.scalars`, in the order of struct Ascent in core/dual_rule.hpp.
+CUT_OF_ASCENT = 6
 # The columns of `State.tally`, in the order of struct Tally in core/kernels.hpp.
 SEEN, MISTAKES, UPDATES = range(3)
 
@@ -61,7 +73,8 @@ class State:
     are to be multiplied by the scales in ``memory``, which has one row for each binary problem: one per head for policy
     "ovr", otherwise a single one. ``tally`` has a row for each class: examples seen, mistakes, updates. ``budget``
     bounds the number of nonzero weights: of a coordinate rule by a threshold for all heads together, of a margin rule
-    by a selection of features for each head.
+    by a selection of features for each head. ``ascent`` is what a dual rule remembers: the scalars of its windows, and
+    the rows of a sliding one. ``tally`` of a regression counts all examples in its first row.
     """
 
     def __init__(
@@ -76,12 +89,13 @@ class State:
         covariance_scale: float = 1.0,
         c: float = 0.0,
         max_nonzero: int | None = None,
+        length: int = 0,
     ) -> None:
         self.shape = shape
         self.dtype = np.dtype(dtype)
         self.intercept = intercept
         self.n_columns = n_columns
-        self.policy: Policy = policy if n_classes > 2 else "binary"
+        self.policy: Policy = policy if n_classes > 2 or policy == "regression" else "binary"
         n_heads = n_classes if n_classes > 2 else 1
         self.weights = self._fresh_weights(n_columns + 1, n_heads)
         self.factors = np.tile(self._fresh_factor(n_columns + 1), (n_heads, 1)) if shape in WITH_FACTORS else None
@@ -94,6 +108,9 @@ class State:
         self.prior = np.ones(n_heads)  # the variance that a new column starts with in each head, without the scale
         self.tally = np.zeros((max(n_classes, 2), 3), np.int64)
         self.budget = self._fresh_budget(max_nonzero)
+        self.ascent = _core.DualMemory(len(self.memory), length) if shape in DUAL else None
+        if shape == "simplex":
+            self.weights[1:, :, 0] = 1 / max(n_columns, 1)
         # What the weights of a coordinate rule are computed with: the rounds after the last one, for each problem.
         self.view: list[_core.Round] | None = None
 
@@ -106,6 +123,7 @@ class State:
         """
         state = object.__new__(cls)
         state.__dict__.update(attributes)
+        state.__dict__.setdefault("ascent", None)
         width = width_of(state.shape)
         if isinstance(weights, tuple):
             n_heads, places, numbers = weights
@@ -118,6 +136,16 @@ class State:
     @property
     def n_heads(self) -> int:
         return cast(int, self.weights.shape[1])
+
+    @property
+    def length(self) -> int:
+        """How many examples the sliding window holds at most; 0 if there is none."""
+        return 0 if self.ascent is None else self.ascent.length
+
+    @property
+    def beside(self) -> _core.Budget | _core.FeatureSelection | _core.DualMemory | None:
+        """What the rule works with besides the numbers of the weights."""
+        return self.budget if self.ascent is None else self.ascent
 
     @property
     def nbytes(self) -> int:
@@ -134,6 +162,7 @@ class State:
         twin.memory = self.memory.copy()
         twin.tally = self.tally.copy()
         twin.budget = None if self.budget is None else self.budget.copy()
+        twin.ascent = None if self.ascent is None else self.ascent.copy()
         twin.view = None if self.view is None else [round_.copy() for round_ in self.view]
         return twin
 
@@ -172,7 +201,7 @@ class State:
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({"ascent": None} | state)
         if isinstance(self.weights, tuple):
             (n_slots, n_heads, *_), slots, values = self.weights
             self.weights = self._fresh_weights(n_slots, n_heads)
@@ -188,10 +217,10 @@ class State:
         """A copy that knows nothing of the features whose weights are zero in every head: fresh ones stand for them.
 
         Scores are the same. What was learned of those features is gone: what a truncation hides, and their variances.
-        A full covariance is of all features together, and stays.
+        A full covariance is of all features together, and stays; so does all that a sliding window will take back.
         """
         twin = self.copy()
-        if self.factors is None:
+        if self.factors is None and self.length == 0:
             slots = np.unique(np.concatenate([[0], *(slots for slots, _ in self.nonzero())])).astype(np.int64)
             twin.weights = self._fresh_weights(len(self.weights), self.n_heads)
             if self.shape in WITH_VARIANCES and (self.prior != 1).any():
@@ -205,6 +234,11 @@ class State:
         """Make room for `n_columns` columns. New ones start as every column started."""
         if n_columns <= self.n_columns:
             return
+        if self.shape == "simplex":
+            raise ValueError(
+                f"A row has {n_columns} columns, and regularizer='kl' spreads its weights over {self.n_columns}, which "
+                "cannot change: give columns=N for all that will come."
+            )
         slots = n_columns + 1
         if slots > len(self.weights):
             # A full covariance has exactly its columns; otherwise widening bit by bit must not copy every time.
@@ -232,6 +266,8 @@ class State:
         if they had been there all along: it comes from the rows alone.
         """
         n_before = self.n_heads
+        if self.shape == "simplex":
+            raise ValueError("regularizer='kl' must know all classes from the start: give classes=[...], or --labels.")
         if self.policy == "binary":
             share = 0.5 if policy == "rival" and self.shape in _OF_MARGIN_RULES else 1.0
             rescales_variances = self.shape in WITH_VARIANCES and share != 1.0
@@ -244,6 +280,9 @@ class State:
                 scales = np.array([first, mean])
                 numbers = both if both.ndim == 2 else both[..., 0]
                 numbers *= scales
+                if self.shape in DUAL and both.ndim > 2:  # u goes with theta, and n counts the examples that are in it
+                    both[..., 1:-1] *= scales[:, np.newaxis]
+                    both[..., -1] *= abs(scales)
                 numbers += 0.0  # no -0
                 if rescales_variances:
                     both[..., 1] = flip_one(flip_one(both[..., 1]) * share)
@@ -256,6 +295,8 @@ class State:
             self.memory[:, NORM2] *= 2 * share * share
             if policy == "ovr":
                 self.memory = np.concatenate([self.memory, self.memory])
+            if self.ascent is not None:
+                self.ascent.split(policy)
             self.prior = np.full(2, share)
             self.policy = policy
         else:
@@ -267,6 +308,8 @@ class State:
             self.factors = np.concatenate([self.factors, fresh])
         if self.policy == "ovr":
             self.memory = np.concatenate([self.memory, np.tile(self._fresh_memory, (missing, 1))])
+            if self.ascent is not None:
+                self.ascent.add_problems(missing)
         self.tally = np.concatenate([self.tally, np.zeros((n_classes - len(self.tally), 3), np.int64)])
         if isinstance(self.budget, _core.Budget):
             self._choose_anew(self.budget.threshold)
@@ -326,10 +369,12 @@ class State:
         order: npt.NDArray[np.int64] | None,
         journal: bool,
         cost: tuple[float, float] | None = (1.0, 1.0),
+        targets: npt.NDArray[np.float64] | None = None,
     ) -> None:
         """One pass over the rows, in place. With `journal` a refused row takes everything back.
 
-        `cost` is that of the negative and of the positive label; None balances them along the stream.
+        `cost` is that of the negative and of the positive label; None balances them along the stream. A regression has
+        `targets`, and labels that are all 0.
         """
         row, why = _core.learn(
             rule,
@@ -338,7 +383,7 @@ class State:
             self.factors,
             self.memory,
             self.tally,
-            self.budget,
+            self.beside,
             self.n_heads,
             self.intercept,
             self.policy,
@@ -348,6 +393,7 @@ class State:
             sample_weight,
             order,
             journal,
+            targets,
         )
         if why:
             raise self._refusal(rows, row, why)
@@ -358,6 +404,9 @@ class State:
 
     def look(self, rule: Rule) -> None:
         """From now on the weights are those that `rule` would predict with in the next round."""
+        if isinstance(rule, _core.DualRule):
+            assert self.ascent is not None
+            self.view = [rule.round(self.ascent, problem) for problem in range(len(self.memory))]
         if not isinstance(rule, _core.CoordinateRule):
             return
         view = []

@@ -5,7 +5,16 @@ from __future__ import annotations
 # First, since it costs a tenth of a second more when one of scikit-learn's inner modules is the one that loads it.
 import sklearn.base  # noqa: F401
 
-from . import cost_sensitive, first_order, online_batch, online_selection, second_order, sparse_batch, sparse_online
+from . import (
+    cost_sensitive,
+    first_order,
+    online_batch,
+    online_dual,
+    online_selection,
+    second_order,
+    sparse_batch,
+    sparse_online,
+)
 from ._batch_estimator import BatchClassifier, GaussianBatchClassifier
 from ._estimator import GaussianClassifier, OnlineClassifier
 from ._selector import Selector, WeightSelector
@@ -109,6 +118,10 @@ class SOFS(WeightSelector, GaussianClassifier, online_selection.SOFS):
 
 class FOFS(WeightSelector, OnlineClassifier, online_selection.FOFS):
     __doc__ = online_selection.FOFS.__doc__
+
+
+class ODCA(OnlineClassifier, online_dual.ODCA):
+    __doc__ = online_dual.ODCA.__doc__
 
 
 class BCW(GaussianBatchClassifier, online_batch.BCW):

@@ -32,8 +32,9 @@ class _SelectingLearner(OnlineLearner):
     def _initial_scalars(self) -> dict[str, Any]:
         return {"max_nonzero": min(int(self.n_features), 1 << 48)}
 
-    def _unchanged(self, state: State) -> list[tuple[str, bool]]:
-        return [("n_features", state.has_budget(self._initial_scalars()["max_nonzero"]))]
+    def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
+        same = state.has_budget(self._initial_scalars()["max_nonzero"])
+        return [*super()._shaped_by(state), ("n_features", same)]
 
 
 @documented(VARIANCES)

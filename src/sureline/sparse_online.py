@@ -96,9 +96,9 @@ class STG(_FrameworkLearner):
     def _rule(self) -> _core.CoordinateRule:
         return _core.STG(self.eta, self.lam, self.K, self.theta, self.loss)
 
-    def _unchanged(self, state: State) -> list[tuple[str, bool]]:
+    def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         # Truncations that are still to be applied go by it.
-        return [("theta", state.view is None or state.view[0].limit == self.theta)]
+        return [*super()._shaped_by(state), ("theta", state.view is None or state.view[0].limit == self.theta)]
 
 
 @documented(LOSS + COMMON)
@@ -203,9 +203,9 @@ class AdaFOBOS(_FrameworkLearner):
     def _rule(self) -> _core.CoordinateRule:
         return _core.AdaFOBOS(self.eta, self.lam, self.delta, self.loss)
 
-    def _unchanged(self, state: State) -> list[tuple[str, bool]]:
+    def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         # Truncations that are still to be applied go by it.
-        return [("delta", state.view is None or state.view[0].delta == self.delta)]
+        return [*super()._shaped_by(state), ("delta", state.view is None or state.view[0].delta == self.delta)]
 
 
 @documented(LOSS + BUDGET + COMMON)

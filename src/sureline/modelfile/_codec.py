@@ -13,6 +13,7 @@ from .._gaussian_batch import PrecisionState
 from .._groups import GroupState
 from .._state import (
     COVARIANCE_SCALE,
+    DUAL,
     MISTAKES,
     SEEN,
     SELECTABLE,
@@ -31,11 +32,13 @@ from .._state import (
 from ._batch_codec import arrays_of, group_state, precision_state
 from ._checks import MOST_COLUMNS, MOST_ROUNDS, everywhere, integer, take_tensor
 from ._container import Array, Tensor
+from ._dual_codec import WINDOW, arrays_of_ascent, checked_ascent
 from ._errors import Refusal
 
 MOST_BYTES = 1 << 42  # of addresses that the weights take, touched or not
 _ROUND = ("eta", "threshold", "scale", "delta", "limit", "r", "cut")
-_SHAPES = get_args(MarginShape) + get_args(CoordinateShape)
+_VIEWED = get_args(CoordinateShape) + DUAL
+_SHAPES = get_args(MarginShape) + _VIEWED
 _WITH_BUDGET = ("averaged", "adaptive", "confident", "confident_full")
 _WITH_ROOTS = ("adaptive", "proximal", "adaptive_truncated")
 AnyState = State | PrecisionState | GroupState
@@ -75,6 +78,9 @@ def encode(state: AnyState) -> tuple[dict[str, Any], dict[str, Tensor]]:
     if state.budget is not None:
         arrays["members"] = state.budget.members
         words["budget"] = {"max": state.budget.max, "active": state.budget.active}
+    if state.ascent is not None:
+        arrays |= arrays_of_ascent(state.ascent)
+        words[WINDOW] = state.length
     return words, {name: Tensor.of(array) for name, array in arrays.items()} | _weights(state)
 
 
@@ -138,7 +144,8 @@ def _nonzero_rows(bits: Array) -> Array:
 
 def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
     """The state, or a Refusal. The tensors that belong to it are taken out of `tensors`."""
-    if not isinstance(words, dict) or words.keys() != _FIELDS:
+    fields = _FIELDS | {WINDOW} if isinstance(words, dict) and words.get("shape") in DUAL else _FIELDS
+    if not isinstance(words, dict) or words.keys() != fields:
         raise Refusal("the description of the state does not have the fields it should have")
     shape, policy = words["shape"], words["policy"]
     if shape not in (*_SHAPES, PrecisionState.shape, GroupState.shape):
@@ -151,7 +158,7 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
     n_columns = integer(words["n_columns"], "n_columns", 0, MOST_COLUMNS)
     n_heads = integer(words["n_heads"], "n_heads", 1, 1 << 31)
     n_slots = n_columns + 1
-    if policy not in get_args(Policy) or (policy == "binary") != (n_heads == 1):
+    if policy not in get_args(Policy) or (policy in ("binary", "regression")) != (n_heads == 1):
         raise Refusal("the policy does not fit the number of heads")
     if n_labels != n_heads and (n_heads > 1 or n_labels > 2):
         raise Refusal("the number of labels does not fit the number of heads")
@@ -178,7 +185,7 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
         if not everywhere(np.isfinite, factors.reshape(-1)) or not (factors[:, j * (j + 3) // 2] > 0).all():
             raise Refusal("the factors are not those of a covariance")
     view = None
-    if shape in get_args(CoordinateShape):
+    if shape in _VIEWED:
         rounds = take("view", "float64", (n_problems, len(_ROUND)))
         if np.isnan(rounds).any():
             raise Refusal("the view is not a number")
@@ -203,6 +210,7 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
         tally=_checked_tally(words["counters"], max(n_heads, 2)),
         budget=budget,
         view=view,
+        ascent=checked_ascent(words[WINDOW], take, n_problems, n_heads, n_columns) if shape in DUAL else None,
     )
 
 

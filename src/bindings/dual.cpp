@@ -1,0 +1,252 @@
+// Online dual coordinate ascent, as Python sees it: the rule, its memory, and its losses on their own.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bindings.hpp"
+#include "models.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace sureline;
+using namespace sureline::bindings;
+
+namespace {
+
+DualLoss dual_loss(const std::string& name, double epsilon) {
+  using Kind = DualLoss::Kind;
+  static constexpr std::pair<const char*, Kind> kinds[] = {
+      {"hinge", Kind::hinge},     {"squared_hinge", Kind::squared_hinge}, {"log", Kind::log},
+      {"squared", Kind::squared}, {"absolute", Kind::absolute},           {"huber", Kind::huber}};
+  if (!(epsilon > 0)) refuse("epsilon must be positive.");
+  for (const auto& [known, kind] : kinds)
+    if (name == known) return {kind, epsilon};
+  refuse("There is no loss '" + name + "'.");
+}
+
+DualRule dual_rule(const std::string& loss, double epsilon, double rho, const std::string& window, double beta,
+                   const std::string& regularizer, double delta, double smoothing) {
+  DualRule rule;
+  rule.loss = dual_loss(loss, epsilon);
+  rule.rho = rho, rule.beta = beta, rule.delta = delta, rule.kappa = smoothing;
+  if (!(rho > 0) || !(delta >= 0) || !(smoothing >= 0 && smoothing <= 1)) refuse("A parameter is out of range.");
+  if (window == "exponential") {
+    rule.window = DualRule::Window::exponential;
+    if (!(beta > 0 && beta < 1)) refuse("beta must be between 0 and 1.");
+  } else if (window == "sliding") {
+    rule.window = DualRule::Window::sliding;
+  } else if (window != "infinite") {
+    refuse("There is no window '" + window + "'.");
+  }
+  if (regularizer == "elastic_net")
+    rule.regularizer = DualRule::Regularizer::elastic_net;
+  else if (regularizer == "kl")
+    rule.regularizer = DualRule::Regularizer::kl;
+  else if (regularizer != "l2")
+    refuse("There is no regularizer '" + regularizer + "'.");
+  if (rule.regularizer != DualRule::Regularizer::elastic_net) rule.delta = 0;
+  if (rule.regularizer == DualRule::Regularizer::kl)
+    rule.shape = Shape::simplex;
+  else if (smoothing > 0)
+    rule.shape = Shape::dual_smoothed;
+  else
+    rule.shape = rule.window == DualRule::Window::sliding ? Shape::dual_counted : Shape::dual;
+  return rule;
+}
+
+template <class T>
+NewArray<T> as_array(const std::vector<T>& numbers) {
+  NewArray<T> array = new_array<T>(int64_t(numbers.size()));
+  std::copy(numbers.begin(), numbers.end(), array.data());
+  return array;
+}
+
+// The scalars, a row for each problem; the window's length; for each example how many parts and numbers it has; heads
+// and coefficients of the parts; columns and values of the numbers.
+using Scalar1 = std::vector<double>;
+using Integers = std::vector<int64_t>;
+using MemoryState = std::tuple<Scalar1, int64_t, Integers, Integers, Integers, Scalar1, Integers, Scalar1>;
+
+MemoryState state_of(const DualMemory& memory) {
+  MemoryState state;
+  auto& [scalars, length, n_parts, n_numbers, heads, coefficients, columns, values] = state;
+  scalars.resize(memory.problems.size() * kAscentColumns);
+  std::memcpy(scalars.data(), memory.problems.data(), scalars.size() * sizeof(double));
+  length = memory.window.length;
+  for (int64_t i = 0; i < memory.window.size(); ++i) {
+    const RowWindow::Example example = memory.window.example(i);
+    n_parts.push_back(example.n_parts), n_numbers.push_back(example.n);
+    for (int64_t k = 0; k < example.n_parts; ++k)
+      heads.push_back(example.parts[k].head), coefficients.push_back(example.parts[k].coefficient);
+    columns.insert(columns.end(), example.columns, example.columns + example.n);
+    values.insert(values.end(), example.values, example.values + example.n);
+  }
+  return state;
+}
+
+DualMemory restored(const MemoryState& state) {
+  const auto& [scalars, length, n_parts, n_numbers, heads, coefficients, columns, values] = state;
+  if (scalars.empty() || scalars.size() % kAscentColumns != 0) refuse("The scalars of the memory are not whole rows.");
+  if (length < 0 || int64_t(n_parts.size()) > length || n_parts.size() != n_numbers.size() ||
+      heads.size() != coefficients.size() || columns.size() != values.size())
+    refuse("The parts of the window do not fit each other.");
+  DualMemory memory(int64_t(scalars.size()) / kAscentColumns, length);
+  std::memcpy(static_cast<void*>(memory.problems.data()), scalars.data(), scalars.size() * sizeof(double));
+  size_t part = 0, number = 0;
+  for (size_t i = 0; i < n_parts.size(); ++i) {
+    if (n_parts[i] < 0 || n_numbers[i] < 0 || size_t(n_parts[i]) > heads.size() - part ||
+        size_t(n_numbers[i]) > columns.size() - number)
+      refuse("An example of the window is longer than there is.");
+    for (int64_t k = 0; k < n_parts[i]; ++k, ++part) {
+      if (heads[part] < 0) refuse("A head of the window is out of range.");
+      memory.window.add_part(heads[part], coefficients[part]);
+    }
+    for (int64_t k = 0; k < n_numbers[i]; ++k, ++number) {
+      if (columns[number] < 0) refuse("A column of the window is out of range.");
+      memory.window.add_number(columns[number], values[number]);
+    }
+    memory.window.end_example();
+  }
+  if (part != heads.size() || number != columns.size()) refuse("The window has more than its examples.");
+  return memory;
+}
+
+}  // namespace
+
+void bind_dual(nb::module_& m) {
+  nb::class_<DualMemory>(m, "DualMemory", "What a dual rule remembers besides the weights.")
+      .def(
+          "__init__",
+          [](DualMemory* self, int64_t n_problems, int64_t length) {
+            if (n_problems < 1 || n_problems > int64_t(1) << 31 || length < 0) refuse("The memory is out of range.");
+            new (self) DualMemory(n_problems, length);
+          },
+          "n_problems"_a, "length"_a = 0)
+      .def_prop_ro("length", [](const DualMemory& memory) { return memory.window.length; })
+      .def_prop_ro(
+          "scalars", [](const DualMemory& memory) { return as_array(std::get<0>(state_of(memory))); },
+          nb::rv_policy::automatic,  // it has its owner
+          "ASCENT_COLUMNS numbers for each problem.")
+      .def(
+          "window",
+          [](const DualMemory& memory) {
+            const auto [scalars, length, n_parts, n_numbers, heads, coefficients, columns, values] = state_of(memory);
+            return std::make_tuple(as_array(n_parts), as_array(n_numbers), as_array(heads), as_array(coefficients),
+                                   as_array(columns), as_array(values));
+          },
+          nb::rv_policy::automatic,
+          "The examples that are in the window: for each how many parts and numbers it has, then the heads and "
+          "coefficients of the parts, and the columns and values of the numbers.")
+      .def_static(
+          "restored",
+          [](const Vector<double>& scalars, int64_t length, const Vector<int64_t>& n_parts,
+             const Vector<int64_t>& n_numbers, const Vector<int64_t>& heads, const Vector<double>& coefficients,
+             const Vector<int64_t>& columns, const Vector<double>& values) {
+            const auto list = [](const auto& array) {
+              return std::vector<std::decay_t<decltype(array.data()[0])>>(array.data(), array.data() + array.size());
+            };
+            return restored({list(scalars), length, list(n_parts), list(n_numbers), list(heads), list(coefficients),
+                             list(columns), list(values)});
+          },
+          "scalars"_a, "length"_a, "n_parts"_a, "n_numbers"_a, "heads"_a, "coefficients"_a, "columns"_a, "values"_a,
+          "The memory that had these numbers.")
+      .def("copy",
+           [](const DualMemory& memory) {
+             DualMemory copy(memory);
+             copy.crossings.ready = false;  // who copies a model may change its numbers
+             return copy;
+           })
+      .def(
+          "split",
+          [](DualMemory& memory, const std::string& policy) {
+            if (policy == "ovr") {
+              memory.problems.push_back(memory.problems.at(0));
+              memory.window.split({{0, -1.0}, {1, 1.0}});
+            } else {
+              memory.window.split({{1, 1.0}});
+            }
+            memory.crossings.ready = false;
+          },
+          "policy"_a,
+          "Two heads from now on. Of policy 'ovr' both have what the one had, the first with the other sign; "
+          "otherwise the second has all.")
+      .def(
+          "add_problems",
+          [](DualMemory& memory, int64_t n) {
+            memory.problems.resize(memory.problems.size() + size_t(std::max<int64_t>(n, 0)));
+            memory.crossings.ready = false;
+          },
+          "n"_a, "So many more that begin from nothing.")
+      .def("__getstate__", &state_of)
+      .def("__setstate__",
+           [](DualMemory& memory, const MemoryState& state) { new (&memory) DualMemory(restored(state)); });
+
+  nb::class_<DualRule>(m, "DualRule", "A rule of online dual coordinate ascent.")
+      .def(
+          "__init__",
+          [](DualRule* self, const std::string& loss, double epsilon, double rho, const std::string& window,
+             double beta, const std::string& regularizer, double delta, double smoothing) {
+            new (self) DualRule(dual_rule(loss, epsilon, rho, window, beta, regularizer, delta, smoothing));
+          },
+          "loss"_a = "hinge", "epsilon"_a = 1.0, "rho"_a = 1e-4, "window"_a = "infinite", "beta"_a = 0.9999,
+          "regularizer"_a = "l2", "delta"_a = 0.001, "smoothing"_a = 0.0)
+      .def_prop_ro("shape", [](const DualRule& rule) { return std::string(name_of(rule.shape)); })
+      .def(
+          "round",
+          [](const DualRule& rule, const DualMemory& memory, int64_t problem) {
+            if (problem < 0 || problem >= int64_t(memory.problems.size())) refuse("There is no such problem.");
+            return rule.round(memory.problems[size_t(problem)]);
+          },
+          "memory"_a, "problem"_a, "What the weights are computed with.");
+
+  m.attr("ASCENT_COLUMNS") = kAscentColumns;
+
+  nb::class_<DualLoss>(m, "DualLoss", "A loss of the margin, or of the score and a target, and its conjugate.")
+      .def(
+          "__init__",
+          [](DualLoss* self, const std::string& name, double epsilon) {
+            new (self) DualLoss(dual_loss(name, epsilon));
+          },
+          "name"_a, "epsilon"_a = 1.0)
+      .def_prop_ro("low", &DualLoss::low, "The least dual variable.")
+      .def_prop_ro("high", &DualLoss::high, "The largest dual variable.")
+      .def("value", &DualLoss::value, "m"_a, "wanted"_a = 1.0)
+      .def("conjugate", &DualLoss::conjugate, "b"_a, "wanted"_a = 1.0, "loss*(-b).")
+      .def(
+          "best",
+          [](const DualLoss& loss, double m_, double A, double wanted) { return best_dual(loss, m_, A, wanted); },
+          "m"_a, "A"_a, "wanted"_a = 1.0, "The best dual variable b where the margin after the step is m + A b.")
+      .def(
+          "best_cut",
+          [](const DualLoss& loss, const Vector<double>& base, const Vector<double>& x, double a, double delta,
+             double wanted) {
+            if (base.size() != x.size()) refuse("base and x differ in length.");
+            int steps = 0;
+            const double best = best_dual(
+                loss, wanted,
+                [&](double b, double& slope) {
+                  double m_ = 0;
+                  slope = 0;
+                  for (size_t i = 0; i < x.size(); ++i) {
+                    const double w = base.data()[i] + a * b * x.data()[i];
+                    m_ += x.data()[i] * soft(w, delta);
+                    if (std::fabs(w) > delta) slope += a * x.data()[i] * x.data()[i];
+                  }
+                  return m_;
+                },
+                &steps);
+            return std::make_tuple(best, steps);
+          },
+          "base"_a, "x"_a, "a"_a, "delta"_a, "wanted"_a = 1.0,
+          "The best dual variable b where the margin after the step is soft(base + a b x, delta).x, and how many steps "
+          "Newton took to it.");
+}

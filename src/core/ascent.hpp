@@ -1,0 +1,379 @@
+// Online dual coordinate ascent with l2 or elastic net regularisation (dual_rule.hpp): what one example does.
+#pragma once
+
+#include "coordinates.hpp"
+#include "dual_memory.hpp"
+#include "stream.hpp"
+
+namespace sureline::SURELINE_ISA {
+
+// The growths g and kappa^-N are folded into the stored numbers when they exceed this; g with smoothing far earlier.
+template <class T>
+inline constexpr double kLargestGrowth = sizeof(T) == 4 ? 1e18 : 1e150;
+template <class T>
+inline constexpr double kLargestSmoothedGrowth = sizeof(T) == 4 ? 16 : 1024;
+
+// What the learners of this family share. Self is the learner, Space its coordinates.
+template <class Self, class Space, class Rows>
+class DualStream : public Stream<Self, Space, Rows> {
+  using Base = Stream<Self, Space, Rows>;
+
+ protected:
+  using Base::journal_;
+  using Base::refuse;
+  using Base::space_;
+  using Base::task_;
+  using typename Base::Row;
+  using typename Base::T;
+
+  DualStream(const Task& task, const Space& space, const Rows& rows, double* scores)
+      : Base(task, space, rows, scores), dual_(*task.dual) {}
+
+  const DualRule& rule() const { return *task_.dual_rule; }
+  bool slides() const { return rule().window == DualRule::Window::sliding; }
+  Ascent next(int64_t problem) const {
+    return rule().next(dual_.problems[size_t(problem)], task_.memory[problem].t, double(dual_.window.length));
+  }
+  bool of_problem(int64_t head, int64_t problem) const { return !this->alone() || head == problem; }
+
+  // What the example adds: a part for each head that it moves, and its row, which are in the window from then on.
+  void remember(const Row& x) {
+    RowWindow& window = dual_.window;
+    if (!slides()) return;
+    if (window.full()) window.drop_oldest();
+    if (n_parts_ > 0)
+      for (int64_t i = 0; i < x.size(); ++i)
+        if (x.value(i) != 0) window.add_number(x.index(i), x.value(i));
+    window.end_example();
+    n_parts_ = 0;
+  }
+  void remember_part(int64_t head, double coefficient) {
+    if (!slides()) return;
+    dual_.window.add_part(head, coefficient);
+    ++n_parts_;
+  }
+
+  // theta -= what the oldest example had added, where the window is full. False if there is no memory.
+  template <class Drop>
+  bool drop_oldest(int64_t problem, const Drop& drop) {
+    if (!dual_.window.full()) return true;
+    const RowWindow::Example old = dual_.window.example(0);
+    for (int64_t k = 0; k < old.n_parts; ++k) {
+      const auto [head, coefficient] = old.parts[k];
+      if (!of_problem(head, problem)) continue;
+      if (!journal_.reserve(old.n + 1)) return false;
+      for (int64_t i = 0; i < old.n; ++i) drop(old.columns[i], head, coefficient * old.values[i]);
+      if (space_.intercept) drop(int64_t(-1), head, coefficient);
+    }
+    return true;
+  }
+
+  DualMemory& dual_;
+
+ private:
+  int n_parts_ = 0;  // of the example under way
+};
+
+template <class Space, class Rows>
+class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
+  using Base = DualStream<OnlineAscent<Space, Rows>, Space, Rows>;
+  friend Stream<OnlineAscent<Space, Rows>, Space, Rows>;
+  using Base::dual_;
+  using Base::journal_;
+  using Base::refuse;
+  using Base::rule;
+  using Base::space_;
+  using Base::task_;
+  using typename Base::Row;
+  using typename Base::T;
+  static constexpr bool kSmoothed = Space::Kind::kSmoothed, kCounted = Space::Kind::kCounted;
+
+ public:
+  OnlineAscent(const Task& task, const Space& space, const Rows& rows, double* scores, Round* rounds)
+      : Base(task, space, rows, scores), rounds_(rounds), delta_(rule().delta) {
+    if (kSmoothed && delta_ > 0 && !dual_.crossings.ready) find_crossings();
+  }
+
+ private:
+  bool begin(const Row&, int64_t, double) {
+    for (int64_t problem = 0; problem < this->n_problems(); ++problem)
+      rounds_[problem] = rule().round(dual_.problems[size_t(problem)]);
+    return true;
+  }
+  double score(const Row& x, const MovedHead&) const { return space_.score(x, 0, rounds_[0]); }
+  void scores(const Row& x, double* f) const { space_.scores(x, {rounds_, this->n_problems()}, f); }
+
+  bool turn(int64_t row, const Row& x, Worth worth, int64_t problem, MovedHead* moved, int n_moved) {
+    return ascend(row, x, worth.s * worth.c, problem, moved, n_moved, 1);
+  }
+
+  bool regress(int64_t row, const Row& x, double s) {
+    MovedHead moved{0, 1};
+    moved.f = score(x, moved);
+    const double target = task_.targets[row];
+    if (!finite(moved.f)) return this->refuse_score(x), false;
+    dual_.problems[0].loss += rule().loss.value(moved.f, target);
+    return ascend(row, x, s, 0, &moved, 1, target);
+  }
+
+  void end(const Row& x) { this->remember(x); }
+
+  // One round of one problem, eq. (26): true if lambda(N) is not 0.
+  bool ascend(int64_t row, const Row& x, double s, int64_t problem, MovedHead* moved, int n_moved, double wanted) {
+    Memory& memory = task_.memory[problem];
+    Ascent& at = dual_.problems[size_t(problem)];
+    const Ascent before = before_ = at;
+    at = this->next(problem);
+    if (at.growth > (kSmoothed ? kLargestSmoothedGrowth<T> : kLargestGrowth<T>) && !fold_growth(problem, at))
+      return refuse(Refusal::memory), false;
+    const double a = s / (rule().rho * at.total);  // w' of the row moves by a b x
+    double b = 0, squares = 0;
+    if constexpr (kCounted) {
+      if constexpr (kSmoothed)
+        if (!pass_threshold(problem, at)) return refuse(Refusal::memory), false;
+      if (!this->drop_oldest(problem, [&](int64_t column, int64_t head, double by) { drop(column, head, by, at); }))
+        return refuse(Refusal::memory), false;
+    }
+    if (!kCounted && delta_ == 0) {
+      // w' is w, and all that happened to it since the prediction is the decay.
+      const double old_scale = rule().scale(before), decay = old_scale > 0 ? decay_of(before, at) : 0.0;
+      double m = 0;
+      for (int i = 0; i < n_moved; ++i) m += moved[i].sign * (decay * moved[i].f);
+      if (rule().loss.low() == 0 && rule().loss.kind != DualLoss::Kind::log && m >= wanted) return rest(problem), false;
+      squares = squared_norm(x);
+      b = best_dual(rule().loss, m, a * double(n_moved) * squares, wanted);
+    } else {
+      if (!gather(x, at, moved, n_moved)) return refuse(Refusal::memory), false;
+      squares = squares_;
+      if (delta_ == 0) {
+        double unused = 0;
+        b = best_dual(rule().loss, margin(0, a, moved, n_moved, unused), a * double(n_moved) * squares, wanted);
+      } else {
+        b = best_dual(rule().loss, wanted,
+                      [&](double at_b, double& slope) { return margin(at_b, a, moved, n_moved, slope); });
+      }
+    }
+    if (b == 0 || !(squares > 0)) return rest(problem), false;
+    const double step = at.growth * s * b;
+    if (!finite(step) || !grows_safely(memory, std::fabs(step) * std::sqrt(squares)) ||
+        (kSmoothed && !(std::fabs(at.reach) * memory.bound < kLargestWeight<T>)))
+      return refuse(Refusal::step), false;
+
+    for (int i = 0; i < n_moved; ++i)
+      if (!journal_.before_update(space_, x, row, moved[i].head)) return refuse(Refusal::memory), false;
+    for (int i = 0; i < n_moved; ++i) {
+      add(x, moved[i].head, moved[i].sign * step, at, problem);
+      this->remember_part(moved[i].head, moved[i].sign * step);
+    }
+    memory.k += 1;
+    rest(problem);
+    return true;
+  }
+
+  // By how much f_N multiplies w': (18), (19), and for a sliding window that is not full yet.
+  double decay_of(const Ascent& before, const Ascent& at) const {
+    return rule().window == DualRule::Window::exponential ? rule().beta * before.total / at.total
+                                                          : before.total / at.total;
+  }
+
+  double squared_norm(const Row& x) const {
+    const double squares =
+        sum<double, kLanes<Row>>(x.size(), [&](int64_t i) { return double(x.value(i)) * double(x.value(i)); });
+    return space_.intercept ? squares + 1 : squares;
+  }
+
+  // What the rounds' end adds to the smoothing.
+  void rest(int64_t problem) {
+    if constexpr (kSmoothed) {
+      Ascent& at = dual_.problems[size_t(problem)];
+      at.turned /= rule().kappa;
+      if (at.turned > kLargestGrowth<T> && !fold_turned(problem, at)) return refuse(Refusal::memory);
+      at.sum += at.turned;
+      at.since += at.turned;
+      at.reach += at.turned * rule().scale(at);
+      at.cut = rule().rho * delta_;
+    }
+  }
+
+  // -- the row in one place, for the steps without a closed form ------------------------------------------------------
+
+  // base_[head][i] = w' of entry i before the step, the intercept's last.
+  bool gather(const Row& x, const Ascent& at, const MovedHead* moved, int n_moved) {
+    const int64_t n = x.size() + space_.intercept;
+    base_.clear(), x_.clear();
+    if (!base_.reserve(n * n_moved) || !x_.reserve(n)) return false;
+    const double scale = rule().scale(at);
+    double* values = x_.data();
+    for (int64_t i = 0; i < x.size(); ++i) values[i] = x.value(i);
+    if (space_.intercept) values[n - 1] = 1;
+    squares_ = sum<double, 4>(n, [&](int64_t i) { return values[i] * values[i]; });
+    for (int k = 0; k < n_moved; ++k) {
+      double* base = base_.data() + k * n;
+      for (int64_t i = 0; i < x.size(); ++i) base[i] = scale * *space_.at(x.index(i), moved[k].head);
+      if (space_.intercept) base[n - 1] = scale * *space_.at(-1, moved[k].head);
+    }
+    n_ = x.size();
+    return true;
+  }
+
+  // m(b), and its slope.
+  double margin(double b, double a, const MovedHead* moved, int n_moved, double& slope) {
+    const double* x = x_.data();
+    double m = 0, squares = 0;
+    for (int k = 0; k < n_moved; ++k) {
+      const double* base = base_.data() + k * (n_ + space_.intercept);
+      const double step = moved[k].sign * a * b;
+      double f = sum<double, 4>(n_, [&](int64_t i) { return x[i] * soft(base[i] + step * x[i], delta_); });
+      squares += sum<double, 4>(n_, [&](int64_t i) {
+        const double w = base[i] + step * x[i], size = w < 0 ? -w : w;
+        return size > delta_ ? x[i] * x[i] : 0.0;
+      });
+      if (space_.intercept) f += base[n_] + step, squares += 1;
+      m += moved[k].sign * f;
+    }
+    slope = a * squares;
+    return m;
+  }
+
+  // -- changes of theta -----------------------------------------------------------------------------------------------
+
+  void add(const Row& x, int64_t head, double step, const Ascent& at, int64_t problem) {
+    for (int64_t i = 0; i < x.size(); ++i) {
+      T* p = space_.at(x.index(i), head);
+      const double by = step * x.value(i);
+      if constexpr (kCounted) {
+        if (x.value(i) == 0) continue;  // in a dense row, as if it had not been in a sparse one
+        change<true>(p, p[0] + by, at, problem, (x.index(i) + 1) * space_.n_heads + head);
+        if (this->slides()) p[space_.kWidth - 1] += 1;
+      } else {
+        *p = T(*p + by);
+      }
+    }
+    if (!space_.intercept) return;
+    T* p = space_.at(-1, head);
+    change<false>(p, p[0] + step, at, problem, head);
+    if (kCounted && this->slides()) p[space_.kWidth - 1] += 1;
+  }
+
+  void drop(int64_t column, int64_t head, double by, const Ascent& at) {
+    journal_.before_changing(space_, column, head);
+    T* p = space_.at(column, head);
+    T& count = p[space_.kWidth - 1];
+    count -= 1;
+    // Exactly zero where nothing is left, whatever was lost to rounding on the way.
+    const double theta = count == 0 ? 0.0 : p[0] - by;
+    const int64_t problem = this->alone() ? head : 0;
+    column < 0 ? change<false>(p, theta, at, problem, head)
+               : change<true>(p, theta, at, problem, (column + 1) * space_.n_heads + head);
+  }
+
+  template <bool cut>
+  void change(T* p, double theta, const Ascent& at, int64_t problem, int64_t coordinate) {
+    if constexpr (kSmoothed) {
+      const double before = summed<cut>(p[0], at);
+      p[0] = T(theta);
+      p[1] = T(p[1] + (before - summed<cut>(p[0], at)));
+      if (cut && delta_ > 0 && std::fabs(double(p[0])) > rule().threshold(at))
+        dual_.crossings.add(problem, {std::fabs(double(p[0])), coordinate});
+    } else {
+      p[0] = T(theta);
+    }
+  }
+
+  // What theta gives to the sum of the weights of all rounds before this one, if it has been theta all along.
+  template <bool cut>
+  double summed(double theta, const Ascent& at) const {
+    if (!cut || delta_ == 0) return at.reach * theta;
+    if (!(std::fabs(theta) > rule().threshold(at))) return 0;
+    return at.reach * theta - (theta < 0 ? -delta_ : delta_) * at.since;
+  }
+
+  // u takes in the weights that fall under the threshold of the new round.
+  bool pass_threshold(int64_t problem, const Ascent& at) {
+    if (delta_ == 0) return true;
+    Crossings& crossings = dual_.crossings;
+    if (crossings.crowded(problem, space_.n_slots * space_.n_heads)) find_crossings();
+    const double threshold = rule().threshold(at);
+    Crossings::Entry last{-1, -1};
+    while (crossings.reached(problem, threshold)) {
+      const Crossings::Entry entry = crossings.take(problem);
+      T* p = space_.weights + entry.coordinate * space_.kWidth;
+      const double theta = p[0];
+      if (entry == last || std::fabs(theta) != entry.size) continue;
+      last = entry;
+      if (!journal_.reserve(1)) return false;
+      journal_.before_changing(space_, entry.coordinate / space_.n_heads - 1, entry.coordinate % space_.n_heads);
+      p[1] = T(p[1] + (at.reach * theta - (theta < 0 ? -delta_ : delta_) * at.since));
+    }
+    return true;
+  }
+
+  void find_crossings() {
+    dual_.crossings.begin(this->n_problems());
+    each_weight([&](T* p, int64_t slot, int64_t head) {
+      const int64_t problem = this->alone() ? head : 0;
+      const double size = std::fabs(double(p[0]));
+      if (slot > 0 && size > rule().threshold(dual_.problems[size_t(problem)]))
+        dual_.crossings.add(problem, {size, slot * space_.n_heads + head});
+    });
+  }
+
+  // -- folding --------------------------------------------------------------------------------------------------------
+
+  template <class F>
+  void each_weight(const F& f) {
+    each_touched_slot(space_, [&](int64_t slot) {
+      for (int64_t head = 0; head < space_.n_heads; ++head) f(space_.at(slot - 1, head), slot, head);
+    });
+  }
+  // Numbers that have become this small are forgotten, before the arithmetic slows down for them.
+  static T without_dust(double number) {
+    return std::fabs(number) < double(std::numeric_limits<T>::min()) ? T(0) : T(number);
+  }
+
+  // With the numbers of the round before, whose sums `at` still has.
+  bool fold_growth(int64_t problem, Ascent& at) {
+    if (!journal_.before_rewriting_all(space_)) return false;
+    const Ascent& before = before_;
+    each_weight([&](T* p, int64_t slot, int64_t head) {
+      if (!this->of_problem(head, problem)) return;
+      if constexpr (kSmoothed) p[1] = T(p[1] + (slot > 0 ? summed<true>(p[0], before) : summed<false>(p[0], before)));
+      p[0] = without_dust(p[0] / at.growth);
+    });
+    task_.memory[problem].bound /= at.growth;
+    at.growth = 1, at.reach = 0, at.since = 0;
+    if (kSmoothed && delta_ > 0) find_crossings();
+    return true;
+  }
+
+  bool fold_turned(int64_t problem, Ascent& at) {
+    if (!journal_.before_rewriting_all(space_)) return false;
+    const double by = at.turned;
+    each_weight([&](T* p, int64_t, int64_t head) {
+      if (this->of_problem(head, problem)) p[1] = without_dust(p[1] / by);
+    });
+    at.sum /= by, at.since /= by, at.reach /= by, at.turned = 1;
+    return true;
+  }
+
+  // |x_j| <= |x|, so no theta moves by more than that times the step. The running sum costs nothing; only if it becomes
+  // large are the numbers looked at.
+  bool grows_safely(Memory& memory, double by) {
+    if (!(by < kLargestWeight<T>)) return false;
+    memory.bound += by;
+    if (memory.bound < kLargestWeight<T>) return true;
+    double size = 0;
+    each_weight([&](T* p, int64_t, int64_t) { size = std::fmax(size, std::fabs(double(p[0]))); });
+    memory.bound = size + by;
+    return memory.bound < kLargestWeight<T>;
+  }
+
+  Round* rounds_;  // one for each problem
+  const double delta_;
+  Buffer<double> base_, x_;
+  int64_t n_ = 0;
+  double squares_ = 0;
+  Ascent before_;
+};
+
+}  // namespace sureline::SURELINE_ISA

@@ -1,0 +1,106 @@
+#include "dual_memory.hpp"
+
+#include <algorithm>
+
+namespace sureline {
+
+RowWindow::Example RowWindow::example(int64_t i) const {
+  const size_t at = size_t(gone_ + i);
+  const Entry from = at > 0 ? entries_[at - 1] : Entry{0, 0}, to = entries_[at];
+  return {parts_.data() + from.parts, to.parts - from.parts, columns_.data() + from.numbers,
+          values_.data() + from.numbers, to.numbers - from.numbers};
+}
+
+void RowWindow::end_example() { entries_.push_back({int64_t(parts_.size()), int64_t(values_.size())}); }
+
+void RowWindow::drop_oldest() {
+  ++gone_;
+  if (!keeps_gone_) forget_gone();
+}
+
+// As often as half of the entries are gone, so that it costs a constant for each.
+void RowWindow::forget_gone() {
+  if (2 * gone_ < int64_t(entries_.size()) || gone_ == 0) return;
+  const Entry end = entries_[size_t(gone_ - 1)];
+  parts_.erase(parts_.begin(), parts_.begin() + end.parts);
+  columns_.erase(columns_.begin(), columns_.begin() + end.numbers);
+  values_.erase(values_.begin(), values_.begin() + end.numbers);
+  entries_.erase(entries_.begin(), entries_.begin() + gone_);
+  for (Entry& entry : entries_) entry.parts -= end.parts, entry.numbers -= end.numbers;
+  gone_ = 0;
+}
+
+void RowWindow::split(const std::vector<Part>& heads) {
+  std::vector<Part> parts;
+  parts.reserve(parts_.size() * heads.size());
+  for (const Part& part : parts_)
+    for (const Part& head : heads) parts.push_back({head.head, part.coefficient * head.coefficient});
+  parts_ = std::move(parts);
+  for (Entry& entry : entries_) entry.parts *= int64_t(heads.size());
+  for (const Part& head : heads) heads_beyond_ = std::max(heads_beyond_, head.head + 1);
+}
+
+void RowWindow::checkpoint(bool can_roll_back) {
+  keeps_gone_ = can_roll_back;
+  gone_before_ = gone_;
+  n_before_ = int64_t(entries_.size());
+}
+
+void RowWindow::roll_back() {
+  if (keeps_gone_) {
+    gone_ = gone_before_;
+    entries_.resize(size_t(n_before_));
+    const Entry end = n_before_ > 0 ? entries_.back() : Entry{0, 0};
+    parts_.resize(size_t(end.parts));
+    columns_.resize(size_t(end.numbers));
+    values_.resize(size_t(end.numbers));
+  }
+  keeps_gone_ = false;
+}
+
+void RowWindow::commit() {
+  keeps_gone_ = false;
+  forget_gone();
+}
+
+namespace {
+
+bool after(const Crossings::Entry& a, const Crossings::Entry& b) {
+  return a.size != b.size ? a.size > b.size : a.coordinate > b.coordinate;
+}
+
+}  // namespace
+
+void Crossings::begin(int64_t n_problems) {
+  heaps_.assign(size_t(n_problems), {});
+  ready = true;
+}
+
+void Crossings::add(int64_t problem, Entry entry) {
+  std::vector<Entry>& heap = heaps_[size_t(problem)];
+  heap.push_back(entry);
+  std::push_heap(heap.begin(), heap.end(), after);
+}
+
+Crossings::Entry Crossings::take(int64_t problem) {
+  std::vector<Entry>& heap = heaps_[size_t(problem)];
+  std::pop_heap(heap.begin(), heap.end(), after);
+  const Entry entry = heap.back();
+  heap.pop_back();
+  return entry;
+}
+
+void DualMemory::checkpoint(bool can_roll_back) {
+  before_ = problems;
+  window.checkpoint(can_roll_back);
+}
+
+void DualMemory::roll_back() {
+  problems = before_;
+  window.roll_back();
+  crossings.ready = false;  // entries that were taken are gone
+}
+
+void DualMemory::commit() { window.commit(); }
+
+}  // namespace sureline

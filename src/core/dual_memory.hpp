@@ -1,0 +1,110 @@
+// What online dual coordinate ascent remembers besides its weights: scalars, the examples of a sliding window, and
+// which weights are the next to fall under a threshold. The functions here are compiled once, for every machine.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "dual_rule.hpp"
+
+namespace sureline {
+
+// The last `length` examples, oldest first, each with what it added to the weights: coefficient times row, for one or
+// more heads. Rows that added nothing take no room. Memory follows the nonzeros of the examples that are in it.
+class RowWindow {
+ public:
+  explicit RowWindow(int64_t length_ = 0) : length(length_) {}
+  int64_t length;  // 0: there is no window
+
+  struct Part {  // of an example: coefficient times its row, in one head
+    int64_t head;
+    double coefficient;
+  };
+  struct Example {
+    const Part* parts;
+    int64_t n_parts;
+    const int64_t* columns;
+    const double* values;
+    int64_t n;
+  };
+
+  int64_t size() const { return int64_t(entries_.size()) - gone_; }
+  bool full() const { return length > 0 && size() == length; }
+  Example example(int64_t i) const;
+  void add_part(int64_t head, double coefficient) {
+    parts_.push_back({head, coefficient});
+    if (head >= heads_beyond_) heads_beyond_ = head + 1;
+  }
+  void add_number(int64_t column, double value) {
+    columns_.push_back(column), values_.push_back(value);
+    if (column >= columns_beyond_) columns_beyond_ = column + 1;
+  }
+  void end_example();  // the parts and numbers since the last one are an example
+  void drop_oldest();
+
+  // All parts get new heads: those of head 0 go to these, with their coefficient times the factor.
+  void split(const std::vector<Part>& heads);
+  int64_t columns_beyond() const { return columns_beyond_; }  // all columns ever are below this
+  int64_t heads_beyond() const { return heads_beyond_; }
+
+  void checkpoint(bool can_roll_back);
+  void roll_back();
+  void commit();
+
+ private:
+  struct Entry {  // where its parts and numbers end
+    int64_t parts, numbers;
+  };
+  void forget_gone();
+  std::vector<Entry> entries_;
+  std::vector<Part> parts_;
+  std::vector<int64_t> columns_;
+  std::vector<double> values_;
+  int64_t gone_ = 0;                        // the first of entries_ that are no longer in the window
+  int64_t gone_before_ = 0, n_before_ = 0;  // at the checkpoint
+  bool keeps_gone_ = false;
+  int64_t columns_beyond_ = 0, heads_beyond_ = 0;
+};
+
+// For each problem the weights above the threshold, by |theta|, the least first. Entries that are no longer true stay
+// until their turn comes; whoever takes them looks.
+class Crossings {
+ public:
+  struct Entry {
+    double size;
+    int64_t coordinate;  // slot * heads + head
+    bool operator==(const Entry&) const = default;
+  };
+  bool ready = false;  // false: all of it is to be filled in anew from the weights
+  void begin(int64_t n_problems);
+  void add(int64_t problem, Entry entry);
+  bool reached(int64_t problem, double threshold) const {
+    return !heaps_[size_t(problem)].empty() && heaps_[size_t(problem)].front().size <= threshold;
+  }
+  Entry take(int64_t problem);  // the least
+  bool crowded(int64_t problem, int64_t n_weights) const {
+    return int64_t(heaps_[size_t(problem)].size()) > 4 * n_weights + 1024;
+  }
+
+ private:
+  std::vector<std::vector<Entry>> heaps_;
+};
+
+class DualMemory {
+ public:
+  DualMemory(int64_t n_problems, int64_t length) : problems(size_t(n_problems)), window(length) {}
+  std::vector<Ascent> problems;
+  RowWindow window;
+  Crossings crossings;
+
+  // From here on everything can be taken back, or kept.
+  void checkpoint(bool can_roll_back);
+  void roll_back();
+  void commit();
+
+ private:
+  std::vector<Ascent> before_;
+};
+
+}  // namespace sureline

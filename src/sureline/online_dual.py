@@ -1,0 +1,197 @@
+"""Online dual coordinate ascent: learners with a window, which forget what is old."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from . import _core
+from ._constraints import POSITIVE, Constraint, Number, OneOf
+from ._learner import Learner
+from ._one import OnlineLearner
+from ._parameters import COMMON, documented
+from ._rows import Array
+from ._state import CUT_OF_ASCENT, Shape, State
+
+_ASCENT = """rho : float, default=1e-4
+        The strength of the regulariser. Every row is weighed against it with 1 / (rho Delta) of its window, so that the
+        first rows make large steps and later ones smaller and smaller, down to those of the window's size.
+    window : {{"infinite", "exponential", "sliding"}}, default="infinite"
+        What an old example still counts: as much as a new one; `beta` times as much with every example that comes; as
+        much as a new one for `length` examples, and then nothing. The last two follow a target that moves.
+    beta : float or None, default=None
+        The forgetting factor of the exponential window; 0.9999 if neither this nor `half_life` is given.
+    half_life : float or None, default=None
+        In place of `beta`: after so many examples an old one counts half. ``beta = 2 ** (-1 / half_life)``.
+    length : int or None, default=None
+        How many examples the sliding window keeps; 10,000 if None. Their rows are kept in memory: 16 bytes for each of
+        their nonzeros, of the rows that changed the model.
+    regularizer : {{"l2", "elastic_net", "kl"}}, default="l2"
+        |w|^2 / 2; delta |w|_1 + |w|^2 / 2, with which weights are exactly zero; or sum w log w, with which the weights
+        are positive and sum to one. The intercept has b^2 / 2 with each of them. A row costs its nonzeros with the
+        first two, and the width of the model with "kl".
+    delta : float or None, default=None
+        Of the elastic net: the larger, the fewer nonzero weights; 0.001 if None.
+    {loss}
+    epsilon : float or None, default=None
+        Of the Huber loss: where it turns from squared to linear; 1 if None.
+    smoothing : float, default=0.0
+        kappa of eq. (27): predict with the average of the weights after each example, in which those of an example
+        count kappa times as much with every one that comes; 1 averages them all, and 0 takes the last ones alone.
+        Helps where the loss has a kink, as the hinge.
+    columns : int or None, default=None
+        Of the simplex of "kl", for the rows of a stream and for `learn_one`, whose number of features is not known
+        from the start. `fit` and `partial_fit` take that of X.
+    """
+
+_LOSSES = """loss : {{"hinge", "squared_hinge", "log", "squared", "absolute", "huber"}}, default="hinge"
+        Of the margin m = y w.x and e = 1 - m: max(0, e), its square, ln(1 + exp(-m)), e^2 / 2, |e|, or e^2 / 2 up to
+        |e| = epsilon and straight beyond. "log" gives probabilities."""
+
+_GIVEN_WITH = (
+    ("beta", "window", "exponential"),
+    ("half_life", "window", "exponential"),
+    ("length", "window", "sliding"),
+    ("delta", "regularizer", "elastic_net"),
+    ("epsilon", "loss", "huber"),
+    ("columns", "regularizer", "kl"),
+)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DualAscent(OnlineLearner):
+    """What the learners of this family share: their parameters, and the rule made of them."""
+
+    rho: float = 1e-4
+    window: str = "infinite"
+    beta: float | None = None
+    half_life: float | None = None
+    length: int | None = None
+    regularizer: str = "l2"
+    delta: float | None = None
+    loss: str = "hinge"
+    epsilon: float | None = None
+    smoothing: float = 0.0
+    columns: int | None = None
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **OnlineLearner._constraints,
+        "rho": POSITIVE,
+        "window": OneOf("infinite", "exponential", "sliding"),
+        "beta": Number(0, 1, open="both", optional=True),
+        "half_life": Number(0, open="both", optional=True),
+        "length": Number(1, 10**7, integer=True, optional=True),
+        "regularizer": OneOf("l2", "elastic_net", "kl"),
+        "delta": Number(0, open="both", optional=True),
+        "epsilon": Number(0, open="both", optional=True),
+        "smoothing": Number(0, 1),
+        "columns": Number(1, 2**31, integer=True, optional=True),
+    }
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        name = type(self).__name__
+        for parameter, other, value in _GIVEN_WITH:
+            if getattr(self, parameter) is not None and getattr(self, other) != value:
+                raise ValueError(
+                    f"The {parameter!r} parameter of {name} goes with {other}={value!r}. Got {parameter}="
+                    f"{getattr(self, parameter)!r} with {other}={getattr(self, other)!r}."
+                )
+        if self.beta is not None and self.half_life is not None:
+            raise ValueError(
+                f"{name} takes beta or half_life, not both. Got beta={self.beta!r} and half_life={self.half_life!r}."
+            )
+        if self._beta() == 1.0:
+            raise ValueError(
+                f"half_life={self.half_life!r} forgets nothing in double precision; window='infinite' is meant for that."
+            )
+        if self.regularizer == "kl" and self.growing:
+            raise ValueError(
+                f"{name} with regularizer='kl' spreads its weights over a fixed number of features, and cannot grow. "
+                "Got growing=True."
+            )
+
+    def _beta(self) -> float:
+        if self.half_life is not None:
+            return float(2.0 ** (-1.0 / self.half_life))
+        return 0.9999 if self.beta is None else float(self.beta)
+
+    def _length(self) -> int:
+        return 0 if self.window != "sliding" else 10_000 if self.length is None else int(self.length)
+
+    def _delta(self) -> float:
+        return 0.0 if self.regularizer != "elastic_net" else 0.001 if self.delta is None else float(self.delta)
+
+    def _rule(self) -> _core.DualRule:
+        epsilon = 1.0 if self.epsilon is None else float(self.epsilon)
+        return _core.DualRule(
+            self.loss, epsilon, self.rho, self.window, self._beta(), self.regularizer, self._delta(), self.smoothing
+        )
+
+    def _shape(self) -> Shape:
+        if self.regularizer == "kl":
+            return "simplex"
+        if self.smoothing > 0:
+            return "dual_smoothed"
+        return "dual_counted" if self.window == "sliding" else "dual"
+
+    def _initial_scalars(self) -> dict[str, Any]:
+        return {"length": self._length()}
+
+    def begin(self, classes: Array, n_columns: int = 0) -> None:
+        if self.regularizer == "kl":
+            if self.columns is None and n_columns == 0:
+                raise ValueError(
+                    f"{type(self).__name__} with regularizer='kl' spreads its weights over a fixed number of features, "
+                    "which this stream does not tell: give columns=N."
+                )
+            n_columns = max(n_columns, self.columns or 0)
+        super().begin(classes, n_columns)
+
+    def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
+        shaped = [
+            ("regularizer", (state.shape == "simplex") == (self.regularizer == "kl")),
+            ("window", (state.length > 0) == (self.window == "sliding")),
+            ("length", state.length == self._length()),
+            ("smoothing", state.shape == "simplex" or (state.shape == "dual_smoothed") == (self.smoothing > 0)),
+        ]
+        if state.shape == "dual_smoothed" and state.ascent is not None:
+            cut = state.ascent.scalars.reshape(-1, _core.ASCENT_COLUMNS)[0, CUT_OF_ASCENT]
+            begun = int(state.tally.sum()) > 0
+            shaped.append(("delta", not begun or cut == self.rho * self._delta()))
+        return shaped
+
+
+@documented(_ASCENT.replace("{loss}", _LOSSES) + COMMON)
+@dataclass(eq=False, repr=False)
+class ODCA(DualAscent):
+    """Online dual coordinate ascent: learns the weights that are best for a window of the stream, and forgets the rest.
+
+    Ying, Yuan & Sayed, "Online dual coordinate ascent learning", EUSIPCO 2016.
+
+    The objective in round N is the loss of the examples, weighed by the window, plus rho times the regulariser. Of its
+    dual, the new example's variable is chosen best with those before it held. With l2 regularisation that is a step of
+    the stochastic proximal method: the gradient is taken at the weights after the step. So a large step is safe, and the
+    step of the hinge loss is that of passive-aggressive learning, held back by the window.
+
+    A sample weight s makes the loss of an example count s times.
+
+    Parameters
+    ----------
+    {common}
+
+    Examples
+    --------
+    >>> from sureline import ODCA
+    >>> from sureline.datasets import make_sparse_gaussian
+    >>> X, y = make_sparse_gaussian(2000, n_noise=0, random_state=0)
+    >>> X.data /= 10
+    >>> model = ODCA(rho=1e-3, window="exponential", half_life=1000).partial_fit(X, y, classes=[-1, 1])
+    >>> round(model.progressive_.error, 2) < 0.2
+    True
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **DualAscent._constraints,
+        "loss": OneOf("hinge", "squared_hinge", "log", "squared", "absolute", "huber"),
+    }
