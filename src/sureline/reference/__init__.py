@@ -15,6 +15,7 @@ are given. A learner is made with the parameters of the algorithm, `fit_intercep
 
 from .learners import ALMA, AROW, CW, IELLIP, NAROW, NHERD, PA, ROMMA, SCW, SOP, Perceptron
 from .online_batch import BCW
+from .online_dual import ODCA, ODCARegressor
 from .selecting_learners import FOFS, SOFS
 from .selection import SparseDCA
 from .sparse_batch import FGM, SBCW
@@ -35,6 +36,7 @@ __all__ = [
     "IELLIP",
     "NAROW",
     "NHERD",
+    "ODCA",
     "OGD",
     "PA",
     "PAUM",
@@ -48,6 +50,7 @@ __all__ = [
     "STG",
     "AdaFOBOS",
     "AdaRDA",
+    "ODCARegressor",
     "Perceptron",
     "SparseDCA",
 ]
