@@ -13,6 +13,7 @@ so g* is all that has to be written down.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from math import inf
 from typing import NamedTuple
 
@@ -173,7 +174,7 @@ class Huber(Loss):
         return b
 
 
-_LOSSES: dict[str, type[Hinge] | type[SquaredHinge] | type[Log] | type[Squared] | type[Absolute]] = {
+_LOSSES: dict[str, Callable[[bool], Loss]] = {
     "hinge": Hinge,
     "squared_hinge": SquaredHinge,
     "log": Log,
