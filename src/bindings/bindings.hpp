@@ -9,4 +9,5 @@ void bind_one(nanobind::module_& m);          // one.cpp: one example at a time
 void bind_budgets(nanobind::module_& m);      // budgets.cpp: bounds on the number of nonzero weights
 void bind_whitened(nanobind::module_& m);     // whitened.cpp: online-batch learning
 void bind_dual_ascent(nanobind::module_& m);  // dual_ascent.cpp: rows that are gone over again and again
+void bind_finite_dual(nanobind::module_& m);  // finite_dual.cpp: the same with other losses and regularisers
 void bind_groups(nanobind::module_& m);       // groups.cpp: groups of features

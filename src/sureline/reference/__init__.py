@@ -13,6 +13,7 @@ are given. A learner is made with the parameters of the algorithm, `fit_intercep
 ((1, 2), (1, 2, 2))
 """
 
+from .finite_dual import SDCA
 from .learners import ALMA, AROW, CW, IELLIP, NAROW, NHERD, PA, ROMMA, SCW, SOP, Perceptron
 from .online_batch import BCW
 from .online_dual import ODCA, ODCARegressor
@@ -44,6 +45,7 @@ __all__ = [
     "ROMMA",
     "SBCW",
     "SCW",
+    "SDCA",
     "SOFS",
     "SOP",
     "SSOL",
