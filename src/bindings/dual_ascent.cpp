@@ -13,7 +13,7 @@
 #include <tuple>
 
 #include "bindings.hpp"
-#include "models.hpp"
+#include "rows_again.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -21,14 +21,6 @@ using namespace sureline;
 using namespace sureline::bindings;
 
 namespace {
-
-using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Answer = std::tuple<int64_t, std::string>;
-
-void check_size(const char* name, size_t size, int64_t wanted) {
-  if (int64_t(size) != wanted)
-    refuse(std::string(name) + " must have " + std::to_string(wanted) + " entries, not " + std::to_string(size) + ".");
-}
 
 // One problem of two classes. The arrays are Python's; their sizes are checked here, once and for all.
 struct HeldProblem {
@@ -70,10 +62,7 @@ struct HeldProblem {
 Answer ascend_once(const HeldProblem& held, double lam, Numbers alpha, Numbers z,
                    const std::optional<Vector<int64_t>>& order) {
   const DualProblem problem = held.with(lam, alpha.size(), z.size());
-  if (order)
-    for (size_t i = 0; i < order->size(); ++i)
-      if (order->data()[i] < 0 || order->data()[i] >= problem.rows.n_rows)
-        refuse("order names a row that is not there.");
+  check_order(order, problem.rows.n_rows);
   Outcome outcome;
   {
     nb::gil_scoped_release release;

@@ -493,12 +493,13 @@ NB_MODULE(_core, m) {
       "to"_a, "from_"_a, "Copy to the beginning of `to`, which is zero, without touching what is zero.");
 
   bind_budgets(m);
-  bind_dual(m);
+  bind_online_dual(m);
   bind_parsers(m);
   bind_hashing(m);
   bind_one(m);
   bind_whitened(m);
   bind_dual_ascent(m);
+  bind_finite_dual(m);
   bind_groups(m);
 
   m.def("instruction_set", [] { return std::string(g_instruction_set->name); }, "The instruction set whose loops run.");

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         AdaRDA,
         Perceptron,
     )
+    from .finite_dual import SDCA
     from .l1_selectors import L1SVM, SparseDCA
     from .persistence import load, save
     from .selection import feature_path
@@ -69,6 +70,7 @@ __all__ = [
     "ROMMA",
     "SBCW",
     "SCW",
+    "SDCA",
     "SOFS",
     "SOP",
     "SSOL",
@@ -89,6 +91,7 @@ __all__ = [
 # takes longer than many of its jobs.
 _ELSEWHERE = {
     "L1SVM": ".l1_selectors",
+    "SDCA": ".finite_dual",
     "SparseDCA": ".l1_selectors",
     "feature_path": ".selection",
     "load": ".persistence",

@@ -15,7 +15,8 @@ from sklearn.utils import check_random_state
 
 from . import _core
 from ._constraints import POSITIVE, Constraint, Flag, Number, OneOf
-from ._l1_selector import Data, L1Selector, Solution, Weights, zeros
+from ._in_memory import Data, Solution, Weights, zeros
+from ._l1_selector import L1Selector
 from ._parameters import documented
 from ._rows import is_sparse, refusal
 

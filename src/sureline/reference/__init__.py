@@ -13,8 +13,10 @@ are given. A learner is made with the parameters of the algorithm, `fit_intercep
 ((1, 2), (1, 2, 2))
 """
 
+from .finite_dual import SDCA
 from .learners import ALMA, AROW, CW, IELLIP, NAROW, NHERD, PA, ROMMA, SCW, SOP, Perceptron
 from .online_batch import BCW
+from .online_dual import ODCA, ODCARegressor
 from .selecting_learners import FOFS, SOFS
 from .selection import SparseDCA
 from .sparse_batch import FGM, SBCW
@@ -35,6 +37,7 @@ __all__ = [
     "IELLIP",
     "NAROW",
     "NHERD",
+    "ODCA",
     "OGD",
     "PA",
     "PAUM",
@@ -42,12 +45,14 @@ __all__ = [
     "ROMMA",
     "SBCW",
     "SCW",
+    "SDCA",
     "SOFS",
     "SOP",
     "SSOL",
     "STG",
     "AdaFOBOS",
     "AdaRDA",
+    "ODCARegressor",
     "Perceptron",
     "SparseDCA",
 ]

@@ -122,7 +122,7 @@ DualMemory restored(const MemoryState& state) {
 
 }  // namespace
 
-void bind_dual(nb::module_& m) {
+void bind_online_dual(nb::module_& m) {
   nb::class_<DualMemory>(m, "DualMemory", "What a dual rule remembers besides the weights.")
       .def(
           "__init__",
