@@ -29,6 +29,11 @@ class Case:
         """More are refused, unless each is learned against the rest."""
         return isinstance(self.parameters.get("cost"), tuple) or "margin_pos" in self.parameters
 
+    @property
+    def fixed(self) -> bool:
+        """All classes and columns must be known from the start."""
+        return self.parameters.get("regularizer") == "kl"
+
     def make(self, **more: Any) -> Any:
         return getattr(sureline, self.name)(**self._settings(more))
 
@@ -98,6 +103,32 @@ SELECTING = [
     Case("FOFS", {"n_features": 6, "eta": 0.3, "lam": 0.2}),
     Case("FOFS", {"n_features": 7, "eta": 0.05, "lam": 0.0}),
 ]
+ONLINE_DUAL = [
+    Case("ODCA", {"rho": 0.05}),
+    Case("ODCA", {"rho": 0.02, "window": "exponential", "beta": 0.97}),
+    Case("ODCA", {"rho": 0.2, "window": "sliding", "length": 60}),
+    Case("ODCA", {"rho": 0.02, "loss": "log", "regularizer": "elastic_net", "delta": 0.2}),
+    Case("ODCA", {"rho": 0.05, "window": "exponential", "half_life": 30, "regularizer": "elastic_net", "delta": 0.5}),
+    Case("ODCA", {"rho": 0.2, "window": "sliding", "length": 80, "regularizer": "elastic_net", "loss": "huber"}),
+    Case("ODCA", {"rho": 0.05, "window": "exponential", "beta": 0.9, "loss": "squared_hinge", "smoothing": 0.95}),
+    Case("ODCA", {"rho": 0.05, "window": "sliding", "length": 30, "loss": "absolute", "smoothing": 1.0}),
+    Case(
+        "ODCA",
+        {
+            "rho": 0.05,
+            "window": "exponential",
+            "beta": 0.95,
+            "regularizer": "elastic_net",
+            "delta": 0.3,
+            "smoothing": 0.9,
+        },
+    ),
+]
+SIMPLEX = [
+    Case("ODCA", {"rho": 0.2, "regularizer": "kl", "loss": "log"}),
+    Case("ODCA", {"rho": 0.2, "regularizer": "kl", "window": "exponential", "beta": 0.97, "smoothing": 0.5}),
+    Case("ODCA", {"rho": 0.2, "regularizer": "kl", "window": "sliding", "length": 40, "loss": "squared"}),
+]
 # The same once more with a budget, for which there is no reference: what must hold of it is in test_budget.py.
 BUDGETED = [
     Case("FSOL", {"eta": 0.1, "max_nonzero": 7}),
@@ -105,13 +136,15 @@ BUDGETED = [
     Case("SSOL", {"r": 2.0, "covariance": "diag", "max_nonzero": 7}),
     Case("SSOL", {"r": 2.0, "covariance": "full", "max_nonzero": 7}),
 ]
-WITH_REFERENCE = FIRST_ORDER + GAUSSIAN + COST_SENSITIVE + SPARSE + SELECTING
+WITH_REFERENCE = FIRST_ORDER + GAUSSIAN + COST_SENSITIVE + SPARSE + SELECTING + ONLINE_DUAL + SIMPLEX
 ALL = WITH_REFERENCE + BUDGETED
 GAUSSIAN = GAUSSIAN + [case for case in SPARSE + SELECTING if case.gaussian]
 
 every_case = pytest.mark.parametrize("case", ALL, ids=str)
 # What two labels mean must be said before the first comes.
-every_case_that_grows = pytest.mark.parametrize("case", [case for case in ALL if not case.needs_two_classes], ids=str)
+every_case_that_grows = pytest.mark.parametrize(
+    "case", [case for case in ALL if not case.needs_two_classes and not case.fixed], ids=str
+)
 every_case_with_reference = pytest.mark.parametrize("case", WITH_REFERENCE, ids=str)
 every_gaussian = pytest.mark.parametrize("case", GAUSSIAN, ids=str)
 
@@ -130,5 +163,5 @@ def everything(model: Any) -> list[Any]:
     state = model._state
     arrays = [state.weights, state.memory, state.tally] + ([] if state.factors is None else [state.factors])
     counters = [model.n_seen_, model.n_mistakes_, model.n_updates_, model.n_features_in_, model.classes_.tolist()]
-    budget = None if state.budget is None else state.budget.__getstate__()
+    budget = None if state.beside is None else state.beside.__getstate__()
     return [a.tobytes() for a in arrays] + [*counters, budget]

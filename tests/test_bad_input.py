@@ -296,7 +296,7 @@ def test_rows_of_zeros_and_constant_rows(case: Case, as_rows) -> None:
     model = case.make(fit_intercept=False).fit(as_rows(X), y)
     assert model.n_updates_ == 0
     assert model.n_mistakes_ == 15  # 0 is predicted
-    assert not model.coef_.any()
+    assert not np.ptp(model.coef_)  # they are 0, or on the simplex all alike
     if case.gaussian:
         np.testing.assert_array_equal(model.predict_proba(as_rows(X)), 0.5)
     model = case.make().fit(as_rows(X), y)  # with an intercept there is something to learn

@@ -93,6 +93,15 @@ MemoryState state_of(const DualMemory& memory) {
   return state;
 }
 
+struct HeldNumbers {  // a row for the window
+  const int64_t* columns;
+  const double* values;
+  int64_t n;
+  int64_t size() const { return n; }
+  int64_t index(int64_t i) const { return columns[i]; }
+  double value(int64_t i) const { return values[i]; }
+};
+
 DualMemory restored(const MemoryState& state) {
   const auto& [scalars, length, n_parts, n_numbers, heads, coefficients, columns, values] = state;
   if (scalars.empty() || scalars.size() % kAscentColumns != 0) refuse("The scalars of the memory are not whole rows.");
@@ -110,10 +119,11 @@ DualMemory restored(const MemoryState& state) {
       if (heads[part] < 0) refuse("A head of the window is out of range.");
       memory.window.add_part(heads[part], coefficients[part]);
     }
-    for (int64_t k = 0; k < n_numbers[i]; ++k, ++number) {
-      if (columns[number] < 0) refuse("A column of the window is out of range.");
-      memory.window.add_number(columns[number], values[number]);
-    }
+    const HeldNumbers row{columns.data() + number, values.data() + number, n_numbers[i]};
+    for (int64_t k = 0; k < n_numbers[i]; ++k)
+      if (row.index(k) < 0) refuse("A column of the window is out of range.");
+    memory.window.add_row(row);
+    number += size_t(n_numbers[i]);
     memory.window.end_example();
   }
   if (part != heads.size() || number != columns.size()) refuse("The window has more than its examples.");
@@ -162,7 +172,7 @@ void bind_online_dual(nb::module_& m) {
       .def("copy",
            [](const DualMemory& memory) {
              DualMemory copy(memory);
-             copy.crossings.ready = false;  // who copies a model may change its numbers
+             copy.crossings.forget();  // who copies a model may change its numbers
              return copy;
            })
       .def(
@@ -174,7 +184,7 @@ void bind_online_dual(nb::module_& m) {
             } else {
               memory.window.split({{1, 1.0}});
             }
-            memory.crossings.ready = false;
+            memory.crossings.forget();
           },
           "policy"_a,
           "Two heads from now on. Of policy 'ovr' both have what the one had, the first with the other sign; "
@@ -183,7 +193,7 @@ void bind_online_dual(nb::module_& m) {
           "add_problems",
           [](DualMemory& memory, int64_t n) {
             memory.problems.resize(memory.problems.size() + size_t(std::max<int64_t>(n, 0)));
-            memory.crossings.ready = false;
+            memory.crossings.forget();
           },
           "n"_a, "So many more that begin from nothing.")
       .def("__getstate__", &state_of)

@@ -41,9 +41,7 @@ class DualStream : public Stream<Self, Space, Rows> {
     RowWindow& window = dual_.window;
     if (!slides()) return;
     if (window.full()) window.drop_oldest();
-    if (n_parts_ > 0)
-      for (int64_t i = 0; i < x.size(); ++i)
-        if (x.value(i) != 0) window.add_number(x.index(i), x.value(i));
+    if (n_parts_ > 0) window.add_row(x);
     window.end_example();
     n_parts_ = 0;
   }
@@ -91,16 +89,26 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
  public:
   OnlineAscent(const Task& task, const Space& space, const Rows& rows, double* scores, Round* rounds)
       : Base(task, space, rows, scores), rounds_(rounds), delta_(rule().delta) {
-    if (kSmoothed && delta_ > 0 && !dual_.crossings.ready) find_crossings();
+    if (kSmoothed && delta_ > 0 && !dual_.crossings.fits(space.n_heads)) find_crossings();
   }
 
  private:
   bool begin(const Row&, int64_t, double) {
     for (int64_t problem = 0; problem < this->n_problems(); ++problem)
       rounds_[problem] = rule().round(dual_.problems[size_t(problem)]);
+    if constexpr (kCounted) prefetch_second_oldest();
     return true;
   }
-  double score(const Row& x, const MovedHead&) const { return space_.score(x, 0, rounds_[0]); }
+  double score(const Row& x, const MovedHead& moved) {
+    if (kCounted || delta_ == 0) return space_.score(x, 0, rounds_[0]);
+    // On the way, theta of the row is put in one place for the step.
+    if (!gather(x, &moved, 1)) return refuse(Refusal::memory), 0.0;
+    const T* theta = theta_.data();
+    const double threshold = rounds_[0].threshold;
+    const double f =
+        sum<double, 8>(x.size(), [&](int64_t i) { return double(x.value(i)) * soft(theta[i], threshold); });
+    return rounds_[0].scale * (space_.intercept ? f + theta[x.size()] : f);
+  }
   void scores(const Row& x, double* f) const { space_.scores(x, {rounds_, this->n_problems()}, f); }
 
   bool turn(int64_t row, const Row& x, Worth worth, int64_t problem, MovedHead* moved, int n_moved) {
@@ -143,14 +151,18 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
       squares = squared_norm(x);
       b = best_dual(rule().loss, m, a * double(n_moved) * squares, wanted);
     } else {
-      if (!gather(x, at, moved, n_moved)) return refuse(Refusal::memory), false;
-      squares = squares_;
+      const bool gathered = !kCounted && Space::kOneHead;  // when the row was scored
+      if (!gathered && !gather(x, moved, n_moved)) return refuse(Refusal::memory), false;
+      const double scale = rule().scale(at);
       if (delta_ == 0) {
         double unused = 0;
-        b = best_dual(rule().loss, margin(0, a, moved, n_moved, unused), a * double(n_moved) * squares, wanted);
+        squares = squared_norm(x);
+        const double m = margin(x, 0, a, scale, moved, n_moved, unused);
+        b = best_dual(rule().loss, m, a * double(n_moved) * squares, wanted);
       } else {
         b = best_dual(rule().loss, wanted,
-                      [&](double at_b, double& slope) { return margin(at_b, a, moved, n_moved, slope); });
+                      [&](double at_b, double& slope) { return margin(x, at_b, a, scale, moved, n_moved, slope); });
+        if (b != 0) squares = squared_norm(x);
       }
     }
     if (b == 0 || !(squares > 0)) return rest(problem), false;
@@ -197,42 +209,55 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
 
   // -- the row in one place, for the steps without a closed form ------------------------------------------------------
 
-  // base_[head][i] = w' of entry i before the step, the intercept's last.
-  bool gather(const Row& x, const Ascent& at, const MovedHead* moved, int n_moved) {
-    const int64_t n = x.size() + space_.intercept;
-    base_.clear(), x_.clear();
-    if (!base_.reserve(n * n_moved) || !x_.reserve(n)) return false;
-    const double scale = rule().scale(at);
-    double* values = x_.data();
-    for (int64_t i = 0; i < x.size(); ++i) values[i] = x.value(i);
-    if (space_.intercept) values[n - 1] = 1;
-    squares_ = sum<double, 4>(n, [&](int64_t i) { return values[i] * values[i]; });
+  // theta of the row's entries, the intercept's last, for each head that moves.
+  bool gather(const Row& x, const MovedHead* moved, int n_moved) {
+    const int64_t n = x.size();
+    theta_.clear();
+    if (!theta_.reserve((n + 1) * n_moved)) return false;
     for (int k = 0; k < n_moved; ++k) {
-      double* base = base_.data() + k * n;
-      for (int64_t i = 0; i < x.size(); ++i) base[i] = scale * *space_.at(x.index(i), moved[k].head);
-      if (space_.intercept) base[n - 1] = scale * *space_.at(-1, moved[k].head);
+      T* theta = theta_.data() + k * (n + 1);
+      for (int64_t i = 0; i < n; ++i) theta[i] = *space_.at(x.index(i), moved[k].head);
+      theta[n] = *space_.at(-1, moved[k].head);
     }
-    n_ = x.size();
     return true;
   }
 
   // m(b), and its slope.
-  double margin(double b, double a, const MovedHead* moved, int n_moved, double& slope) {
-    const double* x = x_.data();
+  double margin(const Row& x, double b, double a, double scale, const MovedHead* moved, int n_moved, double& slope) {
+    const int64_t n = x.size();
     double m = 0, squares = 0;
     for (int k = 0; k < n_moved; ++k) {
-      const double* base = base_.data() + k * (n_ + space_.intercept);
-      const double step = moved[k].sign * a * b;
-      double f = sum<double, 4>(n_, [&](int64_t i) { return x[i] * soft(base[i] + step * x[i], delta_); });
-      squares += sum<double, 4>(n_, [&](int64_t i) {
-        const double w = base[i] + step * x[i], size = w < 0 ? -w : w;
-        return size > delta_ ? x[i] * x[i] : 0.0;
-      });
-      if (space_.intercept) f += base[n_] + step, squares += 1;
-      m += moved[k].sign * f;
+      const T* theta = theta_.data() + k * (n + 1);
+      const double step = moved[k].sign * a * b, delta = delta_;
+      constexpr int L = 8;
+      double f[L] = {}, s[L] = {};
+      const auto take = [&](int64_t i, int l) {
+        const double value = x.value(i), w = scale * double(theta[i]) + step * value, w_cut = soft(w, delta);
+        f[l] += value * w_cut;
+        s[l] += w_cut != 0 ? value * value : 0.0;
+      };
+      int64_t i = 0;
+      for (; i + L <= n; i += L)
+        for (int l = 0; l < L; ++l) take(i + l, l);
+      for (int l = 0; l < L; ++l)  // not up to n - i, which would keep the lanes out of registers
+        if (i + l < n) take(i + l, l);
+      for (int half = L / 2; half > 0; half /= 2)
+        for (int l = 0; l < half; ++l) f[l] += f[l + half], s[l] += s[l + half];
+      if (space_.intercept) f[0] += scale * double(theta[n]) + step, s[0] += 1;
+      m += moved[k].sign * f[0];
+      squares += s[0];
     }
     slope = a * squares;
     return m;
+  }
+
+  // The row that the next example pushes out of the window is on its way into the cache from now on.
+  void prefetch_second_oldest() const {
+    const RowWindow& window = dual_.window;
+    if (window.size() < 2 || window.size() + 1 < window.length) return;
+    const RowWindow::Example old = window.example(1);
+    for (int64_t i = 0; old.n_parts > 0 && i < old.n; ++i)
+      __builtin_prefetch(space_.at(old.columns[i], old.parts[0].head), 1);
   }
 
   // -- changes of theta -----------------------------------------------------------------------------------------------
@@ -270,11 +295,14 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
   template <bool cut>
   void change(T* p, double theta, const Ascent& at, int64_t problem, int64_t coordinate) {
     if constexpr (kSmoothed) {
-      const double before = summed<cut>(p[0], at);
+      const double before = summed<cut>(p[0], at), size_before = std::fabs(double(p[0]));
       p[0] = T(theta);
       p[1] = T(p[1] + (before - summed<cut>(p[0], at)));
-      if (cut && delta_ > 0 && std::fabs(double(p[0])) > rule().threshold(at))
-        dual_.crossings.add(problem, {std::fabs(double(p[0])), coordinate});
+      if (!cut || delta_ == 0) return;
+      // Where it has only grown it is in there already.
+      const double size = std::fabs(double(p[0])), threshold = rule().threshold(at);
+      if (size > threshold && (size < size_before || !(size_before > threshold)))
+        dual_.crossings.add(problem, {size, coordinate});
     } else {
       p[0] = T(theta);
     }
@@ -293,29 +321,28 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     if (delta_ == 0) return true;
     Crossings& crossings = dual_.crossings;
     if (crossings.crowded(problem, space_.n_slots * space_.n_heads)) find_crossings();
-    const double threshold = rule().threshold(at);
-    Crossings::Entry last{-1, -1};
-    while (crossings.reached(problem, threshold)) {
-      const Crossings::Entry entry = crossings.take(problem);
-      T* p = space_.weights + entry.coordinate * space_.kWidth;
-      const double theta = p[0];
-      if (entry == last || std::fabs(theta) != entry.size) continue;
-      last = entry;
+    const double threshold = rule().threshold(at), threshold_before = rule().threshold(before_);
+    for (const int64_t coordinate : crossings.take(problem, threshold)) {
+      if (coordinate >= space_.n_slots * space_.n_heads) continue;
+      T* p = space_.weights + coordinate * space_.kWidth;
+      const double theta = p[0], size = std::fabs(theta);
+      if (size > threshold) crossings.add(problem, {size, coordinate});
+      if (size > threshold || !(size > threshold_before)) continue;
       if (!journal_.reserve(1)) return false;
-      journal_.before_changing(space_, entry.coordinate / space_.n_heads - 1, entry.coordinate % space_.n_heads);
+      journal_.before_changing(space_, coordinate / space_.n_heads - 1, coordinate % space_.n_heads);
       p[1] = T(p[1] + (at.reach * theta - (theta < 0 ? -delta_ : delta_) * at.since));
     }
     return true;
   }
 
   void find_crossings() {
-    dual_.crossings.begin(this->n_problems());
+    dual_.crossings.begin(this->n_problems(), space_.n_heads);
     each_weight([&](T* p, int64_t slot, int64_t head) {
-      const int64_t problem = this->alone() ? head : 0;
-      const double size = std::fabs(double(p[0]));
-      if (slot > 0 && size > rule().threshold(dual_.problems[size_t(problem)]))
-        dual_.crossings.add(problem, {size, slot * space_.n_heads + head});
+      // Those that are under the threshold already leave again in the next round.
+      if (slot > 0 && p[0] != 0)
+        dual_.crossings.add(this->alone() ? head : 0, {std::fabs(double(p[0])), slot * space_.n_heads + head});
     });
+    dual_.crossings.end();
   }
 
   // -- folding --------------------------------------------------------------------------------------------------------
@@ -370,9 +397,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
 
   Round* rounds_;  // one for each problem
   const double delta_;
-  Buffer<double> base_, x_;
-  int64_t n_ = 0;
-  double squares_ = 0;
+  Buffer<T> theta_;
   Ascent before_;
 };
 

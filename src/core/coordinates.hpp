@@ -179,6 +179,7 @@ struct Coordinates {
   static constexpr bool kAbsorbs = requires { &Kind::template absorb<true>; };
   static constexpr bool kScoresOnTheWay = kAbsorbs && one_head;  // which saves a pass over the row
   static constexpr bool kSized = requires { &Kind::size; };
+  static constexpr bool kOneHead = one_head;
   static constexpr bool kLocal = true;  // a row changes only the weights of its own columns
   T* weights;
   int64_t n_slots, n_heads;

@@ -65,15 +65,18 @@ void RowWindow::commit() {
 
 namespace {
 
-bool after(const Crossings::Entry& a, const Crossings::Entry& b) {
-  return a.size != b.size ? a.size > b.size : a.coordinate > b.coordinate;
-}
+bool after(const Crossings::Entry& a, const Crossings::Entry& b) { return a.size > b.size; }
 
 }  // namespace
 
-void Crossings::begin(int64_t n_problems) {
+void Crossings::begin(int64_t n_problems, int64_t n_heads) {
   heaps_.assign(size_t(n_problems), {});
-  ready = true;
+  n_heads_ = n_heads;
+}
+
+void Crossings::end() {
+  n_found_ = 0;
+  for (const std::vector<Entry>& heap : heaps_) n_found_ = std::max(n_found_, int64_t(heap.size()));
 }
 
 void Crossings::add(int64_t problem, Entry entry) {
@@ -82,12 +85,19 @@ void Crossings::add(int64_t problem, Entry entry) {
   std::push_heap(heap.begin(), heap.end(), after);
 }
 
-Crossings::Entry Crossings::take(int64_t problem) {
+const std::vector<int64_t>& Crossings::take(int64_t problem, double threshold) {
   std::vector<Entry>& heap = heaps_[size_t(problem)];
-  std::pop_heap(heap.begin(), heap.end(), after);
-  const Entry entry = heap.back();
-  heap.pop_back();
-  return entry;
+  taken_.clear();
+  while (!heap.empty() && heap.front().size <= threshold) {
+    std::pop_heap(heap.begin(), heap.end(), after);
+    taken_.push_back(heap.back().coordinate);
+    heap.pop_back();
+  }
+  if (taken_.size() > 1) {
+    std::sort(taken_.begin(), taken_.end());
+    taken_.erase(std::unique(taken_.begin(), taken_.end()), taken_.end());
+  }
+  return taken_;
 }
 
 void DualMemory::checkpoint(bool can_roll_back) {
@@ -98,7 +108,7 @@ void DualMemory::checkpoint(bool can_roll_back) {
 void DualMemory::roll_back() {
   problems = before_;
   window.roll_back();
-  crossings.ready = false;  // entries that were taken are gone
+  crossings.forget();  // entries that were taken are gone
 }
 
 void DualMemory::commit() { window.commit(); }

@@ -36,9 +36,19 @@ class RowWindow {
     parts_.push_back({head, coefficient});
     if (head >= heads_beyond_) heads_beyond_ = head + 1;
   }
-  void add_number(int64_t column, double value) {
-    columns_.push_back(column), values_.push_back(value);
-    if (column >= columns_beyond_) columns_beyond_ = column + 1;
+  // The columns and values of a row's entries that are not zero.
+  template <class Row>
+  void add_row(const Row& x) {
+    const size_t n = columns_.size();
+    columns_.resize(n + size_t(x.size())), values_.resize(n + size_t(x.size()));
+    int64_t* column = columns_.data() + n;
+    double* value = values_.data() + n;
+    for (int64_t i = 0; i < x.size(); ++i)
+      if (x.value(i) != 0) {
+        *column++ = x.index(i), *value++ = double(x.value(i));
+        if (x.index(i) >= columns_beyond_) columns_beyond_ = x.index(i) + 1;
+      }
+    columns_.resize(size_t(column - columns_.data())), values_.resize(columns_.size());
   }
   void end_example();  // the parts and numbers since the last one are an example
   void drop_oldest();
@@ -67,28 +77,30 @@ class RowWindow {
   int64_t columns_beyond_ = 0, heads_beyond_ = 0;
 };
 
-// For each problem the weights above the threshold, by |theta|, the least first. Entries that are no longer true stay
-// until their turn comes; whoever takes them looks.
+// For each problem the weights above the threshold, by a size that |theta| is not below, the least first. Those that
+// have grown since, or have left, stay until their turn comes; whoever takes them looks.
 class Crossings {
  public:
   struct Entry {
     double size;
     int64_t coordinate;  // slot * heads + head
-    bool operator==(const Entry&) const = default;
   };
-  bool ready = false;  // false: all of it is to be filled in anew from the weights
-  void begin(int64_t n_problems);
+  bool fits(int64_t n_heads) const { return n_heads_ == n_heads; }
+  void forget() { n_heads_ = 0; }  // all of it is to be filled in anew from the weights
+  void begin(int64_t n_problems, int64_t n_heads);
   void add(int64_t problem, Entry entry);
-  bool reached(int64_t problem, double threshold) const {
-    return !heaps_[size_t(problem)].empty() && heaps_[size_t(problem)].front().size <= threshold;
-  }
-  Entry take(int64_t problem);  // the least
+  // The coordinates whose size is at most this, each once; they are in it no more.
+  const std::vector<int64_t>& take(int64_t problem, double threshold);
+  // Whether it is time to find them anew: most of the entries are no longer true.
   bool crowded(int64_t problem, int64_t n_weights) const {
-    return int64_t(heaps_[size_t(problem)].size()) > 4 * n_weights + 1024;
+    return int64_t(heaps_[size_t(problem)].size()) > 4 * n_found_ + n_weights / 4 + 1024;
   }
+  void end();  // all have been found
 
  private:
+  int64_t n_heads_ = 0, n_found_ = 0;  // 0: there is nothing
   std::vector<std::vector<Entry>> heaps_;
+  std::vector<int64_t> taken_;
 };
 
 class DualMemory {

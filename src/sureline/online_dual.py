@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from . import _core
 from ._constraints import POSITIVE, Constraint, Number, OneOf
-from ._learner import Learner
 from ._one import OnlineLearner
 from ._parameters import COMMON, documented
 from ._rows import Array
@@ -103,7 +102,7 @@ class DualAscent(OnlineLearner):
             )
         if self._beta() == 1.0:
             raise ValueError(
-                f"half_life={self.half_life!r} forgets nothing in double precision; window='infinite' is meant for that."
+                f"half_life={self.half_life!r} forgets nothing in double precision; window='infinite' is meant for it."
             )
         if self.regularizer == "kl" and self.growing:
             raise ValueError(
@@ -140,12 +139,13 @@ class DualAscent(OnlineLearner):
 
     def begin(self, classes: Array, n_columns: int = 0) -> None:
         if self.regularizer == "kl":
-            if self.columns is None and n_columns == 0:
+            # What the first chunk of a stream has would make the model depend on how the stream is cut.
+            if self.columns is None:
                 raise ValueError(
                     f"{type(self).__name__} with regularizer='kl' spreads its weights over a fixed number of features, "
-                    "which this stream does not tell: give columns=N."
+                    "which a stream does not tell: give columns=N."
                 )
-            n_columns = max(n_columns, self.columns or 0)
+            n_columns = self.columns
         super().begin(classes, n_columns)
 
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
@@ -170,9 +170,9 @@ class ODCA(DualAscent):
     Ying, Yuan & Sayed, "Online dual coordinate ascent learning", EUSIPCO 2016.
 
     The objective in round N is the loss of the examples, weighed by the window, plus rho times the regulariser. Of its
-    dual, the new example's variable is chosen best with those before it held. With l2 regularisation that is a step of
-    the stochastic proximal method: the gradient is taken at the weights after the step. So a large step is safe, and the
-    step of the hinge loss is that of passive-aggressive learning, held back by the window.
+    dual, the new example's variable is chosen best with those before it held. With l2 regularisation that is a step
+    of the stochastic proximal method: the gradient is taken at the weights after the step. So a large step is safe, and
+    the step of the hinge loss is that of passive-aggressive learning, held back by the window.
 
     A sample weight s makes the loss of an example count s times.
 

@@ -108,7 +108,7 @@ class OnlineDual:
         return 1 / (self.rho * self.Delta(N))  # eq. (24)
 
     def round(self, h: Array, gamma: float, s: float) -> bool:
-        """One example. True if its dual variable is not zero."""
+        """One example. True if its dual variable is not zero, and it has anything to move."""
         self.N += 1
         N, step = self.N, s * self.alpha(self.N)
         f = self.f(self.w_prime, N)
@@ -120,7 +120,7 @@ class OnlineDual:
         self.examples.append(Example(h, gamma, s, lam))
         if self.trace:
             self.duals.append((self.D(0.0), self.D(lam)))
-        return lam != 0
+        return lam != 0 and bool(h.any())
 
     def argmin(self, f: Array, h: Array, gamma: float, step: float) -> float:
         """lambda(N), by the closed form where the paper has one."""
