@@ -146,6 +146,10 @@ def test_gradual_drift_may_turn_the_plane(severity: float) -> None:
     assert fitted_on(X, y, middle).score(X[middle], y[middle]) > 0.95
     first = slice(10_000, 12_000)
     assert (y != old)[first].mean() == pytest.approx(severity / 20, abs=0.02)
+    # And so it is the second time.
+    _, y = make_drift(40_000, 12, drifts=[0, 20_000], width=20_000, transition="turn", **settings)
+    assert (y != new)[29_000:31_000].mean() == pytest.approx(severity / 2, abs=0.04)
+    assert fitted_on(X, y, slice(29_000, 31_000)).score(X[29_000:31_000], y[29_000:31_000]) > 0.95
 
 
 @pytest.mark.parametrize(

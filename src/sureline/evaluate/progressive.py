@@ -44,7 +44,8 @@ def prequential(
         The windowed error is that of the latest `window` examples, or of all as long as there are fewer.
     every : int, default=None
         There is a point of the curves after every so many examples, at each of `drifts`, and at the end. If None, it is
-        such that there are about 500 points, and from 500 to 1000 if the length of the stream is not known.
+        such that there are about 500 points; up to 1000 if the length of the stream is not known, and then at least
+        `window` / 20.
     classes : array-like, default=None
         All classes. Without them they are those in y; from an iterable or a file they are taken as they come, for which
         the learners of sureline are `growing` for the time of this call. Learners of batches and those of other
@@ -66,10 +67,10 @@ def prequential(
     The mistakes are those that the learners of sureline count themselves while they learn (`n_mistakes_`), with every
     example predicted by the model that has learned from all before it. (Of the example itself, SSOL takes the row into
     its covariance before it predicts the label, as its algorithm has it.) Rows go to them in slices from one point of
-    the curves to the next one, so the curves are exact and cost little beside learning; how the stream comes in batches
-    makes no difference. A slice also ends `window` examples before each point, so that every windowed error is of
-    exactly `window` examples. The one exception is the end of an iterable or file, which nobody knows in advance: there
-    it is of up to `every` examples more, unless the end falls on a point.
+    the curves to the next one, so the curves are exact, and all that they cost beside learning is part of a millisecond
+    a slice; how the stream comes in batches makes no difference. A slice also ends `window` examples before each point,
+    so that every windowed error is of exactly `window` examples. The one exception is the end of an iterable or file,
+    which nobody knows in advance: there it is of up to `every` examples more, unless the end falls on a point.
 
     A classifier that knows nothing yet is taken to predict the first class, as the learners of sureline do. Every
     example counts once, whatever its weight.
@@ -118,7 +119,7 @@ class _Curve:
     ) -> None:
         self.turns, self.window, self.drifts = turns, window, drifts
         self.thins = every is None and n_rows is None
-        self.every = every or (max(1, window // 100) if n_rows is None else -(-n_rows // _POINTS) or 1)
+        self.every = every or (max(1, window // 20) if n_rows is None else -(-n_rows // _POINTS) or 1)
         points = [*drifts, *([] if n_rows is None else [n_rows])]
         self.more_cuts = sorted({*points, *(point - window for point in points)})
         self.done = 0
