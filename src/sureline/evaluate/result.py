@@ -87,8 +87,8 @@ class Prequential:
         -------
         int or float
             The number of examples from `drift` to the first point of the curve after the peak at which the windowed
-            error is back; 0 if it never went beyond, and infinity if it did not come back before the next drift or the
-            end.
+            error is back; 0 if it never went beyond. Infinity if it did not come back before the next drift or the end,
+            which says no more than that it takes longer.
         """
         if name not in self.windowed_error:
             raise KeyError(f"There is no learner {name!r} here, but {', '.join(map(repr, self.names))}.")
