@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def test_the_examples_of_the_readme_run(capsys, tmp_path: Path, monkeypatch) -> None:
-    streamed, dense, small, batches = re.findall(
+    streamed, dense, small, batches, drifting = re.findall(
         r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
     )
     monkeypatch.chdir(tmp_path)
@@ -38,6 +38,11 @@ def test_the_examples_of_the_readme_run(capsys, tmp_path: Path, monkeypatch) -> 
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("(54, 54)")
     assert printed[-1].startswith("(3000, 100) (7, 7) 0.9")
+    exec(compile(drifting, "README.md", "exec"), {})
+    *table, recovery = capsys.readouterr().out.splitlines()
+    assert table[0] == "Prequential over 40,000 examples, windows of 2,000, 1 drift"
+    assert 0 < int(recovery) < 10_000
+    assert (tmp_path / "drift.png").stat().st_size > 10_000
 
 
 def test_the_readme_lists_every_learner() -> None:
@@ -49,8 +54,9 @@ def test_the_readme_lists_every_learner() -> None:
     "name",
     [
         *("_one", "online_batch", "online_selection", "second_order", "rules", "reference", "metrics"),
-        *("datasets.gaussians", "datasets.groups", "datasets.mail", "datasets.streams", "datasets.tables"),
-        *("l1_selectors", "selection.agreement", "selection.path", "sparsity.one_pass"),
+        *("datasets.drifts", "datasets.gaussians", "datasets.groups", "datasets.mail"),
+        *("datasets.streams", "datasets.tables"),
+        *("evaluate.progressive", "l1_selectors", "selection.agreement", "selection.path", "sparsity.one_pass"),
     ],
 )
 def test_examples_in_docstrings(name: str) -> None:

@@ -1,5 +1,6 @@
 """Seeded generators of data on which the learners differ in a known way."""
 
+from .drifts import make_drift
 from .gaussians import make_rotated_gaussian, make_sparse_gaussian
 from .groups import make_correlated_groups
 from .mail import make_mail
@@ -11,6 +12,7 @@ __all__ = [
     "StreamShape",
     "make_correlated_groups",
     "make_cover_type",
+    "make_drift",
     "make_epsilon",
     "make_mail",
     "make_rotated_gaussian",

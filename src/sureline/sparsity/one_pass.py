@@ -17,7 +17,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._estimator import OnlineClassifier, sorted_classes
-from .._rows import checked_sample_weight, refuse_corrupt_sparse
+from .._rows import checked_sample_weight, refuse_corrupt_sparse, rows_between
 from ..metrics import tally
 from .result import SparsityPath
 
@@ -114,7 +114,7 @@ def sparsity_path(
         for n_chunks, part in enumerate(chunks, start=1):
             _learn(pool, models, part, classes)
             if n_chunks == 1 and X_test is not None:
-                models[0].predict(_part(X_test, 0, 1))  # what does not fit is refused now, not after the pass
+                models[0].predict(rows_between(X_test, 0, 1))  # what does not fit is refused now, not after the pass
         if n_chunks == 0:
             raise ValueError("X must have at least one batch. Got none.")
         if X_test is not None:
@@ -155,28 +155,15 @@ def _chunks(batch: Any, n_rows: int | None, source: str) -> Iterator[_Chunk]:
     for start in range(0, max(len(y), 1), n_rows):
         stop = min(start + n_rows, len(y))
         part = None if weight is None else weight[start:stop]
-        yield _Chunk(_part(X, start, stop), y[start:stop], part, f"row {start} of {source}")
+        yield _Chunk(rows_between(X, start, stop), y[start:stop], part, f"row {start} of {source}")
 
 
 def _sliceable(X: Any) -> Any:
-    """X in a form that `_part` can take rows from: CSR if it is sparse."""
+    """X in a form that `rows_between` can take rows from: CSR if it is sparse."""
     if sparse.issparse(X):
         refuse_corrupt_sparse(X)
         return X.tocsr()
     return X if hasattr(X, "shape") else np.asarray(X)
-
-
-def _part(X: Any, start: int, stop: int) -> Any:
-    """Rows of X, without copying them."""
-    if not sparse.issparse(X):
-        return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
-    try:
-        # Not by SciPy's own slicing, which trusts the arrays. What is wrong inside the part, the core finds.
-        indptr = X.indptr[start : stop + 1]
-        inside = slice(indptr[0], indptr[-1])
-        return type(X)((X.data[inside], X.indices[inside], indptr - indptr[0]), shape=(stop - start, X.shape[1]))
-    except (ValueError, TypeError, IndexError) as error:
-        raise ValueError(f"Input X is not a valid CSR matrix: {error}.") from None
 
 
 def _learn(pool: ThreadPoolExecutor, models: list[Any], chunk: _Chunk, classes: Any) -> None:

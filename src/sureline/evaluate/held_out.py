@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._learner import Learner
-from .answers import Answers, answer
-from .metrics import Tally
-from .stream import Chunk, Label, read
+from .._learner import Learner
+from ..answers import Answers, answer
+from ..metrics import Tally
+from ..stream import Chunk, Label, read
 
 _EXACT = 1 << 20  # scores up to which the area under the curve is computed from all of them
 _BITS = 20  # of a score as float32 that are kept beyond that

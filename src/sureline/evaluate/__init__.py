@@ -1,0 +1,7 @@
+"""How good a model is: on labelled rows that it has not seen, and along a stream that it learns from."""
+
+from .held_out import Calibration, Evaluation, RankingCurve, evaluate
+from .progressive import prequential
+from .result import Prequential
+
+__all__ = ["Calibration", "Evaluation", "Prequential", "RankingCurve", "evaluate", "prequential"]

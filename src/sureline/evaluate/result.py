@@ -1,0 +1,215 @@
+"""Error along a stream, as a table and as a picture."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._curves import curve_style, pyplot
+
+Floats = npt.NDArray[np.float64]
+
+_FORMATS = {"mistakes": "{:,}", "seconds": "{:.3g}"}
+_MARKERS = 12  # on a curve
+_LETTERS = 120  # side by side in a figure
+_LONGEST_NAME = 80
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prequential:
+    """What `prequential` found. What there is for each learner is a dict by its name.
+
+    Attributes
+    ----------
+    examples : array of shape (n_points,)
+        The numbers of examples after which there is a point of the curves; the last is that of all.
+    error : dict of arrays of shape (n_points,)
+        The share of all examples so far that were predicted wrongly, each before it was learned from.
+    windowed_error : dict of arrays of shape (n_points,)
+        The same of the latest `window` examples, or of all as long as there are fewer.
+    mistakes : dict of int
+        How many of all examples were predicted wrongly.
+    seconds : dict of float
+        How long learning took, with predicting where that was apart.
+    estimators : dict of estimators
+        Trained: copies of those that were passed.
+    window : int
+        Examples of the windowed error.
+    drifts : tuple of int
+        The numbers of examples after which something changed, as far as the stream came to them.
+    """
+
+    examples: npt.NDArray[np.int64]
+    error: dict[str, Floats]
+    windowed_error: dict[str, Floats]
+    mistakes: dict[str, int]
+    seconds: dict[str, float]
+    estimators: dict[str, Any]
+    window: int
+    drifts: tuple[int, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Of the learners, in the order in which they were given."""
+        return list(self.error)
+
+    @property
+    def n_examples(self) -> int:
+        """How many there were in all."""
+        return int(self.examples[-1])
+
+    def recovery(self, name: str, drift: int, factor: float = 1.2, *, width: int = 0) -> float:
+        """How many examples after a drift a learner is as good as before, by its windowed error.
+
+        That is when the windowed error is at most `factor` times what it was at the drift. Just after the drift the
+        window is still full of examples from before it, so the error is followed from its peak: its largest value while
+        the window holds such examples, and at the first point where it no longer does.
+
+        Parameters
+        ----------
+        name : str
+            Of the learner.
+        drift : int
+            The number of examples after which the drift begins. Name it in `drifts` of `prequential` too: then there is
+            a point of the curves right there.
+        factor : float, default=1.2
+            How much worse than before is good enough.
+        width : int, default=0
+            Examples over which the drift goes on; the peak is looked for until the window is past them.
+
+        Returns
+        -------
+        int or float
+            The number of examples from `drift` to the first point of the curve after the peak at which the windowed
+            error is back; 0 if it never went beyond. Infinity if it did not come back before the next drift or the end,
+            which says no more than that it takes longer.
+        """
+        if name not in self.windowed_error:
+            raise KeyError(f"There is no learner {name!r} here, but {', '.join(map(repr, self.names))}.")
+        for what, value, least in (("drift", drift, 0), ("width", width, 0)):
+            if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+                raise ValueError(f"{what} must be an integer of at least {least}. Got {value!r} instead.")
+        if isinstance(factor, bool) or not isinstance(factor, Real) or not 0 < float(factor) < math.inf:
+            raise ValueError(f"factor must be a positive number. Got {factor!r} instead.")
+        end = min((other for other in self.drifts if other > drift), default=self.n_examples)
+        past = int(drift) + int(width) + self.window  # the first number of examples with none of before in the window
+        if drift < self.window or past > end:
+            raise ValueError(
+                f"drift={drift} must have window={self.window} examples before it, and as many after it (and after "
+                f"width={width}) up to the next drift or the end, {end}."
+            )
+        error = self.windowed_error[name]
+        before = int(np.searchsorted(self.examples, drift, side="right")) - 1
+        if before < 0:
+            raise ValueError(f"There is no point of the curves up to drift={drift}: name it in drifts, or lower every.")
+        enough = float(factor) * float(error[before]) * (1 + 1e-12)
+        stop = int(np.searchsorted(self.examples, end, side="right"))
+        first_past = int(np.searchsorted(self.examples, past))
+        peak = before + 1 + int(np.argmax(error[before + 1 : min(first_past + 1, stop)]))
+        if error[peak] <= enough:
+            return 0
+        back = np.flatnonzero(error[peak:stop] <= enough)
+        return int(self.examples[peak + back[0]]) - int(drift) if len(back) else math.inf
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each learner, with what it had come to at the end."""
+        return [
+            {
+                "learner": name,
+                "mistakes": self.mistakes[name],
+                "error": float(self.error[name][-1]),
+                "windowed_error": float(self.windowed_error[name][-1]),
+                "seconds": self.seconds[name],
+            }
+            for name in self.names
+        ]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The curves as columns, as ``pandas.DataFrame`` takes them, with a row for each learner and point."""
+        n_points = len(self.examples)
+        return {
+            "learner": [name for name in self.names for _ in range(n_points)],
+            "examples": self.examples.tolist() * len(self.names),
+            "error": [value for name in self.names for value in self.error[name].tolist()],
+            "windowed_error": [value for name in self.names for value in self.windowed_error[name].tolist()],
+        }
+
+    def __repr__(self) -> str:
+        rows = self.table()
+        columns = []
+        for heading in rows[0]:
+            if heading == "learner":
+                cells = [heading, *(row[heading] for row in rows)]
+                columns.append([cell.ljust(max(map(len, cells))) for cell in cells])
+            else:
+                cells = [heading, *(_FORMATS.get(heading, "{:.4f}").format(row[heading]) for row in rows)]
+                columns.append([cell.rjust(max(map(len, cells))) for cell in cells])
+        heading = f"Prequential over {self.n_examples:,} examples, windows of {self.window:,}"
+        if self.drifts:
+            heading += f", {len(self.drifts)} drift{'s' if len(self.drifts) > 1 else ''}"
+        return "\n".join([heading, *("  ".join(row) for row in zip(*columns, strict=True))])
+
+    def plot(self, ax: Any = None, *, metric: str = "windowed_error", title: str | None = None) -> Any:
+        """Draw the error in per cent of all learners against the number of examples. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, str or Path, default=None
+            Where to draw, or the file to save the picture to. A new figure if None.
+        metric : {"windowed_error", "error"}, default="windowed_error"
+            The error of the latest examples, which shows drift, or of all so far.
+        title : str, default=None
+            Above the curves.
+
+        Returns
+        -------
+        matplotlib Axes
+            Save it with ``result.plot().figure.savefig("error.png")`` or ``result.plot("error.png")``.
+        """
+        if metric not in ("windowed_error", "error"):
+            raise ValueError(f"metric must be 'windowed_error' or 'error'. Got {metric!r} instead.")
+        path = ax if isinstance(ax, str | Path) else None
+        given = None if path is not None else ax
+        if given is None:
+            figure = pyplot().figure(layout="constrained")
+            ax = figure.subplots()
+        curves = getattr(self, metric)
+        step = max(1, len(self.examples) // _MARKERS)
+        for i, (name, values) in enumerate(curves.items()):
+            # Markers at other points than those of the other curves, where these lie on each other.
+            first = i * step // max(len(curves), 1) % step
+            ax.plot(self.examples, 100 * values, label=_plain(name), markevery=(first, step), **curve_style(i))
+        for i, drift in enumerate(self.drifts):
+            ax.axvline(drift, color="0.45", linestyle="--", linewidth=1, zorder=0, label=None if i else "drift")
+        # The first points are means of few examples, and would make all others small.
+        settled = self.examples >= min(self.window, self.examples[-1])
+        highest = max(float(values[settled].max()) for values in curves.values())
+        label = f"Error over the latest {self.window:,} examples (%)" if metric == "windowed_error" else "Error (%)"
+        ax.set(xlabel="Examples", ylabel=label, xlim=(0, self.n_examples), ylim=(0, 108 * highest or 1))
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        ax.grid(alpha=0.3)
+        if title is not None:
+            ax.set_title(title)
+        if given is not None:
+            ax.legend()
+            return ax
+        handles, labels = ax.get_legend_handles_labels()
+        n_columns = max(1, min(len(labels), _LETTERS // (max(map(len, labels)) + 9)))  # 9 for the line and the gaps
+        figure.set_size_inches(8.5, 4.2 + 0.22 * -(-len(labels) // n_columns))
+        figure.legend(handles, labels, loc="outside lower center", ncols=n_columns, frameon=False)
+        if path is not None:
+            figure.savefig(path, dpi=130)
+            pyplot().close(figure)
+        return ax
+
+
+def _plain(name: str) -> str:
+    """A name for matplotlib, which takes $ for the beginning of a formula and leaves out labels that begin with _."""
+    cut = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+    return cut.replace("$", r"\$").lstrip("_")
