@@ -76,11 +76,16 @@ using Scalar1 = std::vector<double>;
 using Integers = std::vector<int64_t>;
 using MemoryState = std::tuple<Scalar1, int64_t, Integers, Integers, Integers, Scalar1, Integers, Scalar1>;
 
+Scalar1 scalars_of(const DualMemory& memory) {
+  Scalar1 scalars(memory.problems.size() * kAscentColumns);
+  std::memcpy(scalars.data(), memory.problems.data(), scalars.size() * sizeof(double));
+  return scalars;
+}
+
 MemoryState state_of(const DualMemory& memory) {
   MemoryState state;
   auto& [scalars, length, n_parts, n_numbers, heads, coefficients, columns, values] = state;
-  scalars.resize(memory.problems.size() * kAscentColumns);
-  std::memcpy(scalars.data(), memory.problems.data(), scalars.size() * sizeof(double));
+  scalars = scalars_of(memory);
   length = memory.window.length;
   for (int64_t i = 0; i < memory.window.size(); ++i) {
     const RowWindow::Example example = memory.window.example(i);
@@ -143,7 +148,7 @@ void bind_online_dual(nb::module_& m) {
           "n_problems"_a, "length"_a = 0)
       .def_prop_ro("length", [](const DualMemory& memory) { return memory.window.length; })
       .def_prop_ro(
-          "scalars", [](const DualMemory& memory) { return as_array(std::get<0>(state_of(memory))); },
+          "scalars", [](const DualMemory& memory) { return as_array(scalars_of(memory)); },
           nb::rv_policy::automatic,  // it has its owner
           "ASCENT_COLUMNS numbers for each problem.")
       .def(
