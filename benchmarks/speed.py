@@ -24,7 +24,7 @@ from ratios import compiled, failures, pointer, report, shortest
 from sklearn.linear_model import SGDClassifier
 
 import sureline
-from sureline import AROW, PA, Perceptron, _core
+from sureline import AROW, ODCA, PA, Perceptron, _core
 from sureline._rows import as_rows
 from sureline.datasets import make_stream_like
 
@@ -101,6 +101,34 @@ def dense_learners(floors: ctypes.CDLL, stream: Stream, arow_limit: float) -> No
         print(f"  {f'{name} / SGDClassifier(shuffle=False)':<58}{ours / times[1]:>8.2f}")
         detail = f"{1e3 * core:6.1f} ms against {1e3 * floor:.1f} ms; all of fit {ours / floor:.2f}"
         report(f"{name}, the pass over the rows / bare loop", core / floor, 1.25, detail=detail)
+
+
+def online_dual(stream: Stream) -> None:
+    """Learners with a window, against passive-aggressive learning on the same rows."""
+    print(f"\n{stream}, with a window")
+    forgets = {"rho": 1e-4, "window": "exponential", "beta": 0.99998, "dtype": "float32"}
+    sparse = {**forgets, "regularizer": "elastic_net", "delta": 1e-3}
+    last = {"rho": 1e-4, "window": "sliding", "length": 10_000, "dtype": "float32"}
+    models = [
+        ("hinge, l2, exponential", ODCA(**forgets), 1.5),
+        ("hinge, elastic net, exponential", ODCA(**sparse), 2.5),
+        ("hinge, l2, infinite", ODCA(rho=1e-4, dtype="float32"), None),
+        ("hinge, l2, sliding", ODCA(**last), None),
+        ("hinge, l2, exponential, smoothed", ODCA(**forgets, smoothing=0.999), None),
+        ("hinge, elastic net, exponential, smoothed", ODCA(**sparse, smoothing=0.999), None),
+    ]
+    pa, *times = shortest(
+        lambda: stream.pass_over_rows(PA(dtype="float32")),
+        *(lambda model=model: stream.pass_over_rows(model) for _, model, _ in models),
+    )
+    print(f"  PA: {stream.cost(pa)}")
+    for (what, model, limit), seconds in zip(models, times, strict=True):
+        updates = model.fit(stream.X, stream.y).n_updates_
+        detail = f"{stream.cost(seconds)}, {updates / len(stream.y):.0%} updates"
+        if limit is None:
+            print(f"  {f'ODCA({what}) / PA':<58}{seconds / pa:>8.2f}   {'':18}{detail}")
+        else:
+            report(f"ODCA({what}) / PA", seconds / pa, limit, detail=detail)
 
 
 def zeros(stream: Stream, model: Any) -> str:
@@ -378,10 +406,12 @@ def main() -> int:
     print(f"instruction set: {_core.instruction_set()}")
     stream = Stream("rcv1-like", *make_stream_like("rcv1", options.rows, random_state=0))
     dense_learners(floors, stream, 0.9)
+    online_dual(stream)
     sparse_learners(floors, stream, {"FSOL": 0.5, "SSOL": 8e4, "AdaRDA": 3e-6, "FOBOS": 1e-4})
     vowpal_wabbit(floors, stream, l1=0.3)
     stream = Stream("url-like", *make_stream_like("url", options.rows, random_state=0))
     dense_learners(floors, stream, 1.2)
+    online_dual(stream)
     sparse_learners(floors, stream, {"FSOL": 0.1, "SSOL": 2e4, "AdaRDA": 1e-6, "FOBOS": 3e-6})
     vowpal_wabbit(floors, stream, l1=0.1)
     stream = Stream("webspam-like", *make_stream_like("webspam", options.rows // 40, random_state=0))

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "dispatch.hpp"
+#include "dual_memory.hpp"
 #include "kernels.hpp"
 
 namespace sureline::bindings {

@@ -99,15 +99,13 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     if constexpr (kCounted) prefetch_second_oldest();
     return true;
   }
+  // On the way, theta of the row is put in one place and looked at with the scale of the next round too.
   double score(const Row& x, const MovedHead& moved) {
     if (kCounted || delta_ == 0) return space_.score(x, 0, rounds_[0]);
-    // On the way, theta of the row is put in one place for the step.
     if (!gather(x, &moved, 1)) return refuse(Refusal::memory), 0.0;
-    const T* theta = theta_.data();
-    const double threshold = rounds_[0].threshold;
-    const double f =
-        sum<double, 8>(x.size(), [&](int64_t i) { return double(x.value(i)) * soft(theta[i], threshold); });
-    return rounds_[0].scale * (space_.intercept ? f + theta[x.size()] : f);
+    look_ = cut_sums<true>(x, theta_.data(), rule().scale(this->next(0)), 0);
+    const double f = look_.predicted;
+    return rounds_[0].scale * (space_.intercept ? f + theta_[x.size()] : f);
   }
   void scores(const Row& x, double* f) const { space_.scores(x, {rounds_, this->n_problems()}, f); }
 
@@ -132,8 +130,8 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     Ascent& at = dual_.problems[size_t(problem)];
     const Ascent before = before_ = at;
     at = this->next(problem);
-    if (at.growth > (kSmoothed ? kLargestSmoothedGrowth<T> : kLargestGrowth<T>) && !fold_growth(problem, at))
-      return refuse(Refusal::memory), false;
+    const bool folds = at.growth > (kSmoothed ? kLargestSmoothedGrowth<T> : kLargestGrowth<T>);
+    if (folds && !fold_growth(problem, at)) return refuse(Refusal::memory), false;
     const double a = s / (rule().rho * at.total);  // w' of the row moves by a b x
     double b = 0, squares = 0;
     if constexpr (kCounted) {
@@ -147,23 +145,23 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
       const double old_scale = rule().scale(before), decay = old_scale > 0 ? decay_of(before, at) : 0.0;
       double m = 0;
       for (int i = 0; i < n_moved; ++i) m += moved[i].sign * (decay * moved[i].f);
-      if (rule().loss.low() == 0 && rule().loss.kind != DualLoss::Kind::log && m >= wanted) return rest(problem), false;
+      if (clears(m, wanted)) return rest(problem), false;
       squares = squared_norm(x);
       b = best_dual(rule().loss, m, a * double(n_moved) * squares, wanted);
     } else {
-      const bool gathered = !kCounted && Space::kOneHead;  // when the row was scored
-      if (!gathered && !gather(x, moved, n_moved)) return refuse(Refusal::memory), false;
+      const bool looked = !kCounted && Space::kOneHead && !folds;  // when the row was scored
+      if (!looked && !gather(x, moved, n_moved)) return refuse(Refusal::memory), false;
       const double scale = rule().scale(at);
-      if (delta_ == 0) {
-        double unused = 0;
-        squares = squared_norm(x);
-        const double m = margin(x, 0, a, scale, moved, n_moved, unused);
-        b = best_dual(rule().loss, m, a * double(n_moved) * squares, wanted);
-      } else {
-        b = best_dual(rule().loss, wanted,
-                      [&](double at_b, double& slope) { return margin(x, at_b, a, scale, moved, n_moved, slope); });
-        if (b != 0) squares = squared_norm(x);
-      }
+      double slope = 0;
+      const double m =
+          looked ? first_margin(x, a, scale, moved[0].sign, slope) : margin(x, 0, a, scale, moved, n_moved, slope);
+      if (clears(m, wanted)) return rest(problem), false;
+      squares = looked ? look_.squares + space_.intercept : squared_norm(x);
+      const double steepest = a * double(n_moved) * squares;
+      b = delta_ == 0 ? best_dual(rule().loss, m, steepest, wanted)
+                      : best_dual(rule().loss, wanted, m, slope, steepest, [&](double at_b, double& rise) {
+                          return margin(x, at_b, a, scale, moved, n_moved, rise);
+                        });
     }
     if (b == 0 || !(squares > 0)) return rest(problem), false;
     const double step = at.growth * s * b;
@@ -180,6 +178,12 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     memory.k += 1;
     rest(problem);
     return true;
+  }
+
+  // Whether the loss is zero as it is, which spares all further looks at the row.
+  bool clears(double m, double wanted) const {
+    return m >= wanted &&
+           (rule().loss.kind == DualLoss::Kind::hinge || rule().loss.kind == DualLoss::Kind::squared_hinge);
   }
 
   // By how much f_N multiplies w': (18), (19), and for a sliding window that is not full yet.
@@ -222,33 +226,71 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     return true;
   }
 
+  struct Sums {
+    double f, active;           // x.w, and |x|^2 of the entries whose w is not cut to zero
+    double predicted, squares;  // x.soft(theta, the threshold of the prediction), |x|^2
+  };
+
+  // w = soft(scale theta + step x, delta). In vectors that are written down, since the compiler would branch for every
+  // entry; in as many partial sums as score() of the space has, so that predictions have the same bits.
+  template <bool first>
+  Sums cut_sums(const Row& x, const T* theta, double scale, double step) const {
+    constexpr int L = kLanes<Row>;
+    typedef double V __attribute__((vector_size(L * sizeof(double))));
+    typedef T Stored __attribute__((vector_size(L * sizeof(T))));
+    const V zero = {}, high = zero + delta_, low = zero - delta_, top = zero + rounds_[0].threshold,
+            bottom = zero - top;
+    V lanes[4] = {};
+    T last[2][L] = {};
+    const int64_t n = x.size(), rest = n % L;
+    for (int64_t i = 0; i < rest; ++i) last[0][i] = x.values[n - rest + i], last[1][i] = theta[n - rest + i];
+    for (int64_t i = 0; i < n; i += L) {
+      const bool whole = i + L <= n;
+      const V value = __builtin_convertvector(load<Stored>(whole ? x.values + i : last[0]), V);
+      const V stored = __builtin_convertvector(load<Stored>(whole ? theta + i : last[1]), V);
+      const V w = stored * scale + value * step;
+      V inside = w < low ? low : w;
+      inside = inside > high ? high : inside;
+      const V left = w - inside, square = value * value;
+      lanes[0] += value * left;
+      lanes[1] += left != zero ? square : zero;
+      if (first) {
+        V within = stored < bottom ? bottom : stored;
+        within = within > top ? top : within;
+        lanes[2] += value * (stored - within);
+        lanes[3] += square;
+      }
+    }
+    double sums[4] = {};
+    for (int k = 0; k < (first ? 4 : 2); ++k) {
+      double numbers[L];
+      __builtin_memcpy(numbers, &lanes[k], sizeof numbers);
+      for (int half = L / 2; half > 0; half /= 2)
+        for (int l = 0; l < half; ++l) numbers[l] += numbers[l + half];
+      sums[k] = numbers[0];
+    }
+    return {sums[0], sums[1], sums[2], sums[3]};
+  }
+
   // m(b), and its slope.
   double margin(const Row& x, double b, double a, double scale, const MovedHead* moved, int n_moved, double& slope) {
-    const int64_t n = x.size();
-    double m = 0, squares = 0;
+    double m = 0, active = 0;
     for (int k = 0; k < n_moved; ++k) {
-      const T* theta = theta_.data() + k * (n + 1);
-      const double step = moved[k].sign * a * b, delta = delta_;
-      constexpr int L = 8;
-      double f[L] = {}, s[L] = {};
-      const auto take = [&](int64_t i, int l) {
-        const double value = x.value(i), w = scale * double(theta[i]) + step * value, w_cut = soft(w, delta);
-        f[l] += value * w_cut;
-        s[l] += w_cut != 0 ? value * value : 0.0;
-      };
-      int64_t i = 0;
-      for (; i + L <= n; i += L)
-        for (int l = 0; l < L; ++l) take(i + l, l);
-      for (int l = 0; l < L; ++l)  // not up to n - i, which would keep the lanes out of registers
-        if (i + l < n) take(i + l, l);
-      for (int half = L / 2; half > 0; half /= 2)
-        for (int l = 0; l < half; ++l) f[l] += f[l + half], s[l] += s[l + half];
-      if (space_.intercept) f[0] += scale * double(theta[n]) + step, s[0] += 1;
-      m += moved[k].sign * f[0];
-      squares += s[0];
+      const T* theta = theta_.data() + k * (x.size() + 1);
+      const double step = moved[k].sign * a * b;
+      Sums sums = cut_sums<false>(x, theta, scale, step);
+      if (space_.intercept) sums.f += scale * double(theta[x.size()]) + step, sums.active += 1;
+      m += moved[k].sign * sums.f;
+      active += sums.active;
     }
-    slope = a * squares;
+    slope = a * active;
     return m;
+  }
+  // m(0) of the only head, from what was seen when the row was scored.
+  double first_margin(const Row& x, double a, double scale, double sign, double& slope) {
+    const double f = space_.intercept ? look_.f + scale * double(theta_[x.size()]) : look_.f;
+    slope = a * (look_.active + space_.intercept);
+    return sign * f;
   }
 
   // The row that the next example pushes out of the window is on its way into the cache from now on.
@@ -398,6 +440,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
   Round* rounds_;  // one for each problem
   const double delta_;
   Buffer<T> theta_;
+  Sums look_{};
   Ascent before_;
 };
 

@@ -174,12 +174,12 @@ inline double best_dual(const DualLoss& loss, double m, double A, double wanted)
 }
 
 // Any m(b), as margin(b, slope), of which the slope is that of a line that m(b) is near: Newton's step is the best dual
-// for that line. `steps` counts how often the margin was asked after the first time.
+// for that line. m and slope are those of b = 0, and nowhere is m(b) steeper than `steepest`. `steps` counts how often
+// the margin was asked.
 template <class Margin>
-inline double best_dual(const DualLoss& loss, double wanted, const Margin& margin, int* steps = nullptr) {
+inline double best_dual(const DualLoss& loss, double wanted, double m, double slope, double steepest,
+                        const Margin& margin, int* steps = nullptr) {
   if (steps) *steps = 0;
-  double slope = 0;
-  const double m = margin(0.0, slope);
   if (loss.kind == DualLoss::Kind::log)
     return rising_root(
         0, 1, logistic_dual(m, slope),
@@ -194,6 +194,7 @@ inline double best_dual(const DualLoss& loss, double wanted, const Margin& margi
   // / q, since m does not fall.
   const double e = wanted - m, q = loss.q(), sign = e > 0 ? 1.0 : -1.0, box = e > 0 ? loss.high() : -loss.low();
   if (e == 0 || box == 0) return 0;
+  if ((steepest + q) * box <= std::fabs(e)) return sign * box;
   const double end = q > 0 ? std::fmin(box, std::fabs(e) / q) : box;
   const double b = rising_root(
       0, end, std::fabs(e) / (q + slope),
@@ -205,6 +206,13 @@ inline double best_dual(const DualLoss& loss, double wanted, const Margin& margi
       },
       end == box, steps);
   return sign * b;
+}
+
+template <class Margin>
+inline double best_dual(const DualLoss& loss, double wanted, const Margin& margin, int* steps = nullptr) {
+  double slope = 0;
+  const double m = margin(0.0, slope);
+  return best_dual(loss, wanted, m, slope, std::numeric_limits<double>::infinity(), margin, steps);
 }
 
 }  // namespace sureline

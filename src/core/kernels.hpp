@@ -6,13 +6,15 @@
 #include <cstdint>
 
 #include "budget.hpp"
-#include "dual_memory.hpp"
 #include "framework.hpp"
 #include "rules.hpp"
 #include "selection.hpp"
 #include "shape.hpp"
 
 namespace sureline {
+
+class DualMemory;  // dual_memory.hpp
+struct DualRule;   // dual_rule.hpp
 
 // Rows whose starts and lengths have been checked. What is inside a row is looked at just before it is used.
 struct Rows {
