@@ -246,8 +246,10 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     for (int64_t i = 0; i < rest; ++i) last[0][i] = x.values[n - rest + i], last[1][i] = theta[n - rest + i];
     for (int64_t i = 0; i < n; i += L) {
       const bool whole = i + L <= n;
-      const V value = __builtin_convertvector(load<Stored>(whole ? x.values + i : last[0]), V);
-      const V stored = __builtin_convertvector(load<Stored>(whole ? theta + i : last[1]), V);
+      Stored of_x, of_theta;  // not by load(), whose vectors are those of the machine
+      __builtin_memcpy(&of_x, whole ? x.values + i : last[0], sizeof of_x);
+      __builtin_memcpy(&of_theta, whole ? theta + i : last[1], sizeof of_theta);
+      const V value = __builtin_convertvector(of_x, V), stored = __builtin_convertvector(of_theta, V);
       const V w = stored * scale + value * step;
       V inside = w < low ? low : w;
       inside = inside > high ? high : inside;
