@@ -96,7 +96,7 @@ def test_weights_by_the_specification(case: Case, multi_class: str, tmp_path: Pa
     s, shape = tensors["memory"][:, 0], state["shape"]
     flipped = (more[0].view("u8") ^ np.ones(1).view("u8")).view("f8") if more else None
     if "view" in tensors:
-        _, threshold, scale, delta, limit, _, _ = tensors["view"].T
+        _, threshold, scale, delta, limit, r, _ = tensors["view"].T
         threshold = np.where(np.arange(len(n))[:, np.newaxis] == 0, 0, threshold)
     if shape in ("full", "confident_full"):
         U = np.zeros((state["n_heads"], len(n), len(n)))
@@ -110,7 +110,7 @@ def test_weights_by_the_specification(case: Case, multi_class: str, tmp_path: Pa
             w = s * n
         case "theta":
             w = s * flipped * n
-        case "averaged":
+        case "averaged" | "dual" | "dual_counted":
             w = scale * soft(n, threshold)
         case "confident":
             w = soft(flipped * n, threshold)
@@ -124,6 +124,11 @@ def test_weights_by_the_specification(case: Case, multi_class: str, tmp_path: Pa
         case "adaptive_truncated":
             first = np.arange(len(n))[:, np.newaxis] == 0
             w = np.where(first, n, soft(n, np.maximum(threshold - more[1], 0) / (delta + more[0])))
+        case "dual_smoothed":
+            first = np.arange(len(n))[:, np.newaxis] == 0
+            w = r * more[0] + (np.abs(n) > threshold) * (scale * n - np.where(first, 0, delta) * np.sign(n))
+        case "simplex":
+            w = n
     np.testing.assert_allclose(w[1:].T, model.coef_, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(w[0], model.intercept_, rtol=1e-9, atol=1e-12)
     if case.gaussian:
