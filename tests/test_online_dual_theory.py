@@ -1,6 +1,6 @@
 """What the O-DCA paper says of its algorithm, of the reference and of the compiled learners alike."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 from math import exp
 
 import numpy as np
@@ -236,6 +236,38 @@ def test_smoothing_is_the_weighted_mean_of_the_weights(learner: str) -> None:
         for N in (1, 2, 17, 60):
             share = kappa ** np.arange(N - 1, -1, -1)
             np.testing.assert_allclose(smoothed[N], share @ ws[1 : N + 1] / share.sum(), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("learner", "loss", "regularizer"),
+    [("reference", loss, "l2") for loss in ("hinge", "squared")]
+    + [("compiled", *both) for both in product(SLOPES, REGULARIZERS) if "compiled" in LEARNERS],
+)
+def test_the_infinite_window_approaches_the_optimum_of_sdca(learner: str, loss: str, regularizer: str) -> None:
+    """Objective (3), over the same rows in a new order again and again."""
+    X, y, _ = data(200, 5, seed=5)
+    settings = {"rho": 0.05, "loss": loss, **REGULARIZERS[regularizer]}
+    best = sureline.SDCA(**settings, epochs=20_000, tol=1e-10, random_state=0).fit(X, y)
+    oracle = reference.SDCA(**settings)
+
+    def objective(model) -> float:
+        w = np.append(model.intercept_, model.coef_)
+        losses = [oracle.loss.Q(z, float(sign)) for z, sign in zip(X @ w[1:] + w[0], y, strict=True)]
+        return float(np.mean(losses)) + 0.05 * oracle.regularizer.R(w[np.newaxis])
+
+    rng = np.random.default_rng(0)
+    order = np.concatenate([rng.permutation(200) for _ in range(64)])
+    excess = {}
+    for passes in (1, 8, 64):
+        rows = order[: 200 * passes]
+        if learner == "compiled":
+            model = sureline.ODCA(**settings).fit(X[rows], y[rows])
+        else:
+            model = reference.ODCA(**settings).run(X[rows], y[rows])
+        excess[passes] = objective(model) - objective(best)
+    assert all(value > -1e-10 for value in excess.values())
+    assert excess[8] < 0.2 * excess[1]
+    assert excess[64] < 0.01 * excess[1]
 
 
 def test_windows_are_what_their_names_say() -> None:
