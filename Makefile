@@ -11,7 +11,7 @@ SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(shell find src -typ
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
 
-.PHONY: help install demo test quicktest lint format fuzz torture bench bench-batch bench-large bench-width bench-selection table3 figure1 figures45 wheel clean
+.PHONY: help install demo test quicktest lint format fuzz torture bench bench-batch bench-large bench-width bench-selection table3 figure1 figures45 figures12 wheel clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
@@ -21,6 +21,7 @@ help:
 	@echo "make bench-width   time a row and memory, as the width grows   make bench-batch, bench-large   BCW against its rivals"
 	@echo "make bench-selection   selectors of features, compared"
 	@echo "make figure1   figure 1 of the sparse online learning paper (a quarter of an hour); make figures45   4 and 5 (an hour)"
+	@echo "make figures12   figures 1 and 2 of the paper on online dual coordinate ascent (minutes)"
 
 install: $(VENV)/installed
 
@@ -95,6 +96,9 @@ figure1: install
 
 figures45: install
 	$(BIN)/python benchmarks/sol_figures.py figures45 --data "$(DATA)"
+
+figures12: install
+	$(BIN)/python benchmarks/odca_figures.py --data "$(DATA)"
 
 wheel: install
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

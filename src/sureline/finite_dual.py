@@ -76,9 +76,10 @@ class SDCA(InMemoryClassifier):
     >>> from sureline import SDCA
     >>> from sureline.datasets import make_sparse_gaussian
     >>> X, y = make_sparse_gaussian(2000, n_noise=0, random_state=0)
-    >>> model = SDCA(rho=0.01, loss="log", epochs=20, random_state=0).fit(X, y)
-    >>> bool(model.dual_gap_ < 1e-3), model.dual_gaps_.shape
-    (True, (20,))
+    >>> X.data /= 10
+    >>> model = SDCA(rho=0.01, loss="log", epochs=20, tol=1e-6, random_state=0).fit(X, y)
+    >>> model.n_iter_, bool(model.dual_gap_ <= 1e-6)
+    (7, True)
     """
 
     rho: float = 1e-4
@@ -97,7 +98,7 @@ class SDCA(InMemoryClassifier):
         "epochs": Number(1, 1e9, integer=True),
         "loss": OneOf("hinge", "squared_hinge", "log", "squared", "absolute", "huber"),
         "regularizer": OneOf("l2", "elastic_net", "kl"),
-        "delta": Number(0, open="high", optional=True),
+        "delta": Number(0, open="both", optional=True),
         "epsilon": Number(0, open="both", optional=True),
         "tol": NOT_NEGATIVE,
         "fit_intercept": Flag(),
@@ -106,12 +107,11 @@ class SDCA(InMemoryClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for parameter, owner, needed in (("delta", "regularizer", "elastic_net"), ("epsilon", "loss", "huber")):
-            value, given = getattr(self, parameter), getattr(self, owner)
-            if value is not None and given != needed:
+        for parameter, other, value in (("delta", "regularizer", "elastic_net"), ("epsilon", "loss", "huber")):
+            if getattr(self, parameter) is not None and getattr(self, other) != value:
                 raise ValueError(
-                    f"The {parameter!r} parameter of {type(self).__name__} belongs to {owner}={needed!r} and has no "
-                    f"meaning with {owner}={given!r}. Got {value!r} instead of None."
+                    f"The {parameter!r} parameter of {type(self).__name__} goes with {other}={value!r}. Got "
+                    f"{parameter}={getattr(self, parameter)!r} with {other}={getattr(self, other)!r}."
                 )
 
     def _solve(self, data: Data) -> Solution:
