@@ -1,5 +1,5 @@
-"""Reproduce figures 1 and 2 of Ying, Yuan & Sayed, "Online dual coordinate ascent learning", 2015: test error against
-iterations.
+"""Reproduce figures 1 and 2 of Ying, Yuan & Sayed, "Online dual coordinate ascent learning", EUSIPCO 2016: test error
+against iterations.
 
     python benchmarks/odca_figures.py [figure1] [figure2] [--data DIR] [--orders N] [--quick]
 

@@ -1,6 +1,6 @@
 """What dual coordinate ascent is made of: six losses and three regularisers, each with its conjugate.
 
-Ying, Yuan & Sayed, "Online dual coordinate ascent learning", 2015, eqs (10) and (11) and table I.
+Ying, Yuan & Sayed, "Online dual coordinate ascent learning", EUSIPCO 2016, eqs (10) and (11) and table I.
 
 Every loss Q(z; gamma) of a score z is one function g of a residual r, which is 1 - gamma z for a label gamma of -1 or
 +1, and gamma - z for a target gamma of regression. With sigma = gamma for a label and sigma = 1 for a target
