@@ -109,37 +109,36 @@ inline double difference(double a, double b) {
   return std::fabs(d) <= kStepPrecision * (std::fabs(a) + std::fabs(b)) ? 0.0 : d;
 }
 
-// The root of a function that rises, between a and b: it is not positive at a. At b it is not negative, or if
-// `beyond` it may be, and then b is what is returned. function(x, next) returns its value at x, and tells where Newton
-// would look next: any number, or none.
+// The root of a function that rises, between a and b: it is not positive at a. If it is negative at b too, b is what is
+// returned. function(x, next) returns its value at x, and tells where Newton would look next: any number, or none.
 //
 // His steps start from `x`, and each is taken inside of what is left of [a, b]. Where one leaves it, or three in a row
-// have not halved it, the middle is next: so in four steps at least one half of the interval is gone, and kMostSteps
-// leave less than 2^-63 of it even if Newton never helped. Near a root where the slope is right he doubles the digits
-// with every step. `steps`, if there is one, tells how often the function was asked.
+// have not halved it, the middle is next (or b, once): so in four steps at least one half of the interval is gone, and
+// kMostSteps leave less than 2^-63 of it even if Newton never helped. Near a root where the slope is right he doubles
+// the digits with every step. `steps`, if there is one, tells how often the function was asked.
 template <class Function>
-inline double rising_root(double a, double b, double x, const Function& function, bool beyond = false,
-                          int* steps = nullptr) {
-  if (!(x > a && x < b)) x = beyond ? b : a + (b - a) / 2;
+inline double rising_root(double a, double b, double x, const Function& function, int* steps = nullptr) {
   const double nothing = 1e-20 * (b - a);
   double width = b - a;
+  bool knows_b = false;
   int waited = 0;
+  if (!(x > a)) x = a + (b - a) / 2;
+  if (!(x < b)) x = b;
   for (int step = 0; step < kMostSteps; ++step) {
     if (steps) *steps = step + 1;
     double next = 0;
     const double value = function(x, next);
-    if (value == 0 || (x == b && value < 0)) return x;
-    if (x == b) beyond = false;
+    if (value == 0 || (value < 0 && x == b)) return x;
+    knows_b = knows_b || value > 0;
     (value < 0 ? a : b) = x;
-    if (value > 0) beyond = false;
     const bool inside = next > a && next < b;
     // Newton has nothing more to add, or there is no number left in between.
-    if (inside && std::fabs(next - x) <= kStepPrecision * std::fabs(x)) return next;
+    if (std::fabs(next - x) <= kStepPrecision * std::fabs(x)) return inside ? next : x;
     if (b - a <= kStepPrecision * (std::fabs(a) + std::fabs(b)) || b - a <= nothing) return x;
     waited = b - a <= width / 2 ? 0 : waited + 1;
     if (waited == 0) width = b - a;
     if (!inside || waited >= 3) {
-      next = beyond && !(next < b) ? b : a + (b - a) / 2;
+      next = !knows_b && next >= b ? b : a + (b - a) / 2;
       waited = 0;
     }
     x = next;
@@ -162,7 +161,7 @@ inline double logistic_dual(double m, double A, int* steps = nullptr) {
         next = at - value / (1 + A * b * falling_logistic(-at));
         return value;
       },
-      false, steps);
+      steps);
   return falling_logistic(mirrored ? -u : u);
 }
 
@@ -189,7 +188,7 @@ inline double best_dual(const DualLoss& loss, double wanted, double m, double sl
           next = logistic_dual(after - rise * b, rise);
           return difference(b, falling_logistic(after));
         },
-        false, steps);
+        steps);
   // For e > 0 the best b is from 0 on, otherwise it is up to 0, and the mirrored problem is solved. |b| is at most |e|
   // / q, since m does not fall.
   const double e = wanted - m, q = loss.q(), sign = e > 0 ? 1.0 : -1.0, box = e > 0 ? loss.high() : -loss.low();
@@ -204,7 +203,7 @@ inline double best_dual(const DualLoss& loss, double wanted, double m, double sl
         next = at - value / (q + rise);
         return value;
       },
-      end == box, steps);
+      steps);
   return sign * b;
 }
 

@@ -1,9 +1,9 @@
 """Online dual coordinate ascent, with every weight written in every round.
 
-Ying, Yuan & Sayed, "Online dual coordinate ascent learning", EUSIPCO 2016. N counts the examples from 1. The weights w' and w
-have a row for each head and a column for each feature, of which the first is the intercept, and so has h: a row of
-zeros for a head that has no part in the example. gamma is a label of -1 or +1, or the target of regression. The weight
-s of an example makes its delta_{n,N} s times what the paper has; Delta_N counts the examples.
+Ying, Yuan & Sayed, "Online dual coordinate ascent learning", EUSIPCO 2016. N counts the examples from 1. The weights w'
+and w have a row for each head and a column for each feature, of which the first is the intercept, and so has h: a row
+of zeros for a head that has no part in the example. gamma is a label of -1 or +1, or the target of regression. The
+weight s of an example makes its delta_{n,N} s times what the paper has; Delta_N counts the examples.
 """
 
 from __future__ import annotations
