@@ -273,11 +273,14 @@ def draw(figure: Figure, looks: Order, curves: dict[str, Floats], level: float) 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("figures", nargs="*", choices=[[], *(figure.name for figure in FIGURES)], default=[])
+    parser.add_argument("figures", nargs="*", metavar="figure1 | figure2", help="both if none is named")
     parser.add_argument("--data", type=Path, help="the folder of a9a.bz2")
     parser.add_argument("--orders", type=int, help="random orders of the rows: 10 for figure 1, 5 for figure 2")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args(arguments)
+    for name in options.figures:
+        if name not in [figure.name for figure in FIGURES]:
+            parser.error(f"a figure must be figure1 or figure2. Got {name!r} instead.")
     if options.orders is not None and options.orders < 1:
         parser.error(f"--orders must be at least 1. Got {options.orders} instead.")
     folder = options.data or Path(os.environ.get("SURELINE_DATA") or ROOT.parent / "shared" / "data")
