@@ -11,7 +11,7 @@ import pytest
 from catalogue import ALL
 
 import sureline
-from sureline import L1SVM, SDCA, SparseDCA, demo
+from sureline import L1SVM, SDCA, KernelSCW, SparseDCA, demo
 
 ROOT = Path(__file__).parent.parent
 
@@ -53,7 +53,7 @@ def test_the_readme_lists_every_learner() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("_one", "online_batch", "online_selection", "second_order", "rules", "reference", "metrics"),
+        *("_one", "kernel", "online_batch", "online_selection", "second_order", "rules", "reference", "metrics"),
         *("datasets.drifts", "datasets.gaussians", "datasets.groups", "datasets.mail"),
         *("datasets.streams", "datasets.tables"),
         *("evaluate.progressive", "finite_dual", "l1_selectors"),
@@ -67,7 +67,7 @@ def test_examples_in_docstrings(name: str) -> None:
 
 
 def test_every_learner_documents_its_parameters() -> None:
-    for estimator in [case.make() for case in ALL] + [L1SVM(), SDCA(), SparseDCA()]:
+    for estimator in [case.make() for case in ALL] + [KernelSCW(), L1SVM(), SDCA(), SparseDCA()]:
         for parameter in estimator.get_params():
             assert f"    {parameter} : " in type(estimator).__doc__
         assert "{" not in type(estimator).__doc__.replace('{"', "")

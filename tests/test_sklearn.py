@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sureline import AROW, BCW, CSOGD, FGM, PAUM, SBCW, SCW
+from sureline import AROW, BCW, CSOGD, FGM, PAUM, SBCW, SCW, KernelSCW
 
 REPETITION = (
     "A weight of 2 makes the loss count twice in the objective of one step; two rows are two steps, each taken from "
@@ -48,6 +48,7 @@ CASES += [CSOGD(), CSOGD(form="margin", cost="balanced"), PAUM(), PAUM(margin_po
 CASES += [BCW(), BCW(q=2, multi_class="ovr", dtype="float32"), BCW(fit_intercept=False)]
 CASES += [SBCW(), SBCW(q=2, pick="covariance", fit_intercept=False), FGM(inner_passes=20)]
 CASES += [AROW(fit_intercept=False), SCW(shuffle=True, random_state=0, passes=3)]
+CASES += [KernelSCW(), KernelSCW(kernel="poly", multi_class="ovr", dtype="float32"), KernelSCW(budget=20, variant="II")]
 
 
 # Not strict: on the few rows of a check a learner may happen to pass what is not true of it.

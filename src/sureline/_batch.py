@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,10 @@ class BatchModel(Model, Protocol):
 
     def grown(self, n_columns: int, n_classes: int, policy: Policy) -> Self:
         """With at least that many columns and classes; itself if it has them."""
+
+
+class LinearBatchModel(BatchModel, Protocol):
+    """One whose scores are sums over the columns."""
 
     def scores(self, X: Any) -> Floats:
         """w.x for every row and head; X is an array or CSR, with no more columns than the model."""
@@ -94,7 +98,7 @@ class BatchLearner(_OfBatches, Learner):
 
     def judge(self, X: Any, *, variances: bool) -> tuple[Floats, Floats | None]:
         """Scores of checked rows, and their variances if those are asked for; one column for each head."""
-        state = self._fitted_state("scores")
+        state = cast(LinearBatchModel, self._fitted_state("scores"))
         beyond = None
         if X.shape[1] > state.n_columns:
             rest = X[:, state.n_columns :].astype(np.float64)

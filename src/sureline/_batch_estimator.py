@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -14,6 +14,8 @@ from ._rows import checked_sample_weight, class_indices
 
 class BatchClassifier(Classifier, BatchLearner):
     """A learner of batches as an estimator."""
+
+    _classes_come_with_their_rows: ClassVar[bool] = False  # or with the call that brings them
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything and learn from the rows of X as one batch.
@@ -57,10 +59,11 @@ class BatchClassifier(Classifier, BatchLearner):
             self.check_parameters()
             first = not hasattr(self, "_state")
             X, y = self._validated(X, y, reset=first)
-            known, labels = self._labels_of(y, self._known_classes(classes, first))
+            given = self._known_classes(classes, first)
+            known, labels = self._labels_of(y, given)
             weight = checked_sample_weight(sample_weight, X.shape[0])
             if first:
-                self.begin(known, X.shape[1])
+                self.begin(given if self._classes_come_with_their_rows else known, X.shape[1])
             self.take_batch(X, labels, weight)
             self.classes_ = known
         except BaseException:
@@ -77,3 +80,40 @@ class BatchClassifier(Classifier, BatchLearner):
 
 class GaussianBatchClassifier(GaussianAnswers, BatchClassifier):
     """A learner of batches whose weights have a covariance, as an estimator."""
+
+
+class KernelClassifier(GaussianBatchClassifier):
+    """A learner with a kernel, as an estimator. A call is no batch to it: it goes over rows one after the other."""
+
+    _classes_come_with_their_rows = True
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything and learn from the rows of X, once each and in their order.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Two or more classes, of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            `C` of an example is multiplied by this. 0 is as if the example had not come.
+        """
+        return super().fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, once each and in their order.
+
+        Many calls with parts of a stream give the same bits as one call with all of it, as long as no columns are new
+        and, if the kernel is a function, its values of a pair of rows do not depend on the others. A call that refuses
+        its input leaves the model exactly as it was.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            All classes that will ever come. The first call needs it, unless `growing` is set: then a class exists from
+            the row on that first carries it, and `classes_` is in that order.
+        sample_weight : array-like of shape (n_samples,), default=None
+        """
+        return super().partial_fit(X, y, classes, sample_weight)

@@ -27,9 +27,14 @@ class Model(Protocol):
     There is one head, or one for each class. Slot 0 is the intercept and slot j + 1 is column j.
     """
 
-    dtype: np.dtype[Any]  # that rows are read in
-    n_columns: int
     tally: npt.NDArray[np.int64]  # for each class: examples seen, mistakes, updates
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """That rows are read in."""
+
+    @property
+    def n_columns(self) -> int: ...
 
     @property
     def n_heads(self) -> int: ...
@@ -140,6 +145,11 @@ class Learner(Fitted, ABC):
     def has_variances(self) -> bool:
         """Whether a score has a variance."""
         return False
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether a score is a sum over features."""
+        return True
 
     def probabilities(
         self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None

@@ -119,6 +119,36 @@ GROUPS = (
         other column had a score."""
 )
 
+KERNEL = (
+    """fit_intercept : bool, default=True
+        Learn an intercept, as the weight of a feature that is always 1: the kernel is k + 1.
+    dtype : {{"float64", "float32"}}, default="float64"
+        Of the stored examples; everything else is float64.
+    multi_class : {{"native", "ovr"}}, default="native"
+        With more than two classes: move the true class and its best rival, or learn each class against the rest.
+    growing : bool, default=False
+        Let `partial_fit` accept more columns than before and classes not seen before. Columns then go by their position
+        alone: names of a data frame are not compared, and rows to predict may be narrower or wider than the model.
+
+"""
+    + COMMON[COMMON.index("    Attributes") :]
+    .replace(", over all passes", "")
+    .replace("The weights.", "The weights, with the linear kernel only, as all that follows from them.")
+    + """
+    n_examples_ : int
+        Examples that are stored.
+    examples_ : array or CSR matrix of shape (n_examples_, n_features)
+        Those examples.
+    nu_ : array of shape (1 or n_classes, n_examples_)
+        Coefficients of the mean: the score is the sum of nu k(example, x).
+    pi_ : array of shape (1 or n_classes, n_examples_, n_examples_)
+        Coefficients of the covariance, computed when they are asked for.
+    covariance_ : array of shape (1 or n_classes, n_features, n_features)
+        Covariance of the weights, with the linear kernel only.
+    intercept_variance_ : array of shape (1,) or (n_classes,)
+        Variance of the intercepts."""
+)
+
 LOSS = """loss : {"hinge", "squared_hinge", "log"}, default="hinge"
         Of the margin m = y w.x: max(0, 1 - m), its square, or ln(1 + exp(-m)). The hinge is what the paper uses.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ._learner import Learner
 from .cost_sensitive import CPA, CSOGD, PAUM
 from .first_order import ALMA, OGD, PA, ROMMA, Perceptron
+from .kernel import KernelSCW
 from .online_batch import BCW
 from .online_dual import ODCA
 from .online_selection import FOFS, SOFS
@@ -24,6 +25,9 @@ LEARNERS: dict[str, type[Learner]] = {
         *(BCW, SBCW, FGM),
     )
 }
+
+# Those that are for data which is small: nobody trains them from a stream, but their models are files like others.
+WITHOUT_COMMAND: dict[str, type[Learner]] = {KernelSCW.__name__: KernelSCW}
 
 _BY_PLAIN_NAME = {name.lower(): learner for name, learner in LEARNERS.items()}
 

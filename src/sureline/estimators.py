@@ -8,6 +8,7 @@ import sklearn.base  # noqa: F401
 from . import (
     cost_sensitive,
     first_order,
+    kernel,
     online_batch,
     online_dual,
     online_selection,
@@ -15,7 +16,7 @@ from . import (
     sparse_batch,
     sparse_online,
 )
-from ._batch_estimator import BatchClassifier, GaussianBatchClassifier
+from ._batch_estimator import BatchClassifier, GaussianBatchClassifier, KernelClassifier
 from ._estimator import GaussianClassifier, OnlineClassifier
 from ._selector import Selector, WeightSelector
 
@@ -134,3 +135,7 @@ class SBCW(Selector, GaussianBatchClassifier, sparse_batch.SBCW):
 
 class FGM(Selector, BatchClassifier, sparse_batch.FGM):
     __doc__ = sparse_batch.FGM.__doc__
+
+
+class KernelSCW(KernelClassifier, kernel.KernelSCW):
+    __doc__ = kernel.KernelSCW.__doc__

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ._kernel_model import KernelModel
 from .persistence import ModelFile
 
 
@@ -33,6 +34,8 @@ def top_weights(model: ModelFile, n: int) -> list[Weight]:
     """
     state = model.learner._state
     labels = model.labels
+    if not model.learner.has_weights:
+        return []
     found: list[tuple[float, int, int]] = []
     variances: dict[tuple[int, int], float] = {}
     for head, (slots, values) in enumerate(state.nonzero()):
@@ -76,13 +79,15 @@ def summary(model: ModelFile, path: Path, top: int) -> dict[str, Any]:
         "error": tally.error,
         "balanced_accuracy": tally.balanced_accuracy,
         "features": state.n_columns,
-        "nonzeros": learner.nonzero_,
-        "sparsity": learner.sparsity_ if state.n_columns else 1.0,
+        "nonzeros": learner.nonzero_ if learner.has_weights else None,
+        "sparsity": (learner.sparsity_ if state.n_columns else 1.0) if learner.has_weights else None,
         "intercept": learner.intercept_.tolist(),
         "input": model.input_options,
         "library": model.library,
         "bytes": path.stat().st_size,
     }
+    if isinstance(state, KernelModel):
+        told["stored"] = state.examples.n
     if model.place is not None:
         told["place"] = model.place
     if model.names is not None:
@@ -100,6 +105,8 @@ def plot(model: ModelFile, path: Path, top: int) -> None:
         from matplotlib.figure import Figure
     except ImportError:
         raise ValueError("A picture needs matplotlib: pip install 'sureline[plot]'.") from None
+    if not model.learner.has_weights:
+        raise ValueError("There are no weights of features to draw: the model has a kernel that is not linear.")
     weights = top_weights(model, top)
     n = max(len(weights), 1)
     figure = Figure(figsize=(10, max(3.2, 0.26 * n + 1.4)), layout="constrained")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from . import _core
 from ._learner import Learner
 from ._rows import Array, label_array
-from .catalogue import LEARNERS
+from .catalogue import LEARNERS, WITHOUT_COMMAND
 from .modelfile import ModelFileError, read_model, write_model
 
 if TYPE_CHECKING:
@@ -75,9 +75,10 @@ def write_learner(
     """Write a learner, with what else belongs to it; with a `place` it is a checkpoint."""
     state: Any = learner._fitted_state("state to write")
     if compact:
-        columns = [slots[slots > 0] - 1 for slots, _ in state.nonzero()]
+        if names is not None:
+            columns = [slots[slots > 0] - 1 for slots, _ in state.nonzero()]
+            names = _only(names, np.unique(np.concatenate(columns)))
         state = state.only_nonzero()
-        names = None if names is None else _only(names, np.unique(np.concatenate(columns)))
     metadata: dict[str, Any] = {"input": dict(input_options or {})}
     if place is not None:
         metadata["place"] = dict(place)
@@ -103,12 +104,13 @@ def read_learner(path: Path) -> ModelFile:
     def refuse(reason: str) -> NoReturn:
         raise ModelFileError(str(path), reason)
 
-    if contents.class_name not in LEARNERS:
+    known = LEARNERS | WITHOUT_COMMAND
+    if contents.class_name not in known:
         refuse(f"is a model of the class {contents.class_name}, which this version does not know")
     if not 1 <= len(contents.labels) or (contents.kind == "checkpoint") != ("place" in contents.metadata):
         refuse("has no labels, or is no checkpoint where it says so")
     try:
-        learner = LEARNERS[contents.class_name](**_with_tuples(contents.parameters))
+        learner = known[contents.class_name](**_with_tuples(contents.parameters))
         learner.check_parameters()
         learner._refuse_classes(len(contents.labels))
         learner._refuse_state(contents.state)

@@ -32,9 +32,9 @@ def command(model_path: Path, top: int, picture: Path | None, as_json: bool) -> 
 
 
 def _in_words(told: dict[str, Any]) -> str:
-    from ..catalogue import LEARNERS
+    from ..catalogue import LEARNERS, WITHOUT_COMMAND
 
-    defaults = LEARNERS[told["algorithm"]]().parameters()
+    defaults = (LEARNERS | WITHOUT_COMMAND)[told["algorithm"]]().parameters()
     set_ = ", ".join(f"{name}={value!r}" for name, value in told["parameters"].items() if value != defaults[name])
     labels = [str(label) for label in told["labels"]]
     named = f"{labels[0]} (negative), {labels[1]} (positive)" if len(labels) == 2 else ", ".join(labels[:20])
@@ -43,7 +43,10 @@ def _in_words(told: dict[str, Any]) -> str:
         f"labels: {named}" + (f" and {len(labels) - 20} more" if len(labels) > 20 else ""),
         f"examples: {told['examples']:,}, mistakes: {told['mistakes']:,} (error {told['error']:.4f}, balanced accuracy "
         f"{told['balanced_accuracy']:.4f}), updates: {told['updates']:,}",
-        f"columns: {told['features']:,}, nonzero weights: {told['nonzeros']:,}; intercept: "
+        f"columns: {told['features']:,}"
+        + (f", stored examples: {told['stored']:,}" if "stored" in told else "")
+        + (f", nonzero weights: {told['nonzeros']:,}" if told["nonzeros"] is not None else "")
+        + "; intercept: "
         + ", ".join(f"{b:.6g}" for b in told["intercept"][:20]),
     ]
     if told["input"]:

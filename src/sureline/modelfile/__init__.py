@@ -51,7 +51,7 @@ class ModelContents:
     parameters : dict
     labels : list of bool, int, float or str
         One for each class, each only once.
-    state : State or PrecisionState
+    state : State, PrecisionState, GroupState or KernelModel
     metadata, tensors : dict
         What was written as `extra_metadata` and `extra_tensors`.
     library : str
@@ -88,7 +88,7 @@ def write_model(
     parameters : mapping of str
         To numbers, text, True, False, None, and lists, tuples and mappings of them.
     labels : sequence of bool, int, float or str, or such an array
-    state : State or PrecisionState
+    state : State, PrecisionState, GroupState or KernelModel
         Must not change meanwhile.
     kind : str, default="model"
     extra_metadata : mapping of str, default=None

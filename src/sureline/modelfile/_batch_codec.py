@@ -13,7 +13,7 @@ from .._rows import is_sparse
 from .._span import Span
 from .._state import Policy
 from .._triangle import Triangle
-from ._checks import everywhere, integer, take_tensor
+from ._checks import everywhere, integer, sparse_rows_fit, take_tensor
 from ._container import Array
 from ._errors import Refusal
 
@@ -96,17 +96,7 @@ def _precision(tensors: dict[str, Array], n_slots: int) -> Precision:
         take_tensor(tensors, name, dtype)
         for name, dtype in (("row_values", "float64"), ("row_columns", "int64"), ("row_starts", "int64"))
     )
-    fits = values.ndim == columns.ndim == starts.ndim == 1 and len(starts) > 0 and values.shape == columns.shape
-    if not fits or int(starts[0]) != 0 or int(starts[-1]) != len(values) or (np.diff(starts) < 0).any():
+    if not sparse_rows_fit(values, columns, starts, n_slots):
         raise Refusal("the rows of the precision do not fit the weights, or are not finite")
     integer(len(starts) - 1, "the number of rows of the precision", 0, n_slots)
-    inside = np.ones(max(len(columns) - 1, 0), bool)  # where the next column is of the same row
-    ends = starts[1:-1]
-    inside[ends[(ends > 0) & (ends < len(columns))] - 1] = False
-    if (
-        not everywhere(np.isfinite, values)
-        or not everywhere(lambda block: (block >= 0) & (block < n_slots), columns)
-        or not (np.diff(columns) > 0)[inside].all()
-    ):
-        raise Refusal("the rows of the precision do not fit the weights, or are not finite")
     return Span.of_sparse_rows(values, columns, starts, n_slots)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ._container import Array
 from ._errors import Refusal
 
@@ -30,3 +32,18 @@ def take_tensor(tensors: dict[str, Array], name: str, dtype: Any, shape: tuple[i
 def everywhere(check: Callable[[Array], Array], numbers: Array, overlap: int = 0) -> bool:
     """Whether the check holds everywhere, with no array as large as the numbers. Blocks may overlap."""
     return all(bool(check(numbers[i : i + _BLOCK + overlap]).all()) for i in range(0, len(numbers), _BLOCK))
+
+
+def sparse_rows_fit(values: Array, columns: Array, starts: Array, n_columns: int) -> bool:
+    """Whether these are rows in compressed form, finite, with columns that ascend in each."""
+    fits = values.ndim == columns.ndim == starts.ndim == 1 and len(starts) > 0 and values.shape == columns.shape
+    if not fits or int(starts[0]) != 0 or int(starts[-1]) != len(values) or (np.diff(starts) < 0).any():
+        return False
+    inside = np.ones(max(len(columns) - 1, 0), bool)  # where the next column is of the same row
+    ends = starts[1:-1]
+    inside[ends[(ends > 0) & (ends < len(columns))] - 1] = False
+    return (
+        everywhere(np.isfinite, values)
+        and everywhere(lambda block: (block >= 0) & (block < n_columns), columns)
+        and bool((np.diff(columns) > 0)[inside].all())
+    )

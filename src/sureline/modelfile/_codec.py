@@ -11,6 +11,8 @@ import numpy as np
 from .. import _core
 from .._gaussian_batch import PrecisionState
 from .._groups import GroupState
+from .._kernel_model import KernelModel
+from .._projection import Projection
 from .._state import (
     COVARIANCE_SCALE,
     DUAL,
@@ -34,6 +36,7 @@ from ._checks import MOST_COLUMNS, MOST_ROUNDS, everywhere, integer, take_tensor
 from ._container import Array, Tensor
 from ._dual_codec import WINDOW, arrays_of_ascent, checked_ascent
 from ._errors import Refusal
+from ._kernel_codec import SHAPES, kernel_arrays, kernel_state
 
 MOST_BYTES = 1 << 42  # of addresses that the weights take, touched or not
 _ROUND = ("eta", "threshold", "scale", "delta", "limit", "r", "cut")
@@ -41,7 +44,7 @@ _VIEWED = get_args(CoordinateShape) + DUAL
 _SHAPES = get_args(MarginShape) + _VIEWED
 _WITH_BUDGET = ("averaged", "adaptive", "confident", "confident_full")
 _WITH_ROOTS = ("adaptive", "proximal", "adaptive_truncated")
-AnyState = State | PrecisionState | GroupState
+AnyState = State | PrecisionState | GroupState | KernelModel
 _FIELDS = {"shape", "dtype", "n_columns", "n_heads", "intercept", "policy", "budget", "counters"}
 _BLOCK = 1 << 16
 
@@ -66,6 +69,10 @@ def encode(state: AnyState) -> tuple[dict[str, Any], dict[str, Tensor]]:
         "budget": None,
         "counters": state.tally.tolist(),
     }
+    if isinstance(state, Projection):
+        words["budget"] = {"max": state.budget, "active": state.examples.n}
+    if isinstance(state, KernelModel):
+        return words, {name: Tensor.of(array) for name, array in kernel_arrays(state).items()}
     if not isinstance(state, State):
         return words, {name: Tensor.of(array) for name, array in arrays_of(state).items()}
     arrays: dict[str, Array] = {"memory": state.memory, "fresh_memory": state._fresh_memory, "prior": state.prior}
@@ -148,7 +155,7 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
     if not isinstance(words, dict) or words.keys() != fields:
         raise Refusal("the description of the state does not have the fields it should have")
     shape, policy = words["shape"], words["policy"]
-    if shape not in (*_SHAPES, PrecisionState.shape, GroupState.shape):
+    if shape not in (*_SHAPES, PrecisionState.shape, GroupState.shape, *SHAPES):
         raise Refusal("there is no such shape of a state")
     if words["dtype"] not in ("float32", "float64"):
         raise Refusal("the dtype is neither float32 nor float64")
@@ -162,6 +169,11 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
         raise Refusal("the policy does not fit the number of heads")
     if n_labels != n_heads and (n_heads > 1 or n_labels > 2):
         raise Refusal("the number of labels does not fit the number of heads")
+    if shape in SHAPES:
+        tally = _checked_tally(words["counters"], max(n_heads, 2))
+        return kernel_state(
+            shape, words["budget"], tensors, n_columns, n_heads, words["intercept"], policy, dtype, tally
+        )
     if shape in (PrecisionState.shape, GroupState.shape):
         tally = _checked_tally(words["counters"], max(n_heads, 2))
         _checked_budget(words["budget"], shape, partial(take_tensor, tensors), n_heads, n_slots)

@@ -14,6 +14,7 @@ are given. A learner is made with the parameters of the algorithm, `fit_intercep
 """
 
 from .finite_dual import SDCA
+from .kernel_learners import KernelSCW
 from .learners import ALMA, AROW, CW, IELLIP, NAROW, NHERD, PA, ROMMA, SCW, SOP, Perceptron
 from .online_batch import BCW
 from .online_dual import ODCA, ODCARegressor
@@ -52,6 +53,7 @@ __all__ = [
     "STG",
     "AdaFOBOS",
     "AdaRDA",
+    "KernelSCW",
     "ODCARegressor",
     "Perceptron",
     "SparseDCA",
