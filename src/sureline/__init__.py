@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         STG,
         AdaFOBOS,
         AdaRDA,
+        ODCARegressor,
         Perceptron,
     )
     from .finite_dual import SDCA
@@ -77,6 +78,7 @@ __all__ = [
     "STG",
     "AdaFOBOS",
     "AdaRDA",
+    "ODCARegressor",
     "Perceptron",
     "SparseDCA",
     "feature_path",
