@@ -90,8 +90,7 @@ def test_weights_are_those_of_the_reference(settings: dict[str, Any], intercept:
             scale = max(np.abs(oracle.coef_).max(), np.abs(oracle.intercept_).max())
             assert np.abs(model.coef_ - oracle.coef_[0]).max() < 1e-9 * scale
             assert np.abs(model.intercept_ - oracle.intercept_).max() < 1e-9 * scale
-            nothing = 0 if intercept else int(weight is None or weight[len(y) // 2] > 0)  # a row of zeros moves nothing
-            assert (model.n_seen_, model.n_updates_) == (oracle.n_seen_, oracle.n_updates_ - nothing)
+            assert (model.n_seen_, model.n_updates_) == (oracle.n_seen_, oracle.n_updates_)
             assert model.progressive_loss_ == pytest.approx(loss.mean(), rel=1e-9)
 
 
@@ -161,7 +160,7 @@ def test_how_the_stream_is_cut_does_not_matter(settings: dict[str, Any], dtype: 
 @every_shape
 def test_columns_that_come_later_were_zero_before(settings: dict[str, Any]) -> None:
     if settings.get("regularizer") == "kl":
-        with pytest.raises(ValueError, match="cannot grow. Got growing=True"):
+        with pytest.raises(ValueError, match=r"cannot grow\. Got growing=True"):
             ODCARegressor(growing=True, **settings).partial_fit([[1.0]], [1.0])
         return
     X, y = stream()
@@ -202,7 +201,7 @@ def test_names_are_hashed_as_featurehasher_does_it() -> None:
     assert (grown.n_features_in_, grown.n_seen_) == (8, 3)
     fixed = ODCARegressor(regularizer="kl", columns=3).learn_one({0: 1.0}, 0.5)
     assert fixed.n_features_in_ == 3
-    with pytest.raises(ValueError, match="set growing=True to add columns|which cannot change"):
+    with pytest.raises(ValueError, match=r"set growing=True to add columns|which cannot change"):
         fixed.learn_one({5: 1.0}, 0.5)
 
 
@@ -366,11 +365,11 @@ def test_corrupt_matrices(damage: Any) -> None:
 def test_targets_of_single_examples(y: Any) -> None:
     model = ODCARegressor().learn_one({1: 1.0}, 2.0)
     before = everything(model)
-    with pytest.raises(ValueError, match="y must be a finite number. Got"):
+    with pytest.raises(ValueError, match=r"y must be a finite number\. Got"):
         model.learn_one({1: 1.0}, y)
     assert everything(model) == before
     fresh = ODCARegressor()
-    with pytest.raises(ValueError, match="y must be a finite number. Got"):
+    with pytest.raises(ValueError, match=r"y must be a finite number\. Got"):
         fresh.learn_one({1: 1.0}, y)
     assert fresh.predict_one({1: 1.0}) is None
 

@@ -100,7 +100,7 @@ class TargetLearner(SingleLearner):
         Examples
         --------
         >>> from sureline import ODCARegressor
-        >>> reg = ODCARegressor().learn_one({"rooms": 3.0}, 300.0).learn_one({"rooms": 4.0}, 400.0)
+        >>> reg = ODCARegressor(fit_intercept=False).learn_one({"rooms": 3.0}, 300.0).learn_one({"rooms": 4.0}, 400.0)
         >>> round(reg.predict_one({"rooms": 5.0}))
         500
         """

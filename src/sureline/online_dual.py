@@ -190,7 +190,7 @@ class ODCA(DualAscent, OnlineLearner):
     >>> from sureline.datasets import make_sparse_gaussian
     >>> X, y = make_sparse_gaussian(2000, n_noise=0, random_state=0)
     >>> X.data /= 10
-    >>> model = ODCA(rho=1e-3, window="exponential", half_life=1000).partial_fit(X, y, classes=[-1, 1])
+    >>> model = ODCA(rho=1e-3, window="exponential", half_life=1000).partial_fit(X, y, classes=[0, 1])
     >>> round(model.progressive_.error, 2) < 0.2
     True
     """

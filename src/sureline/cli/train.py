@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -117,7 +118,7 @@ def command(
         training = Training(learner, source, labels=given, batch=batch)
     except ValueError as error:
         raise click.UsageError(
-            str(error).replace("with labels", "with --labels").replace(": batch is", ": --batch is")
+            re.sub(r"(?<=with )labels|(?<=: )(labels|batch)(?= is for)", r"--\g<0>", str(error))
         ) from None
     if training.passes > 1 and "-" in data:
         raise click.UsageError("Standard input can be read only once: --passes needs files.")

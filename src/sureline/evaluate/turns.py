@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from .._batch import BatchLearner, widened
-from .._regression import TargetLearner
 from .._rows import is_sparse
 from .batches import Batch, Source
 
@@ -124,11 +123,6 @@ class Predicting(Turn):
 
 
 def turn_of(name: str, estimator: Any, source: Source, batch: int | None) -> Turn:
-    if isinstance(estimator, TargetLearner):
-        raise ValueError(
-            f"The learner {name!r}, a {type(estimator).__name__}, predicts numbers, and mistakes are counted here; its "
-            "progressive_loss_ tells what it predicted before it learned."
-        )
     if isinstance(estimator, BatchLearner):
         if batch is None:
             raise ValueError(
