@@ -266,6 +266,14 @@ def test_attributes() -> None:
     assert search.best_params_ == {"rho": 1e-4}
 
 
+def test_every_parameter_and_attribute_is_documented() -> None:
+    text = ODCARegressor.__doc__ or ""
+    for name in [*ODCARegressor().get_params(), "coef_", "intercept_", "progressive_loss_", "n_seen_", "n_updates_"]:
+        assert f"    {name} : " in text
+    assert "{" not in text.replace('{"', "")
+    assert "classes_" not in text
+
+
 def test_data_frames() -> None:
     X, y = stream(50, 3)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])

@@ -21,6 +21,7 @@ from test_resume import run as train_until
 import sureline
 from sureline import ODCA, ODCARegressor
 from sureline.catalogue import LEARNERS
+from sureline.datasets import make_sparse_stream
 from sureline.evaluate import evaluate, prequential
 from sureline.modelfile import ModelFileError
 from sureline.stream import DataError, read
@@ -185,6 +186,9 @@ def test_what_train_refuses(data: Path, tmp_path: Path) -> None:
     later = read(tmp_path / "bad.svm", dtype="float32")._with(block=1 << 8)  # in a later chunk
     with pytest.raises(DataError, match="row 6 has the label 'dear'"):
         sureline.train(later, "odcaregressor")
+    (tmp_path / "real.svm").write_text("".join(f"{i / 7} 1:1\n" for i in range(1200)))
+    with pytest.raises(DataError, match=r"cannot be meant; ODCARegressor predicts numbers$"):
+        sureline.train(tmp_path / "real.svm", "pa")
     (tmp_path / "no.vw").write_text("1 | a\n| b\n")
     with pytest.raises(DataError, match="label"):
         sureline.train(tmp_path / "no.vw", "odcaregressor")
@@ -217,7 +221,7 @@ def test_it_goes_on_from_its_checkpoint(settings: dict[str, Any], data: Path, tm
 
 def test_kill_and_resume(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    rows = sparse.random(20_000, 2000, 0.01, "csr", random_state=0)
+    rows, _ = make_sparse_stream(20_000, 2000, 20, random_state=0)
     path = tmp_path / "rows.svm"
     path.write_bytes(libsvm(rows, rows @ rng.standard_normal(2000)))
     settings = ["--algorithm", "odca-regressor", "--window", "sliding", "--length", "500", "--passes", "2", "--quiet"]

@@ -44,10 +44,12 @@ class Classes:
                 known[name] = len(self.labels)
                 self.labels.append(name)
         if len(self.labels) > MAX_CLASSES:
+            numbers = not any(isinstance(label, str) for label in self.labels)
             raise DataError(
                 file,
                 f"there are more than {MAX_CLASSES} different labels, among them {self.labels[0]!r} and "
-                f"{self.labels[-1]!r}; a class for each of them cannot be meant",
+                f"{self.labels[-1]!r}; a class for each of them cannot be meant"
+                + ("; ODCARegressor predicts numbers" if numbers else ""),
             )
         table = np.array([known[name] for name in names], np.int32)
         classes = table[codes] if len(names) else codes
