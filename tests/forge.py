@@ -48,6 +48,12 @@ LEARNERS_OF: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "adaptive_truncated": [("AdaFOBOS", {"lam": 0.01})],
 }
 WITH_BUDGET = ("FSOL", "SSOL", "AdaRDA")
+OF_NUMBERS: list[dict[str, Any]] = [
+    {"loss": "huber"},
+    {"window": "sliding", "length": 5, "dtype": "float32"},
+    {"window": "sliding", "length": 5, "smoothing": 0.5, "regularizer": "elastic_net"},
+    {"regularizer": "kl", "columns": 5, "fit_intercept": False},
+]
 
 # What is put in place of something else.
 JUNK: list[Any] = [
@@ -85,6 +91,7 @@ JUNK += [
     [0],
     [[0, 0, 0]],
 ]
+JUNK += ["regression", "ODCARegressor"]
 JUNK += [{"$float": "inf"}, {"$float": "nan"}, {"$tuple": [1]}, {"max": 3, "active": 1}, {"max": 1 << 60, "active": 0}]
 JUNK += [json.loads("[" * 16 + "]" * 16), json.loads("[" * 99 + "]" * 99)]
 JUNK += [*LEARNERS_OF, [0, 1], [0, 1, 2], ["a", "a"], {"a": {"b": [{"c": None}]}}]
@@ -130,6 +137,14 @@ def seeds(folder: Path) -> list[bytes]:
                 names = _core.hash_rows(words, 8, "float64", collect_names=1).names if k else None
                 write_learner(path, learner, names=names, place={"file": 1, "offsets": [0, 7]} if k else None)
                 found.append(path.read_bytes())
+    for parameters in OF_NUMBERS:
+        regressor = LEARNERS["ODCARegressor"](**parameters)
+        regressor.begin(5)
+        for seed in range(3):
+            some = rows(5, regressor.dtype, seed)
+            regressor.take(lambda _, some=some: some, 5, np.arange(4.0))  # type: ignore[misc]
+        write_learner(path, regressor)
+        found.append(path.read_bytes())
     return found
 
 
@@ -288,17 +303,21 @@ def use(file: ModelFile) -> None:
     """All that one does with a model. It may refuse, in words."""
     learner, names = file.learner, file.names
     state = learner._state
-    n_classes = max(state.n_heads, 2)
+    regression = state.policy == "regression"
+    n_classes = 1 if regression else max(state.n_heads, 2)
     labels = np.arange(4, dtype=np.int32) % n_classes
+    targets = np.arange(4.0) if regression else None
     some = rows(state.n_columns, state.dtype)
     one = (np.array([0, 1]), np.array([1.0, -2.0]))
-    known = learner.classes_.tolist()[-1]
+    known = 2.0 if regression else learner.classes_.tolist()[-1]
     steps: list[Callable[[], Any]] = [
         lambda: state.scores(some),
         lambda: state.variances(some),
         state.intercepts,
-        lambda: state.learn(learner._rule(), some, labels, None, None, False, learner._costs()),
-        lambda: state.learn(learner._rule(), some, labels, None, None, state.factors is None, learner._costs()),
+        lambda: state.learn(learner._rule(), some, labels, None, None, False, learner._costs(), targets),
+        lambda: state.learn(
+            learner._rule(), some, labels, None, None, state.factors is None, learner._costs(), targets
+        ),
         lambda: learner.predict_one(one),
         lambda: learner.learn_one(one, known),
     ]
@@ -310,7 +329,9 @@ def use(file: ModelFile) -> None:
             lambda: learner.learn_one(({state.n_columns + 3: 1.0}), known),
             lambda: learner.learn_one(one, "new"),
             lambda: learner.predict_one(one),
-            lambda: learner.take(lambda _: rows(state.n_columns, state.dtype), state.n_columns, labels),
+            lambda: learner.take(
+                lambda _: rows(state.n_columns, state.dtype), state.n_columns, labels if targets is None else targets
+            ),
         ]
     if names is not None:
         steps += [lambda: names.top(3), lambda: names.lookup(1), names.to_arrays, lambda: names.merge(names)]

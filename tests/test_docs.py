@@ -53,7 +53,8 @@ def test_the_readme_lists_every_learner() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("_one", "kernel", "online_batch", "online_selection", "second_order", "rules", "reference", "metrics"),
+        *("_one", "_regression", "kernel", "online_batch", "online_dual", "online_selection", "second_order", "rules"),
+        *("reference", "metrics"),
         *("datasets.drifts", "datasets.gaussians", "datasets.groups", "datasets.mail"),
         *("datasets.streams", "datasets.tables"),
         *("evaluate.progressive", "finite_dual", "l1_selectors"),

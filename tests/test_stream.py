@@ -13,7 +13,7 @@ from stream_files import COMPRESSIONS, libsvm, outcome, rows_of, vw, write
 
 from sureline import stream
 from sureline.stream import DataError, Position
-from sureline.stream._labels import BadLabel, as_array, coded, from_text, to_text
+from sureline.stream._labels import BadLabel, as_array, coded, from_bytes, from_text, to_text
 
 
 def test_chunks_are_rows_labels_and_a_position(tmp_path):
@@ -384,6 +384,15 @@ def test_the_same_label_however_it_is_written():
             from_text(text)
     for label in (1, -3, 0.1, 1e-320, 10**30, "spam", "ü"):
         assert from_text(to_text(label)) == label
+
+
+def test_short_numbers_are_read_as_all_others_are() -> None:
+    texts = ["0", "-0", "+1", "007", "-12", "1.0", "-0.0", "1.50", "+0.125", "3.", ".5", "1e3", "1_0", "1.5x", "-"]
+    texts += ["9" * 15, "9" * 16, "1" * 15 + "." + "1" * 15, "0." + "0" * 14 + "1", "٣", "1.٣", "0x1", "1 "]
+    for text in texts:
+        expected = from_text(text)
+        label = from_bytes(text.encode())
+        assert (label, type(label)) == (expected, type(expected))
 
 
 def test_labels_as_an_array():

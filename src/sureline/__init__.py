@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         AdaFOBOS,
         AdaRDA,
         KernelSCW,
+        ODCARegressor,
         Perceptron,
     )
     from .finite_dual import SDCA
@@ -79,6 +80,7 @@ __all__ = [
     "AdaFOBOS",
     "AdaRDA",
     "KernelSCW",
+    "ODCARegressor",
     "Perceptron",
     "SparseDCA",
     "feature_path",

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from ._learner import Fitted, Floats, Learner, Model
+from ._learner import ClassLearner, Fitted, Floats, Model
 from ._rows import Array, UnsortedColumns, as_rows, is_sparse, tidy
 from ._state import Policy, State
 
@@ -43,7 +43,7 @@ class _OfBatches(Fitted):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BatchLearner(_OfBatches, Learner):
+class BatchLearner(_OfBatches, ClassLearner):
     """Base of the learners that see a batch at a time: its rows in their order, but all of them before the first step.
 
     A subclass says what its state is at the beginning, and what a batch makes of it.

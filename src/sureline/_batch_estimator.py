@@ -28,15 +28,11 @@ class BatchClassifier(Classifier, BatchLearner):
         sample_weight : array-like of shape (n_samples,), default=None
             `C` of an example is multiplied by this. 0 is as if the example had not come.
         """
-        before = self.__dict__.copy()
-        try:
+        with self._all_or_nothing():
             self.check_parameters()
             X, y, classes, weight = self._all_to_learn_from(X, y, sample_weight)
             self.begin(classes, X.shape[1])
             self.take_batch(X, class_indices(y, classes), weight)
-        except BaseException:
-            self.__dict__ = before  # a refused batch leaves the model as it was
-            raise
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -54,8 +50,7 @@ class BatchClassifier(Classifier, BatchLearner):
             classes with the batch that brings them, and `classes_` is in the order of their appearance.
         sample_weight : array-like of shape (n_samples,), default=None
         """
-        before = self.__dict__.copy()
-        try:
+        with self._all_or_nothing():
             self.check_parameters()
             first = not hasattr(self, "_state")
             X, y = self._validated(X, y, reset=first)
@@ -66,9 +61,6 @@ class BatchClassifier(Classifier, BatchLearner):
                 self.begin(given if self._classes_come_with_their_rows else known, X.shape[1])
             self.take_batch(X, labels, weight)
             self.classes_ = known
-        except BaseException:
-            self.__dict__ = before
-            raise
         return self
 
     def _judge(self, X: Any, *, variances: bool = False) -> tuple[Any, Any]:

@@ -1,9 +1,10 @@
-"""What all online classifiers share: the scikit-learn contract around a stream of rows."""
+"""What all online estimators share, and the classifiers: the scikit-learn contract around a stream of rows."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -15,8 +16,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._learner import Learner
+from . import _core
+from ._learner import ClassLearner, Learner
 from ._one import OnlineLearner
+from ._online import RuleLearner
 from ._rows import (
     Array,
     UnsortedColumns,
@@ -32,8 +35,68 @@ from ._state import COVARIANCE_SCALE, State
 Result = TypeVar("Result")
 
 
-class Classifier(ClassifierMixin, BaseEstimator, Learner):  # type: ignore[misc]  # scikit-learn has no types
+class Estimator(BaseEstimator, Learner):  # type: ignore[misc]  # scikit-learn has no types
     """A learner as an estimator: what is put before the learner of the same name in `estimators`."""
+
+    @abstractmethod
+    def _judge(self, X: Any, *, variances: bool = False) -> tuple[Any, Any]:
+        """Scores of the rows of X, and their variances if those are asked for; one column for each head.
+
+        Only with `growing` can X have more columns than the model. Nothing was learned about those: they have no
+        weight, and the variance that every feature starts with.
+        """
+
+    # -- pieces ----------------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _validated(self, X: Any, y: Any = "no_validation", *, reset: bool = False) -> Any:
+        """X (and y) as arrays, by scikit-learn's rules, except that the values of X are left to the core's check."""
+        self._refuse_missing(y)
+        refuse_corrupt_sparse(X)
+        options: dict[str, Any] = {
+            "accept_sparse": "csr",
+            "accept_large_sparse": True,
+            "dtype": [np.float64, np.float32],
+            "order": "C",
+            "ensure_all_finite": False,
+            "reset": reset,
+        }
+        if self.growing:  # any width is welcome, so nothing is compared with n_features_in_ or feature names
+            del options["reset"]
+            return check_array(X, **options) if isinstance(y, str) else check_X_y(X, y, **options)
+        return validate_data(self, X, y, **options)
+
+    def _refuse_missing(self, y: Any) -> None:
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """What refuses its input, or is interrupted, leaves the model as it was."""
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    @staticmethod
+    def _weights_to_fit(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
+        weight = checked_sample_weight(sample_weight, n_rows)
+        if weight is not None and not weight.any():
+            raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
+        return weight
+
+
+class Classifier(ClassifierMixin, Estimator, ClassLearner):  # type: ignore[misc]
+    """A learner of classes as an estimator."""
 
     # -- answers ---------------------------------------------------------------------------------------------
 
@@ -62,42 +125,6 @@ class Classifier(ClassifierMixin, BaseEstimator, Learner):  # type: ignore[misc]
         """
         return self.probabilities(*self._judge(X))
 
-    @abstractmethod
-    def _judge(self, X: Any, *, variances: bool = False) -> tuple[Any, Any]:
-        """Scores of the rows of X, and their variances if those are asked for; one column for each head.
-
-        Only with `growing` can X have more columns than the model. Nothing was learned about those: they have no
-        weight, and the variance that every feature starts with.
-        """
-
-    # -- pieces ----------------------------------------------------------------------------------------------
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_state")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _validated(self, X: Any, y: Any = "no_validation", *, reset: bool = False) -> Any:
-        """X (and y) as arrays, by scikit-learn's rules, except that the values of X are left to the core's check."""
-        if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        refuse_corrupt_sparse(X)
-        options: dict[str, Any] = {
-            "accept_sparse": "csr",
-            "accept_large_sparse": True,
-            "dtype": [np.float64, np.float32],
-            "order": "C",
-            "ensure_all_finite": False,
-            "reset": reset,
-        }
-        if self.growing:  # any width is welcome, so nothing is compared with n_features_in_ or feature names
-            del options["reset"]
-            return check_array(X, **options) if isinstance(y, str) else check_X_y(X, y, **options)
-        return validate_data(self, X, y, **options)
-
     def _all_to_learn_from(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array, Any]:
         """What `fit` got, checked, and its classes: X, y, classes, weights."""
         X, y = self._validated(X, y, reset=True)
@@ -109,10 +136,7 @@ class Classifier(ClassifierMixin, BaseEstimator, Learner):  # type: ignore[misc]
                 f"{type(self).__name__} needs examples of at least 2 classes. Got one class, {classes.tolist()}; "
                 "with growing=True, or with partial_fit and classes=[...], the others may come later."
             )
-        weight = checked_sample_weight(sample_weight, X.shape[0])
-        if weight is not None and not weight.any():
-            raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
-        return X, y, classes, weight
+        return X, y, classes, self._weights_to_fit(sample_weight, X.shape[0])
 
     def _known_classes(self, classes: Any, first: bool) -> Array:
         given = None if classes is None else sorted_classes(np.asarray(classes))
@@ -192,37 +216,8 @@ class GaussianAnswers(Classifier):
         return self.confidences(*self._judge(X, variances=True))
 
 
-class OnlineClassifier(Classifier, OnlineLearner):
+class OnlineEstimator(Estimator, RuleLearner):
     """A learner with a rule, as an estimator."""
-
-    # -- learning --------------------------------------------------------------------------------------------
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything and learn from the rows of X, `passes` times over.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Two or more classes, of any type.
-        sample_weight : array-like of shape (n_samples,), default=None
-            The loss of an example counts this many times in the objective of its step. 0 is as if the example had
-            not come.
-        """
-        before = self.__dict__.copy()
-        try:
-            self.check_parameters()
-            X, y, classes, weight = self._all_to_learn_from(X, y, sample_weight)
-            labels = class_indices(y, classes)
-            orders = self._orders(X.shape[0])
-            state = _with_columns_in_order(X, lambda X: self._passes_over(X, labels, len(classes), weight, orders))
-            self.n_features_in_ = X.shape[1]
-            self.classes_ = classes
-            self._state = state
-        except BaseException:
-            self.__dict__ = before  # a refused batch leaves the model as it was
-            raise
-        return self
 
     def _orders(self, n_rows: int) -> list[npt.NDArray[np.int64] | None]:
         """The order of the rows in each pass, or None where it is theirs."""
@@ -231,58 +226,21 @@ class OnlineClassifier(Classifier, OnlineLearner):
         rng = check_random_state(self.random_state)
         return [rng.permutation(n_rows).astype(np.int64) for _ in range(self.passes)]
 
-    def _passes_over(self, X: Any, labels: Any, n_classes: int, weight: Any, orders: list[Any]) -> State:
+    def _passes_over(
+        self, X: Any, n_classes: int, labels: Any, weight: Any, orders: list[Any], targets: Any = None
+    ) -> State:
         """A fresh state that has learned from the rows in each of these orders."""
-        self._refuse_classes(n_classes)
         rows = as_rows(X, self.dtype)
         state = self._fresh_state(X.shape[1], n_classes)
         for order in orders:
-            state.learn(self._rule(), rows, labels, weight, order, journal=False, cost=self._costs())
+            state.learn(self._rule(), rows, labels, weight, order, False, self._costs(), targets)
         return state
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows, once each and in their order.
-
-        Many calls with parts of a stream give the same bits as one call with all of it. A call that refuses its input
-        leaves the model exactly as it was; one that is interrupted, as it was or as it would have been.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        classes : array-like, default=None
-            All classes that will ever come. The first call needs it, unless `growing` is set: then a class exists from
-            the row on that first carries it, and `classes_` is in that order.
-        sample_weight : array-like of shape (n_samples,), default=None
-        """
-        before = self.__dict__.copy()
-        try:
-            self.check_parameters()
-            self._partial_fit(X, y, classes, sample_weight)
-        except BaseException:
-            self.__dict__ = before
-            raise
-        return self
-
-    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
-        first = not hasattr(self, "_state")
-        X, y = self._validated(X, y, reset=first)
-        known = self._known_classes(classes, first)
-        n_known = len(known)
-        known, labels = self._labels_of(y, known)
-        weight = checked_sample_weight(sample_weight, X.shape[0])
-
-        def go_on(X: Any) -> State:
-            nonzeros = int(np.size(X.data if sparse.issparse(X) else X))
-            dtype = self._state.dtype if not first else np.dtype(self.dtype)
-            return self._go_on(
-                lambda width: as_rows(X, dtype, width), X.shape[1], nonzeros, labels, n_known, len(known), weight
-            )
-
-        state = _with_columns_in_order(X, go_on)
-        self.classes_ = known
-        self._state = state
-        self.n_features_in_ = state.n_columns
+    def _rows_of(self, X: Any) -> tuple[Callable[[int | None], _core.Rows], int, int]:
+        """For `_go_on`: what makes rows of X, how wide they are, and how many numbers they have."""
+        dtype = self._state.dtype if hasattr(self, "_state") else np.dtype(self.dtype)
+        nonzeros = int(np.size(X.data if sparse.issparse(X) else X))
+        return lambda width: as_rows(X, dtype, width), X.shape[1], nonzeros
 
     def _judge(self, X: Any, *, variances: bool = False) -> tuple[Any, Any]:
         check_is_fitted(self)
@@ -305,14 +263,75 @@ class OnlineClassifier(Classifier, OnlineLearner):
             scores = self._scores(rows)
             return scores, (state.variances(rows) + beyond if variances else None)
 
-        return _with_columns_in_order(X, judge)
+        return with_columns_in_order(X, judge)
+
+
+class OnlineClassifier(Classifier, OnlineEstimator, OnlineLearner):
+    """A learner of classes with a rule, as an estimator."""
+
+    # -- learning --------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything and learn from the rows of X, `passes` times over.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Two or more classes, of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The loss of an example counts this many times in the objective of its step. 0 is as if the example had
+            not come.
+        """
+        with self._all_or_nothing():
+            self.check_parameters()
+            X, y, classes, weight = self._all_to_learn_from(X, y, sample_weight)
+            self._refuse_classes(len(classes))
+            labels = class_indices(y, classes)
+            orders = self._orders(X.shape[0])
+            state = with_columns_in_order(X, lambda X: self._passes_over(X, len(classes), labels, weight, orders))
+            self.n_features_in_ = X.shape[1]
+            self.classes_ = classes
+            self._state = state
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, once each and in their order.
+
+        Many calls with parts of a stream give the same bits as one call with all of it. A call that refuses its input
+        leaves the model exactly as it was; one that is interrupted, as it was or as it would have been.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            All classes that will ever come. The first call needs it, unless `growing` is set: then a class exists from
+            the row on that first carries it, and `classes_` is in that order.
+        sample_weight : array-like of shape (n_samples,), default=None
+        """
+        with self._all_or_nothing():
+            self.check_parameters()
+            first = not hasattr(self, "_state")
+            X, y = self._validated(X, y, reset=first)
+            known = self._known_classes(classes, first)
+            n_known = len(known)
+            known, labels = self._labels_of(y, known)
+            weight = checked_sample_weight(sample_weight, X.shape[0])
+            state = with_columns_in_order(
+                X, lambda X: self._go_on(*self._rows_of(X), labels, n_known, len(known), weight)
+            )
+            self.classes_ = known
+            self._state = state
+            self.n_features_in_ = state.n_columns
+        return self
 
 
 class GaussianClassifier(GaussianAnswers, OnlineClassifier):
     """A learner with a rule whose weights have a covariance, as an estimator."""
 
 
-def _with_columns_in_order(X: Any, use: Callable[[Any], Result]) -> Result:
+def with_columns_in_order(X: Any, use: Callable[[Any], Result]) -> Result:
     """use(X), once more with tidied rows if it turns out that the columns of some row do not ascend."""
     try:
         return use(X)

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ._constraints import Constraint, OneOf
-from ._learner import Learner
+from ._learner import ClassLearner
 from ._one import OnlineLearner
 from ._rows import Array
 from ._state import Shape
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Gaussian(Learner):
+class Gaussian(ClassLearner):
     """Base of the learners whose scores have a variance, that of the weights along the row."""
 
     @property

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
 from ._constraints import Constraint
-from ._estimator import _with_columns_in_order, sorted_classes
+from ._estimator import sorted_classes, with_columns_in_order
 from ._rows import Array, as_rows, checked_sample_weight, class_indices, refusal, refuse_corrupt_sparse, squared_norms
 
 Floats = npt.NDArray[np.float64]
@@ -121,7 +121,7 @@ class InMemoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                 rows = as_rows(X, X.dtype)
                 return self._solve(Data(X, squared_norms(rows), rows, labels, weight, heads))
 
-            solution = _with_columns_in_order(X, solve)
+            solution = with_columns_in_order(X, solve)
             if solution.warning:
                 warnings.warn(solution.warning, ConvergenceWarning, stacklevel=2)
             self.classes_ = classes
@@ -155,7 +155,7 @@ class InMemoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         array of shape (n_samples,) or (n_samples, n_classes)
         """
         check_is_fitted(self)
-        scores = _with_columns_in_order(self._validated(X), self._scores)
+        scores = with_columns_in_order(self._validated(X), self._scores)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> Array:

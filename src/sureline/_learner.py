@@ -61,7 +61,6 @@ class Model(Protocol):
 class Fitted:
     """What a learner has once it has begun. Apart, since all that a dataclass declares is taken for a parameter."""
 
-    classes_: Array
     n_features_in_: int
     feature_names_in_: Array
     _state: Model
@@ -70,26 +69,20 @@ class Fitted:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Learner(Fitted, ABC):
-    """Base of the linear classifiers. A subclass is a dataclass whose fields are its parameters."""
+    """Base of the linear models. A subclass is a dataclass whose fields are its parameters."""
 
     fit_intercept: bool = True
     dtype: str = "float64"
-    multi_class: str = "native"
     growing: bool = False
 
     # What the parameters may be, as data; each subclass adds its own.
     _constraints: ClassVar[dict[str, Constraint]] = {
         "fit_intercept": Flag(),
         "dtype": OneOf("float32", "float64"),
-        "multi_class": OneOf("native", "ovr"),
         "growing": Flag(),
     }
 
     # -- what an algorithm says of itself --------------------------------------------------------------------
-
-    @abstractmethod
-    def begin(self, classes: Array, n_columns: int = 0) -> None:
-        """Forget everything, and be ready for rows of that many columns and for these classes."""
 
     @abstractmethod
     def judge_rows(self, values: Array, indices: Array, indptr: Array, n_columns: int) -> tuple[Floats, Floats | None]:
@@ -107,12 +100,6 @@ class Learner(Fitted, ABC):
         """What a mistake on a negative and on a positive example costs; None to balance them along the stream."""
         return 1.0, 1.0
 
-    def _refuse_classes(self, n_classes: int) -> None:
-        """Raise ValueError if the parameters have no meaning for that many classes."""
-
-    def _refuse_unnamed_classes(self) -> None:
-        """Raise ValueError if it must be known from the start which class is the positive one."""
-
     # -- parameters ------------------------------------------------------------------------------------------
 
     def parameters(self) -> dict[str, Any]:
@@ -124,22 +111,7 @@ class Learner(Fitted, ABC):
         for name, constraint in self._constraints.items():
             constraint.check(name, type(self).__name__, getattr(self, name))
 
-    # -- answers ---------------------------------------------------------------------------------------------
-
-    def chosen(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
-        """The position in `classes_` of the class that is predicted by these scores, a row for each example.
-
-        A score of exactly 0 is the first class of two; of equal scores the first wins.
-        """
-        best: npt.NDArray[np.intp] = (
-            scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.intp)
-        )
-        return np.minimum(best, len(self.classes_) - 1)  # as long as there is one class only, it is that
-
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether scores mean probabilities: for the log loss, or by the covariance of the weights."""
-        return getattr(self, "loss", None) == "log"
+    # -- what was learned ------------------------------------------------------------------------------------
 
     @property
     def has_variances(self) -> bool:
@@ -150,47 +122,6 @@ class Learner(Fitted, ABC):
     def has_weights(self) -> bool:
         """Whether a score is a sum over features."""
         return True
-
-    def probabilities(
-        self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
-    ) -> npt.NDArray[np.float64]:
-        """Probability of each class by scores, and variances where the learner has them; a column for each head."""
-        from scipy.special import expit
-
-        f = scores
-        if f.shape[1] == 1:
-            return self._both(self._positive(f, variances))
-        rivals = np.where(np.eye(f.shape[1], dtype=bool), -np.inf, f[:, np.newaxis, :]).max(axis=2)
-        proba: npt.NDArray[np.float64] = expit(f - rivals)
-        proba /= proba.sum(axis=1, keepdims=True)
-        return proba
-
-    def confidences(
-        self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
-    ) -> npt.NDArray[np.float64]:
-        """Probability that the predicted class is right: rather than the other one, or than its best rival."""
-        if scores.shape[1] > 1:  # the two best, as if there were no others
-            two = np.argpartition(-scores, 1, axis=1)[:, :2]
-            at = np.arange(len(scores))[:, np.newaxis]
-            v = None if variances is None else variances[at, two].sum(axis=1, keepdims=True)
-            positive = self._positive((scores[at, two[:, 0:1]] - scores[at, two[:, 1:2]]), v)
-        else:
-            positive = self._positive(scores, variances)
-        best: npt.NDArray[np.float64] = np.maximum(positive, 1 - positive)
-        return best
-
-    def _positive(
-        self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
-    ) -> npt.NDArray[np.float64]:
-        """Probability that a score, of which there is one a row, speaks for the positive side."""
-        from scipy.special import expit
-
-        positive: npt.NDArray[np.float64] = expit(scores[:, 0])
-        return positive
-
-    def _both(self, positive: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        columns = [1 - positive, positive] if len(self.classes_) > 1 else [np.ones_like(positive)]
-        return np.stack(columns, axis=1)
 
     @property
     def coef_(self) -> Array:
@@ -237,23 +168,107 @@ class Learner(Fitted, ABC):
         return int(self._fitted_state("n_seen_").tally[:, SEEN].sum())
 
     @property
-    def n_mistakes_(self) -> int:
-        """Examples whose label was predicted wrongly just before learning from them."""
-        return int(self._fitted_state("n_mistakes_").tally[:, MISTAKES].sum())
-
-    @property
     def n_updates_(self) -> int:
         """Examples that changed the model."""
         return int(self._fitted_state("n_updates_").tally[:, UPDATES].sum())
+
+    # -- pieces ----------------------------------------------------------------------------------------------
+
+    def _fitted_state(self, attribute: str) -> Model:
+        if not hasattr(self, "_state"):
+            raise AttributeError(f"This {type(self).__name__} has no {attribute} before fit or partial_fit was called.")
+        return self._state
+
+
+class _OfClasses:
+    classes_: Array
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ClassLearner(_OfClasses, Learner):
+    """Base of the classifiers."""
+
+    multi_class: str = "native"
+
+    _constraints: ClassVar[dict[str, Constraint]] = {**Learner._constraints, "multi_class": OneOf("native", "ovr")}
+
+    # -- what an algorithm says of itself --------------------------------------------------------------------
+
+    @abstractmethod
+    def begin(self, classes: Array, n_columns: int = 0) -> None:
+        """Forget everything, and be ready for rows of that many columns and for these classes."""
+
+    def _refuse_classes(self, n_classes: int) -> None:
+        """Raise ValueError if the parameters have no meaning for that many classes."""
+
+    def _refuse_unnamed_classes(self) -> None:
+        """Raise ValueError if it must be known from the start which class is the positive one."""
+
+    # -- answers ---------------------------------------------------------------------------------------------
+
+    def chosen(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+        """The position in `classes_` of the class that is predicted by these scores, a row for each example.
+
+        A score of exactly 0 is the first class of two; of equal scores the first wins.
+        """
+        best: npt.NDArray[np.intp] = (
+            scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.intp)
+        )
+        return np.minimum(best, len(self.classes_) - 1)  # as long as there is one class only, it is that
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether scores mean probabilities: for the log loss, or by the covariance of the weights."""
+        return getattr(self, "loss", None) == "log"
+
+    def probabilities(
+        self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
+    ) -> npt.NDArray[np.float64]:
+        """Probability of each class by scores, and variances where the learner has them; a column for each head."""
+        from scipy.special import expit
+
+        f = scores
+        if f.shape[1] == 1:
+            return self._both(self._positive(f, variances))
+        rivals = np.where(np.eye(f.shape[1], dtype=bool), -np.inf, f[:, np.newaxis, :]).max(axis=2)
+        proba: npt.NDArray[np.float64] = expit(f - rivals)
+        proba /= proba.sum(axis=1, keepdims=True)
+        return proba
+
+    def confidences(
+        self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
+    ) -> npt.NDArray[np.float64]:
+        """Probability that the predicted class is right: rather than the other one, or than its best rival."""
+        if scores.shape[1] > 1:  # the two best, as if there were no others
+            two = np.argpartition(-scores, 1, axis=1)[:, :2]
+            at = np.arange(len(scores))[:, np.newaxis]
+            v = None if variances is None else variances[at, two].sum(axis=1, keepdims=True)
+            positive = self._positive((scores[at, two[:, 0:1]] - scores[at, two[:, 1:2]]), v)
+        else:
+            positive = self._positive(scores, variances)
+        best: npt.NDArray[np.float64] = np.maximum(positive, 1 - positive)
+        return best
+
+    def _positive(
+        self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
+    ) -> npt.NDArray[np.float64]:
+        """Probability that a score, of which there is one a row, speaks for the positive side."""
+        from scipy.special import expit
+
+        positive: npt.NDArray[np.float64] = expit(scores[:, 0])
+        return positive
+
+    def _both(self, positive: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        columns = [1 - positive, positive] if len(self.classes_) > 1 else [np.ones_like(positive)]
+        return np.stack(columns, axis=1)
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Examples whose label was predicted wrongly just before learning from them."""
+        return int(self._fitted_state("n_mistakes_").tally[:, MISTAKES].sum())
 
     @property
     def progressive_(self) -> Tally:
         """How the labels were predicted before they were learned from, for each class."""
         tally = self._fitted_state("progressive_").tally[: len(self.classes_)]
         return Tally(self.classes_, tally[:, SEEN], tally[:, MISTAKES])
-
-    # -- pieces ----------------------------------------------------------------------------------------------
-    def _fitted_state(self, attribute: str) -> Model:
-        if not hasattr(self, "_state"):
-            raise AttributeError(f"This {type(self).__name__} has no {attribute} before fit or partial_fit was called.")
-        return self._state

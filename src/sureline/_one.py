@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from . import _core
-from ._online import RuleLearner
+from ._online import ClassRuleLearner, RuleLearner
 from ._rows import Array
 from ._state import COVARIANCE_SCALE, WEIGHT_SCALE, WITH_FACTORS, State
 
@@ -30,8 +31,119 @@ class _Kept:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class OnlineLearner(_Kept, RuleLearner):
-    """A learner with a rule, for rows that come in batches or alone."""
+class SingleLearner(_Kept, RuleLearner):
+    """What every learner with a rule does with a single row, whatever is to be learned from it."""
+
+    def _learn_otherwise(self, one: _OneByOne, learn: Callable[[_core.OneByOne], int]) -> None:
+        """Where the model has to grow first, or has no way to take back what a refused row changed.
+
+        `learn` lets the core have the row, and returns the width that the model needs first, or 0.
+        """
+        if one.careful:
+            one = self._one_of(one.state.copy())
+        width = learn(one.core)
+        if width:
+            if not self._may_grow:
+                raise ValueError(
+                    f"The row has features up to column {width - 1}, and the model has {one.state.n_columns} columns; "
+                    "set growing=True to add columns."
+                )
+            wider = one.state.draft()
+            wider.widen(width)
+            one = self._one_of(wider)
+            learn(one.core)
+        if one.state is not self._state:
+            self._state = one.state
+            self.n_features_in_ = one.state.n_columns
+            self._one = one
+
+    def _scores_of_one(self, x: Any) -> Array:
+        """w.x of one example for each head, as an array of one row."""
+        one = self._one
+        if one is None or one.state is not self._state:
+            one = self._new_one()
+        if one.state.factors is not None:
+            return self._judge_one(x, variance=False)[0]
+        return np.array([one.core.scores(x)]) * one.state.memory[:, WEIGHT_SCALE]
+
+    def _width_of_first(self, x: Any) -> int:
+        """What a model is to begin with whose first example is x; refuses what is wrong with that."""
+        _, _, named = _core.read_row(x, self.bits)
+        return 1 << self.bits if named and self._shape() not in WITH_FACTORS else 0
+
+    @property
+    def _may_grow(self) -> bool:
+        """A model that began with `learn_one` grows as it has begun; others only if they are told so."""
+        return bool(self.growing) or self._grows_by_one
+
+    def _new_one(self) -> _OneByOne:
+        state = self._state
+        self._refuse_another_shape(state)
+        max_nonzero = self._initial_scalars().get("max_nonzero")
+        if not state.writeable or not state.has_budget(max_nonzero):
+            state = state.copy()
+            state.set_budget(max_nonzero)
+            self._state = state
+        self.n_features_in_ = state.n_columns
+        self._one = self._one_of(state)
+        return self._one
+
+    def _one_of(self, state: State) -> _OneByOne:
+        rule = self._rule()
+        state.look(rule)
+        core = _core.OneByOne(
+            rule,
+            state.shape,
+            state.weights,
+            state.factors,
+            state.memory,
+            state.tally,
+            state.beside,
+            state.n_columns,
+            state.n_heads,
+            state.intercept,
+            state.policy,
+            self._costs(),
+            state.view,
+            self.bits if self._takes_names else 0,
+        )
+        careful = state.factors is not None and (state.policy == "ovr" or state.shape.startswith("confident"))
+        careful |= state.shape == "simplex"
+        return _OneByOne(state, core, self._codes(), careful)
+
+    def _codes(self) -> dict[Any, int]:
+        """Of the labels, if there are any."""
+        return {}
+
+    def _judge_one(self, x: Any, *, variance: bool) -> tuple[Array, Array | None]:
+        """Scores of one example, and variances if they are asked for, as arrays of one row."""
+        state = self._state
+        indices, values, _ = _core.read_row(x, self.bits if self._takes_names else 0)
+        columns = np.array(indices, np.int32)
+        numbers = np.array(values, state.dtype)
+        here = columns < state.n_columns
+        starts = np.array([0, int(here.sum())], np.int32)
+        rows = _core.Rows.csr(numbers[here], columns[here], starts, 1, state.n_columns)
+        scores = self._scores(rows)
+        if not variance:
+            return scores, None
+        beyond = float((numbers[~here].astype(np.float64) ** 2).sum())
+        return scores, state.variances(rows) + beyond * state.prior * state.memory[:, COVARIANCE_SCALE]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        if not name.startswith("_"):  # a parameter may have changed
+            self.__dict__.pop("_one", None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state.pop("_one", None)
+        return state
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OnlineLearner(SingleLearner, ClassRuleLearner):
+    """A learner of classes with a rule, for rows that come in batches or alone."""
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
         """Learn from one example, in the time of its features.
@@ -75,39 +187,14 @@ class OnlineLearner(_Kept, RuleLearner):
         assert one is not None
         if y not in one.codes:
             one = self._one_class_more(y)
-        if one.careful:
-            one = self._one_of(one.state.copy())
         code = one.codes[y]
-        width = one.core.learn(x, code, sample_weight)
-        if width:
-            if not self._may_grow:
-                raise ValueError(
-                    f"The row has features up to column {width - 1}, and the model has {one.state.n_columns} columns; "
-                    "set growing=True to add columns."
-                )
-            wider = one.state.draft()
-            wider.widen(width)
-            one = self._one_of(wider)
-            one.core.learn(x, code, sample_weight)
-        if one.state is not self._state:
-            self._state = one.state
-            self.n_features_in_ = one.state.n_columns
-            self._one = one
+        self._learn_otherwise(one, lambda core: core.learn(x, code, sample_weight))
 
     def predict_one(self, x: Any) -> Any:
         """The label of one example, given as to `learn_one`; None if nothing has been learned yet."""
         if not hasattr(self, "_state"):
             return None
-        one = self._one
-        if one is None or one.state is not self._state:
-            one = self._new_one()
-        if one.state.factors is not None:
-            scores = self._judge_one(x, variance=False)[0]
-        else:
-            scores = np.array([one.core.scores(x)])
-            if scores.shape[1] > 1:
-                scores *= one.state.memory[:, WEIGHT_SCALE]
-        return self.classes_[int(self.chosen(scores)[0])].item()
+        return self.classes_[int(self.chosen(self._scores_of_one(x))[0])].item()
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """The probability of each label for one example, given as to `learn_one`; empty if nothing was learned yet.
@@ -130,49 +217,11 @@ class OnlineLearner(_Kept, RuleLearner):
             if len(classes) < 2:
                 self._refuse_unnamed_classes()
             self._grows_by_one = True
-            _, _, named = _core.read_row(x, self.bits)  # refuses what is wrong with it before there is a model
-            self.begin(classes, 1 << self.bits if named and self._shape() not in WITH_FACTORS else 0)
+            self.begin(classes, self._width_of_first(x))
         return self._new_one()
 
-    @property
-    def _may_grow(self) -> bool:
-        """A model that began with `learn_one` grows as it has begun; others only if they are told so."""
-        return bool(self.growing) or self._grows_by_one
-
-    def _new_one(self) -> _OneByOne:
-        state = self._state
-        self._refuse_another_shape(state)
-        max_nonzero = self._initial_scalars().get("max_nonzero")
-        if not state.writeable or not state.has_budget(max_nonzero):
-            state = state.copy()
-            state.set_budget(max_nonzero)
-            self._state = state
-        self.n_features_in_ = state.n_columns
-        self._one = self._one_of(state)
-        return self._one
-
-    def _one_of(self, state: State) -> _OneByOne:
-        rule = self._rule()
-        state.look(rule)
-        core = _core.OneByOne(
-            rule,
-            state.shape,
-            state.weights,
-            state.factors,
-            state.memory,
-            state.tally,
-            state.beside,
-            state.n_columns,
-            state.n_heads,
-            state.intercept,
-            state.policy,
-            self._costs(),
-            state.view,
-            self.bits if self._takes_names else 0,
-        )
-        careful = state.factors is not None and (state.policy == "ovr" or state.shape.startswith("confident"))
-        careful |= state.shape == "simplex"
-        return _OneByOne(state, core, {label: k for k, label in enumerate(self.classes_.tolist())}, careful)
+    def _codes(self) -> dict[Any, int]:
+        return {label: k for k, label in enumerate(self.classes_.tolist())}
 
     def _one_class_more(self, y: Any) -> _OneByOne:
         known = self.classes_.tolist()
@@ -188,28 +237,3 @@ class OnlineLearner(_Kept, RuleLearner):
         self.classes_ = np.concatenate([self.classes_, label])
         self._state = state
         return self._new_one()
-
-    def _judge_one(self, x: Any, *, variance: bool) -> tuple[Array, Array | None]:
-        """Scores of one example, and variances if they are asked for, as arrays of one row."""
-        state = self._state
-        indices, values, _ = _core.read_row(x, self.bits if self._takes_names else 0)
-        columns = np.array(indices, np.int32)
-        numbers = np.array(values, state.dtype)
-        here = columns < state.n_columns
-        starts = np.array([0, int(here.sum())], np.int32)
-        rows = _core.Rows.csr(numbers[here], columns[here], starts, 1, state.n_columns)
-        scores = self._scores(rows)
-        if not variance:
-            return scores, None
-        beyond = float((numbers[~here].astype(np.float64) ** 2).sum())
-        return scores, state.variances(rows) + beyond * state.prior * state.memory[:, COVARIANCE_SCALE]
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
-        if not name.startswith("_"):  # a parameter may have changed
-            self.__dict__.pop("_one", None)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        state.pop("_one", None)
-        return state

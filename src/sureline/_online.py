@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._constraints import Constraint, Flag, Number
-from ._learner import Fitted, Floats, Learner
+from ._learner import ClassLearner, Fitted, Floats, Learner
 from ._rows import Array
 from ._state import COVARIANCE_SCALE, Policy, Rule, Shape, State
 
@@ -56,9 +56,118 @@ class RuleLearner(_OfRules, Learner):
         """What the state starts with, where that is not the default: covariance_scale, c, max_nonzero."""
         return {}
 
+    @abstractmethod
+    def _policy(self) -> Policy:
+        """What the heads are for, if there are more than one, or if there are no classes."""
+
+    def _width_to_begin_with(self, n_columns: int) -> int:
+        """For a stream whose first rows have that many columns."""
+        return n_columns
+
     def check_parameters(self) -> None:
         super().check_parameters()
         self._initial_scalars()  # refuses a budget beside a penalty
+
+    # -- answers ---------------------------------------------------------------------------------------------
+
+    def judge_rows(self, values: Array, indices: Array, indptr: Array, n_columns: int) -> tuple[Floats, Floats | None]:
+        state = self._fitted_state("scores")
+        values = values if values.dtype == state.dtype else values.astype(state.dtype)
+        n_rows = len(indptr) - 1
+        beyond = None
+        if n_columns > state.n_columns:
+            here = indices < state.n_columns
+            row_of = np.repeat(np.arange(n_rows), np.diff(indptr))
+            squares = values[~here].astype(np.float64) ** 2
+            beyond = np.bincount(row_of[~here], weights=squares, minlength=n_rows).astype(np.float64)
+            indptr = np.concatenate([[0], np.cumsum(np.bincount(row_of[here], minlength=n_rows))]).astype(np.int32)
+            values, indices = values[here], indices[here]
+        # A full covariance needs rows of its own width.
+        width = state.n_columns if state.factors is not None else min(n_columns, state.n_columns)
+        rows = _core.Rows.csr(values, indices, indptr, n_rows, width)
+        scores = self._scores(rows)
+        if not self.has_variances:
+            return scores, None
+        prior = state.prior * state.memory[:, COVARIANCE_SCALE]
+        return scores, state.variances(rows) + (0.0 if beyond is None else beyond[:, np.newaxis] * prior)
+
+    def _scores(self, rows: _core.Rows) -> Floats:
+        return self._fitted_state("scores").scores(rows)
+
+    # -- pieces ----------------------------------------------------------------------------------------------
+
+    def _fitted_state(self, attribute: str) -> State:
+        super()._fitted_state(attribute)
+        return self._state
+
+    def _refuse_state(self, state: Any) -> None:
+        # Before the other check, which would name a parameter for it.
+        if (
+            not isinstance(state, State)
+            or state.shape != self._shape()
+            or (state.policy == "regression") != (self._policy() == "regression")
+        ):
+            raise ValueError(f"{type(self).__name__} with these parameters has no state like that")
+        self._refuse_another_shape(state)
+
+    def _fresh_state(self, n_columns: int, n_classes: int = 1) -> State:
+        intercept = bool(self.fit_intercept)
+        state = State(
+            self._shape(), self.dtype, n_columns, intercept, n_classes, self._policy(), **self._initial_scalars()
+        )
+        state.look(self._rule())
+        return state
+
+    def _refuse_another_shape(self, state: State) -> None:
+        """Parameters that shape the state cannot change under it."""
+        for parameter, same in (
+            ("dtype", state.dtype == self.dtype),
+            ("fit_intercept", state.intercept == bool(self.fit_intercept)),
+            *self._shaped_by(state),
+            *self._shaped_by_classes(state),
+        ):
+            if not same:
+                raise ValueError(
+                    f"The {parameter!r} parameter of {type(self).__name__} cannot change after the first call of "
+                    f"partial_fit. Got {getattr(self, parameter)!r} instead of what the model was made with."
+                )
+
+    def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
+        """Further parameters that shape the state, and whether they are what the state was made with."""
+        return [("covariance", state.shape == self._shape())]
+
+    def _shaped_by_classes(self, state: State) -> list[tuple[str, bool]]:
+        """The same where there are classes."""
+        return []
+
+    def _state_to_change(
+        self, rows: _core.Rows, n_columns: int, nonzeros: int, *, more_classes: bool = False
+    ) -> tuple[State, bool]:
+        """The state to learn these rows in, and whether with a journal.
+
+        It is the learner's own where a refusal leaves no trace or can be undone, otherwise a draft, which is a copy as
+        soon as it parts from the original.
+        """
+        state = self._state
+        max_nonzero = self._initial_scalars().get("max_nonzero")
+        # The first row that is refused leaves no trace, unless the learner takes it in before it predicts.
+        alone = rows.n_rows == 1 and state.policy != "ovr" and not state.shape.startswith("confident")
+        alone &= state.ascent is None
+        grows = more_classes or n_columns > state.n_columns
+        journal = not (alone or grows) and state.factors is None and state.nbytes > 16 * nonzeros
+        journal &= state.shape != "simplex"  # all of whose weights change with every row
+        if not (alone or journal) or grows or not state.writeable or not state.has_budget(max_nonzero):
+            state = state.draft()
+        state.widen(n_columns)
+        state.set_budget(max_nonzero)
+        return state, journal
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ClassRuleLearner(RuleLearner, ClassLearner):
+    """What a learner with a rule does with rows that have classes."""
+
+    _constraints: ClassVar[dict[str, Constraint]] = {**ClassLearner._constraints, **RuleLearner._constraints}
 
     # -- learning --------------------------------------------------------------------------------------------
 
@@ -69,7 +178,7 @@ class RuleLearner(_OfRules, Learner):
             self._refuse_unnamed_classes()
         self._refuse_classes(len(classes))
         self.classes_ = classes
-        self._state = self._fresh_state(n_columns, len(classes))
+        self._state = self._fresh_state(self._width_to_begin_with(n_columns), len(classes))
 
     def take(
         self,
@@ -110,25 +219,15 @@ class RuleLearner(_OfRules, Learner):
         the start, the others from the row on that first carries them.
         """
         first = not hasattr(self, "_state")
-        state = self._fresh_state(n_columns, n_known) if first else self._state
-        self._refuse_another_shape(state)
-        self._refuse_classes(max(n_classes, state.n_heads))
-        n_columns = max(n_columns, state.n_columns)
-        rows = make_rows(n_columns if state.factors is not None else None)
-        max_nonzero = self._initial_scalars().get("max_nonzero")
-
-        # In place where a refusal leaves no trace or can be undone, otherwise on a copy. The first row that is refused
-        # leaves no trace, unless the learner takes it in before it predicts.
-        alone = rows.n_rows == 1 and state.policy != "ovr" and not state.shape.startswith("confident")
-        alone &= state.ascent is None
-        grows = not first and (n_columns > state.n_columns or n_classes > len(self.classes_))
-        journal = not (first or alone or grows) and state.factors is None and state.nbytes > 16 * nonzeros
-        journal &= state.shape != "simplex"  # all of whose weights change with every row
-        original = state
-        if not (first or alone or journal) or grows or not state.writeable or not state.has_budget(max_nonzero):
-            state = state.draft()
-        state.widen(n_columns)
-        state.set_budget(max_nonzero)
+        original = self._fresh_state(n_columns, n_known) if first else self._state
+        self._refuse_another_shape(original)
+        self._refuse_classes(max(n_classes, original.n_heads))
+        n_columns = max(n_columns, original.n_columns)
+        rows = make_rows(n_columns if original.factors is not None else None)
+        state, journal = original, False
+        if not first:
+            more_classes = n_classes > len(self.classes_)
+            state, journal = self._state_to_change(rows, n_columns, nonzeros, more_classes=more_classes)
 
         for start, stop, n_existing in stretches(labels, n_known):
             if state is not original:
@@ -159,73 +258,12 @@ class RuleLearner(_OfRules, Learner):
         labels_so_far = labels if part is None else np.where(labels < n_existing, labels, 0).astype(np.int32)
         state.learn(self._rule(), rows, labels_so_far, weight, part, journal, self._costs())
 
-    # -- answers ---------------------------------------------------------------------------------------------
-
-    def judge_rows(self, values: Array, indices: Array, indptr: Array, n_columns: int) -> tuple[Floats, Floats | None]:
-        state = self._fitted_state("scores")
-        values = values if values.dtype == state.dtype else values.astype(state.dtype)
-        n_rows = len(indptr) - 1
-        beyond = None
-        if n_columns > state.n_columns:
-            here = indices < state.n_columns
-            row_of = np.repeat(np.arange(n_rows), np.diff(indptr))
-            squares = values[~here].astype(np.float64) ** 2
-            beyond = np.bincount(row_of[~here], weights=squares, minlength=n_rows).astype(np.float64)
-            indptr = np.concatenate([[0], np.cumsum(np.bincount(row_of[here], minlength=n_rows))]).astype(np.int32)
-            values, indices = values[here], indices[here]
-        # A full covariance needs rows of its own width.
-        width = state.n_columns if state.factors is not None else min(n_columns, state.n_columns)
-        rows = _core.Rows.csr(values, indices, indptr, n_rows, width)
-        scores = self._scores(rows)
-        if not self.has_variances:
-            return scores, None
-        prior = state.prior * state.memory[:, COVARIANCE_SCALE]
-        return scores, state.variances(rows) + (0.0 if beyond is None else beyond[:, np.newaxis] * prior)
-
-    def _scores(self, rows: _core.Rows) -> Floats:
-        return self._fitted_state("scores").scores(rows)
-
-    # -- pieces ----------------------------------------------------------------------------------------------
-
-    def _fitted_state(self, attribute: str) -> State:
-        super()._fitted_state(attribute)
-        return self._state
-
-    def _refuse_state(self, state: Any) -> None:
-        # Before the other check, which would name a parameter for it.
-        if not isinstance(state, State) or state.shape != self._shape():
-            raise ValueError(f"{type(self).__name__} with these parameters has no state like that")
-        self._refuse_another_shape(state)
-
-    def _fresh_state(self, n_columns: int, n_classes: int) -> State:
-        intercept = bool(self.fit_intercept)
-        state = State(
-            self._shape(), self.dtype, n_columns, intercept, n_classes, self._policy(), **self._initial_scalars()
-        )
-        state.look(self._rule())
-        return state
-
-    def _refuse_another_shape(self, state: State) -> None:
-        """Parameters that shape the state cannot change under it."""
-        for parameter, same in (
-            ("dtype", state.dtype == self.dtype),
-            ("fit_intercept", state.intercept == bool(self.fit_intercept)),
-            *self._shaped_by(state),
-            ("multi_class", state.policy in ("binary", self._policy())),
-        ):
-            if not same:
-                raise ValueError(
-                    f"The {parameter!r} parameter of {type(self).__name__} cannot change after the first call of "
-                    f"partial_fit. Got {getattr(self, parameter)!r} instead of what the model was made with."
-                )
-
-    def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
-        """Further parameters that shape the state, and whether they are what the state was made with."""
-        return [("covariance", state.shape == self._shape())]
-
     def _policy(self) -> Policy:
         """How more than two classes are learned."""
         return "ovr" if self.multi_class == "ovr" else "rival"
+
+    def _shaped_by_classes(self, state: State) -> list[tuple[str, bool]]:
+        return [("multi_class", state.policy in ("binary", self._policy()))]
 
 
 def stretches(labels: npt.NDArray[np.int32], n_known: int) -> list[tuple[int, int, int]]:

@@ -51,6 +51,44 @@ COMMON = """fit_intercept : bool, default=True
     progressive_ : sureline.metrics.Tally
         Examples and mistakes of each class so far: error, sensitivity, specificity, balanced accuracy, cost."""
 
+REGRESSION = """fit_intercept : bool, default=True
+        Learn an intercept, as the weight of a feature that is always 1.
+    dtype : {"float64", "float32"}, default="float64"
+        Of the weights. float32 halves the memory and is faster on wide data.
+    growing : bool, default=False
+        Let `partial_fit` accept more columns than before. Columns then go by their position alone: names of a data
+        frame are not compared, and rows to predict may be narrower or wider than the model.
+    bits : int, default=20
+        For `learn_one` and `predict_one`: named features are hashed to 2**bits columns.
+    passes : int, default=1
+        How often `fit` goes over the rows.
+    shuffle : bool, default=False
+        Let `fit` visit the rows in a new random order in each pass. Off by default: order is data.
+    random_state : int, RandomState instance or None, default=None
+        For `shuffle`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+        The weights.
+    intercept_ : array of shape (1,)
+        The intercept.
+    n_features_in_ : int
+        Number of columns.
+    n_seen_ : int
+        Examples learned from, over all passes; those of weight 0 do not count.
+    n_updates_ : int
+        Examples that changed the model.
+    progressive_loss_ : float
+        The mean loss of the predictions of all targets so far, each made before it was learned from. Sample weights
+        do not count here, but for 0.
+    nonzero_ : int
+        Weights in `coef_` that are not zero.
+    sparsity_ : float
+        Share of the weights in `coef_` that are zero.
+    sparse_coef_ : CSR matrix of shape (1, n_features)
+        The weights, without ever building the dense array."""
+
 COVARIANCE = (
     """covariance : {"diag", "full"}, default="diag"
         Shape of the covariance of the weights: a variance per weight, or the whole matrix (memory and time per

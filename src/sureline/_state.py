@@ -38,8 +38,8 @@ DUAL: tuple[Shape, ...] = get_args(DualShape)
 
 # The columns of `State.memory`, in the order of struct Memory in core/rules.hpp.
 WEIGHT_SCALE, COVARIANCE_SCALE, NORM2, DOUBT, K, C, T, CUT, BOUND, RESOLUTION = range(_core.MEMORY_COLUMNS)
-# One of the columns of `State.ascent.scalars`, in the order of struct Ascent in core/dual_rule.hpp.
-CUT_OF_ASCENT = 6
+# Two of the columns of `State.ascent.scalars`, in the order of struct Ascent in core/dual_rule.hpp.
+CUT_OF_ASCENT, LOSS_OF_ASCENT = 6, 7
 # The columns of `State.tally`, in the order of struct Tally in core/kernels.hpp.
 SEEN, MISTAKES, UPDATES = range(3)
 
@@ -400,6 +400,11 @@ class State:
         self.look(rule)
 
     def _refusal(self, rows: _core.Rows, row: int, why: str) -> Exception:
+        if why in ("score", "step") and self.policy == "regression":
+            return ValueError(
+                f"Row {row} of X has a prediction or a loss beyond float64, or needs a step that {self.dtype} cannot "
+                "hold; scale X and y so that their values are of the order of 1, and keep the parameters moderate."
+            )
         return refusal(rows, row, why, self.dtype)
 
     def look(self, rule: Rule) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ._learner import Learner
+from ._learner import ClassLearner
 from .stream import Chunk
 
 Floats = npt.NDArray[np.float64]
@@ -31,7 +31,7 @@ class Answers:
         return best
 
 
-def answer(learner: Learner, chunk: Chunk) -> Answers:
+def answer(learner: ClassLearner, chunk: Chunk) -> Answers:
     """Predict the rows of a chunk.
 
     Of features that the model has never seen nothing is known: they have no weight, and the variance that every

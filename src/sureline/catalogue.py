@@ -7,7 +7,7 @@ from .cost_sensitive import CPA, CSOGD, PAUM
 from .first_order import ALMA, OGD, PA, ROMMA, Perceptron
 from .kernel import KernelSCW
 from .online_batch import BCW
-from .online_dual import ODCA
+from .online_dual import ODCA, ODCARegressor
 from .online_selection import FOFS, SOFS
 from .second_order import AROW, CW, IELLIP, NAROW, NHERD, SCW, SOP
 from .sparse_batch import FGM, SBCW
@@ -21,7 +21,7 @@ LEARNERS: dict[str, type[Learner]] = {
         *(STG, FOBOS, RDA, AdaFOBOS, AdaRDA, FTRL, FSOL, SSOL),
         *(CSOGD, CPA, PAUM),
         *(SOFS, FOFS),
-        *(ODCA,),
+        *(ODCA, ODCARegressor),
         *(BCW, SBCW, FGM),
     )
 }

@@ -18,6 +18,7 @@ from . import (
 )
 from ._batch_estimator import BatchClassifier, GaussianBatchClassifier, KernelClassifier
 from ._estimator import GaussianClassifier, OnlineClassifier
+from ._regressor import OnlineRegressor
 from ._selector import Selector, WeightSelector
 
 
@@ -123,6 +124,10 @@ class FOFS(WeightSelector, OnlineClassifier, online_selection.FOFS):
 
 class ODCA(OnlineClassifier, online_dual.ODCA):
     __doc__ = online_dual.ODCA.__doc__
+
+
+class ODCARegressor(OnlineRegressor, online_dual.ODCARegressor):
+    __doc__ = online_dual.ODCARegressor.__doc__
 
 
 class BCW(GaussianBatchClassifier, online_batch.BCW):

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from ._kernel_model import KernelModel
+from ._learner import ClassLearner, Learner
+from ._regression import TargetLearner
 from .persistence import ModelFile
 
 
@@ -18,7 +20,7 @@ class Weight:
 
     feature: int  # column of the model
     names: list[str]  # the names hashed to it that were seen most, or none
-    label: Any  # the class that a positive weight speaks for
+    label: Any  # the class that a positive weight speaks for; None of a regressor
     weight: float
     std: float | None  # its standard deviation, for the learners that have one
 
@@ -56,7 +58,7 @@ def top_weights(model: ModelFile, n: int) -> list[Weight]:
             Weight(
                 feature=slot - 1,
                 names=[name if s == sign else f"-{name}" for name, _, s in known[:3]],
-                label=labels[-1] if state.n_heads == 1 else labels[head],
+                label=None if not labels else labels[-1] if state.n_heads == 1 else labels[head],
                 weight=value * sign,
                 std=None if variance is None else float(np.sqrt(variance)),
             )
@@ -64,20 +66,30 @@ def top_weights(model: ModelFile, n: int) -> list[Weight]:
     return weights
 
 
+def progressive_measures(learner: Learner) -> dict[str, Any]:
+    """How a learner predicted what it was about to learn from, by name."""
+    if isinstance(learner, TargetLearner):
+        return {"loss": learner.progressive_loss_}
+    assert isinstance(learner, ClassLearner)
+    tally = learner.progressive_
+    return {
+        "mistakes": learner.n_mistakes_,
+        "error": tally.error,
+        "balanced_accuracy": tally.balanced_accuracy,
+    }
+
+
 def summary(model: ModelFile, path: Path, top: int) -> dict[str, Any]:
     """Everything that `sureline inspect` tells, by name."""
     learner = model.learner
     state = learner._state
-    tally = learner.progressive_
     told: dict[str, Any] = {
         "algorithm": type(learner).__name__,
         "parameters": learner.parameters(),
-        "labels": model.labels,
+        **({"labels": model.labels} if model.labels else {}),
         "examples": learner.n_seen_,
-        "mistakes": learner.n_mistakes_,
+        **progressive_measures(learner),
         "updates": learner.n_updates_,
-        "error": tally.error,
-        "balanced_accuracy": tally.balanced_accuracy,
         "features": state.n_columns,
         "nonzeros": learner.nonzero_ if learner.has_weights else None,
         "sparsity": (learner.sparsity_ if state.n_columns else 1.0) if learner.has_weights else None,
@@ -113,9 +125,10 @@ def plot(model: ModelFile, path: Path, top: int) -> None:
     left, right = figure.subplots(1, 2, width_ratios=[3, 2])
     _draw_top(left, weights, model)
     _draw_distribution(right, model)
-    name = type(model.learner).__name__
+    measures = progressive_measures(model.learner)
+    measure = f"loss {measures['loss']:.4g}" if "loss" in measures else f"error {measures['error']:.4f}"
     figure.suptitle(
-        f"{name}: {model.learner.n_seen_:,} examples, progressive error {model.learner.progressive_.error:.4f}, "
+        f"{type(model.learner).__name__}: {model.learner.n_seen_:,} examples, progressive {measure}, "
         f"{model.learner.nonzero_:,} nonzero weights"
     )
     figure.savefig(path, dpi=130)

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 from . import _core
 from ._constraints import POSITIVE, Constraint, Number, OneOf
 from ._one import OnlineLearner
-from ._parameters import COMMON, documented
-from ._rows import Array
+from ._online import RuleLearner
+from ._parameters import COMMON, REGRESSION, documented
+from ._regression import TargetLearner
 from ._state import CUT_OF_ASCENT, Shape, State
 
 _ASCENT = """rho : float, default=1e-4
@@ -47,6 +48,9 @@ _LOSSES = """loss : {{"hinge", "squared_hinge", "log", "squared", "absolute", "h
         Of the margin m = y w.x and e = 1 - m: max(0, e), its square, ln(1 + exp(-m)), e^2 / 2, |e|, or e^2 / 2 up to
         |e| = epsilon and straight beyond. "log" gives probabilities."""
 
+_LOSSES_OF_TARGETS = """loss : {{"squared", "absolute", "huber"}}, default="squared"
+        Of the residual r = y - w.x: r^2 / 2, |r|, or r^2 / 2 up to |r| = epsilon and straight beyond."""
+
 _GIVEN_WITH = (
     ("beta", "window", "exponential"),
     ("half_life", "window", "exponential"),
@@ -58,7 +62,7 @@ _GIVEN_WITH = (
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DualAscent(OnlineLearner):
+class DualAscent(RuleLearner):
     """What the learners of this family share: their parameters, and the rule made of them."""
 
     rho: float = 1e-4
@@ -74,7 +78,7 @@ class DualAscent(OnlineLearner):
     columns: int | None = None
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
+        **RuleLearner._constraints,
         "rho": POSITIVE,
         "window": OneOf("infinite", "exponential", "sliding"),
         "beta": Number(0, 1, open="both", optional=True),
@@ -137,16 +141,16 @@ class DualAscent(OnlineLearner):
     def _initial_scalars(self) -> dict[str, Any]:
         return {"length": self._length()}
 
-    def begin(self, classes: Array, n_columns: int = 0) -> None:
-        if self.regularizer == "kl":
-            # What the first chunk of a stream has would make the model depend on how the stream is cut.
-            if self.columns is None:
-                raise ValueError(
-                    f"{type(self).__name__} with regularizer='kl' spreads its weights over a fixed number of features, "
-                    "which a stream does not tell: give columns=N."
-                )
-            n_columns = self.columns
-        super().begin(classes, n_columns)
+    def _width_to_begin_with(self, n_columns: int) -> int:
+        if self.regularizer != "kl":
+            return n_columns
+        # What the first chunk of a stream has would make the model depend on how the stream is cut.
+        if self.columns is None:
+            raise ValueError(
+                f"{type(self).__name__} with regularizer='kl' spreads its weights over a fixed number of features, "
+                "which a stream does not tell: give columns=N."
+            )
+        return self.columns
 
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         shaped = [
@@ -164,7 +168,7 @@ class DualAscent(OnlineLearner):
 
 @documented(_ASCENT.replace("{loss}", _LOSSES) + COMMON)
 @dataclass(eq=False, repr=False)
-class ODCA(DualAscent):
+class ODCA(DualAscent, OnlineLearner):
     """Online dual coordinate ascent: learns the weights that are best for a window of the stream, and forgets the rest.
 
     Ying, Yuan & Sayed, "Online dual coordinate ascent learning", EUSIPCO 2016.
@@ -186,12 +190,51 @@ class ODCA(DualAscent):
     >>> from sureline.datasets import make_sparse_gaussian
     >>> X, y = make_sparse_gaussian(2000, n_noise=0, random_state=0)
     >>> X.data /= 10
-    >>> model = ODCA(rho=1e-3, window="exponential", half_life=1000).partial_fit(X, y, classes=[-1, 1])
+    >>> model = ODCA(rho=1e-3, window="exponential", half_life=1000).partial_fit(X, y, classes=[0, 1])
     >>> round(model.progressive_.error, 2) < 0.2
     True
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {
+        **OnlineLearner._constraints,
         **DualAscent._constraints,
         "loss": OneOf("hinge", "squared_hinge", "log", "squared", "absolute", "huber"),
+    }
+
+
+@documented(_ASCENT.replace("{loss}", _LOSSES_OF_TARGETS) + REGRESSION)
+@dataclass(eq=False, repr=False)
+class ODCARegressor(DualAscent, TargetLearner):
+    """Online dual coordinate ascent for numbers: least-mean-squares whose steps cannot overshoot, and its robust kin.
+
+    Ying, Yuan & Sayed, "Online dual coordinate ascent learning", EUSIPCO 2016, section III.A.
+
+    The objective in round N is the loss of the examples, weighed by the window, plus rho times the regulariser, as that
+    of `ODCA`. With the squared loss and l2 regularisation a step is eq. (37), a normalised least-mean-squares step that
+    approaches leaky LMS for large N; "absolute" and "huber" care less about targets that are far off. The exponential
+    and the sliding window follow a relation that changes.
+
+    A sample weight s makes the loss of an example count s times.
+
+    Parameters
+    ----------
+    {common}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sureline import ODCARegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((1000, 3))
+    >>> y = X @ [1.0, -2.0, 0.5] + 3.0
+    >>> model = ODCARegressor(rho=1e-3).partial_fit(X[:500], y[:500]).partial_fit(X[500:], y[500:])
+    >>> model.coef_.round(1), model.intercept_.round(1)
+    (array([ 1. , -2. ,  0.5]), array([3.]))
+    """
+
+    loss: str = "squared"
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **DualAscent._constraints,
+        "loss": OneOf("squared", "absolute", "huber"),
     }

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._learner import Learner
+from ._learner import ClassLearner, Learner
 from ._rows import Array, label_array
 from .catalogue import LEARNERS, WITHOUT_COMMAND
 from .modelfile import ModelFileError, read_model, write_model
 
 if TYPE_CHECKING:
-    from ._estimator import Classifier
+    from ._estimator import Estimator
 
 _NAMES = "names."  # what the tensors of the table of names begin with
 
@@ -27,14 +27,14 @@ class ModelFile:
     """What a file holds."""
 
     learner: Learner
-    labels: list[Any]
+    labels: list[Any]  # none of a regressor
     names: _core.NameTable | None
     input_options: dict[str, Any]  # how the rows were read that it was trained with
     place: dict[str, Any] | None  # of a checkpoint: how far the training had come
     library: str  # the version of sureline that wrote it
 
 
-def save(model: Classifier | Learner, path: str | Path, *, compact: bool = False) -> None:
+def save(model: Estimator | Learner, path: str | Path, *, compact: bool = False) -> None:
     """Write a fitted model to a file.
 
     The file is safetensors with a checksum; docs/model-file.md specifies it. An existing file is replaced in one step:
@@ -54,7 +54,7 @@ def save(model: Classifier | Learner, path: str | Path, *, compact: bool = False
     write_learner(Path(path), model, compact=compact)
 
 
-def load(path: str | Path) -> Classifier:
+def load(path: str | Path) -> Estimator:
     """Read a model that was saved by `save`, `train` or the command line.
 
     No code is run, whatever is in the file; one that was changed or damaged is refused with
@@ -90,7 +90,7 @@ def write_learner(
         kind="model" if place is None else "checkpoint",
         class_name=type(learner).__name__,
         parameters=learner.parameters(),
-        labels=learner.classes_,
+        labels=learner.classes_ if isinstance(learner, ClassLearner) else [],
         state=state,
         extra_metadata=metadata,
         extra_tensors=tensors,
@@ -107,14 +107,18 @@ def read_learner(path: Path) -> ModelFile:
     known = LEARNERS | WITHOUT_COMMAND
     if contents.class_name not in known:
         refuse(f"is a model of the class {contents.class_name}, which this version does not know")
-    if not 1 <= len(contents.labels) or (contents.kind == "checkpoint") != ("place" in contents.metadata):
+    has_classes = issubclass(LEARNERS[contents.class_name], ClassLearner)
+    if (has_classes and not contents.labels) or (contents.kind == "checkpoint") != ("place" in contents.metadata):
         refuse("has no labels, or is no checkpoint where it says so")
+    if contents.labels and not has_classes:
+        refuse(f"has labels, and {contents.class_name} predicts numbers")
     try:
         learner = known[contents.class_name](**_with_tuples(contents.parameters))
         learner.check_parameters()
-        learner._refuse_classes(len(contents.labels))
+        if isinstance(learner, ClassLearner):
+            learner._refuse_classes(len(contents.labels))
+            learner.classes_ = label_array(contents.labels)
         learner._refuse_state(contents.state)
-        learner.classes_ = label_array(contents.labels)
         learner._state = contents.state
         learner.n_features_in_ = contents.state.n_columns
         names = _names(contents.tensors)
@@ -129,7 +133,8 @@ def read_learner(path: Path) -> ModelFile:
     if not isinstance(input_options, dict) or not isinstance(place, dict | None):
         refuse("has options or a place that are no objects")
     learner._takes_names = takes_names(input_options)
-    return ModelFile(learner, learner.classes_.tolist(), names, input_options, place, contents.library)
+    labels = learner.classes_.tolist() if isinstance(learner, ClassLearner) else []
+    return ModelFile(learner, labels, names, input_options, place, contents.library)
 
 
 def _only(names: _core.NameTable, columns: npt.NDArray[np.int64]) -> _core.NameTable:
@@ -166,15 +171,13 @@ def takes_names(input_options: Mapping[str, Any]) -> bool:
     return input_options.get("format") not in ("libsvm", "vw")
 
 
-def as_estimator(learner: Learner) -> Classifier:
+def as_estimator(learner: Learner) -> Estimator:
     """The estimator of the same name, with the same parameters and all that was learned."""
     from . import estimators
 
-    estimator: Classifier = getattr(estimators, type(learner).__name__)(**learner.parameters())
-    estimator.classes_ = learner.classes_
-    estimator.n_features_in_ = learner.n_features_in_
+    estimator: Estimator = getattr(estimators, type(learner).__name__)(**learner.parameters())
     estimator._state = learner._fitted_state("state")
-    estimator._takes_names = learner._takes_names
-    if hasattr(learner, "feature_names_in_"):
-        estimator.feature_names_in_ = learner.feature_names_in_
+    for attribute in ("classes_", "n_features_in_", "feature_names_in_", "_takes_names"):
+        if hasattr(learner, attribute):
+            setattr(estimator, attribute, getattr(learner, attribute))
     return estimator

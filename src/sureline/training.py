@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,19 +15,19 @@ import numpy.typing as npt
 from . import _core
 from ._batch import BatchLearner
 from ._checkpoint import Checkpointing, Place, refuse_other_job
-from ._learner import Learner
-from ._online import RuleLearner
+from ._labels import Classes, targets_of
+from ._learner import ClassLearner, Learner
+from ._online import ClassRuleLearner, RuleLearner
 from ._pending import Pending
-from ._rows import label_array
+from ._regression import TargetLearner
 from .catalogue import learner_named
 from .persistence import read_learner, takes_names, write_learner
 from .stream import READING, Chunk, DataError, Label, Position, Stream, read
 
 if TYPE_CHECKING:
-    from ._estimator import Classifier
+    from ._estimator import Estimator
 
 BATCH = 100_000  # rows, for the learners that take batches
-MAX_CLASSES = 1000  # more are taken for a mistake: a label column that holds measurements
 
 
 @dataclass(frozen=True)
@@ -34,15 +35,21 @@ class Progress:
     """Where a training stands."""
 
     examples: int
-    mistakes: int
+    mistakes: int | None  # None of a regressor
     seconds: float  # since this run began
     share: float | None  # of the stream that has been read, where its size is known
     pass_number: int
+    losses: float | None = None  # of a regressor: the sum of those of its predictions
 
     @property
-    def error(self) -> float:
-        """Mistakes among the examples so far, each predicted before it was learned from."""
-        return self.mistakes / max(self.examples, 1)
+    def error(self) -> float | None:
+        """Mistakes among the examples so far, each predicted before it was learned from; None of a regressor."""
+        return None if self.mistakes is None else self.mistakes / max(self.examples, 1)
+
+    @property
+    def loss(self) -> float | None:
+        """Of a regressor: the mean loss of its predictions so far, each made before it was learned from."""
+        return None if self.losses is None else self.losses / max(self.examples, 1)
 
 
 class Training:
@@ -57,29 +64,26 @@ class Training:
             )
         if batch is not None and batch < 1:
             raise ValueError(f"batch must be a number of rows, at least 1. Got {batch!r} instead.")
+        if labels is not None and not isinstance(learner, ClassLearner):
+            raise ValueError(f"{type(learner).__name__} predicts numbers: labels is for learners of classes.")
         self.learner = learner
         self.batch = BATCH if batch is None else batch
         self.pending = Pending()
         self.stream = stream
-        self.labels: list[Label] = [] if labels is None else list(labels)
-        self.fixed_labels = labels is not None
+        self.classes = Classes(labels)
         self.names: _core.NameTable | None = None
         self.position = Position()
         self.pass_number = 1
         self.begun = False
         self._learning = False
         self._stop_asked = False
-        self.label_changes = 0  # how often a row had another label than the one before
-        self._last_code = -1
         if "bits" in stream.model_options and isinstance(learner, RuleLearner):
             learner.bits = stream.model_options[
                 "bits"
             ]  # so that it hashes the names of single examples in the same way
         learner._takes_names = takes_names(stream.model_options)
         learner.check_parameters()
-        if labels is not None:
-            _refuse_labels(self.labels)
-        else:
+        if labels is None:
             _refuse_costs_without_labels(learner)
 
     # -- the loop --------------------------------------------------------------------------------------------
@@ -101,8 +105,7 @@ class Training:
 
         def tell() -> None:
             if on_progress is not None:
-                seconds = time.monotonic() - started
-                on_progress(Progress(self.examples, self.mistakes, seconds, self._share(), self.pass_number))
+                on_progress(self.progress(time.monotonic() - started))
 
         while True:
             chunks = self.stream.read_from(self.position)
@@ -156,20 +159,39 @@ class Training:
             self._learn_batches()
             return
         if chunk.n_rows:
-            codes = self._class_codes(chunk)
-            if not self.begun:
-                self.learner.begin(label_array(self.labels), chunk.n_columns)
-                self.begun = True
-            rows = _RowsOf(chunk)
+            learn = self._turn_of(chunk)
             start, seen_before = 0, self.examples
             for stop in _powers_of_two(seen_before, seen_before + chunk.n_rows):
-                self._learn(rows, chunk, codes, start, stop - seen_before)
+                learn(start, stop - seen_before)
                 start = stop - seen_before
                 if start < chunk.n_rows:  # the end of the chunk is told by the caller
                     tell()
-            self._learn(rows, chunk, codes, start, chunk.n_rows)
-            self.learner.classes_ = label_array(self.labels)
+            learn(start, chunk.n_rows)
+            if isinstance(self.learner, ClassLearner):
+                self.learner.classes_ = self.classes.array()
         self._pass(chunk)
+
+    def _turn_of(self, chunk: Chunk) -> Callable[[int, int], None]:
+        """What learns from the rows of this chunk from one to another, once the learner is ready for them."""
+        learner, rows = self.learner, _RowsOf(chunk)
+        take: Callable[[tuple[int, int] | None], None]
+        if isinstance(learner, TargetLearner):
+            targets = targets_of(chunk, self._file(chunk), self.position.rows)
+            if not self.begun:
+                learner.begin(chunk.n_columns)
+            take = partial(learner.take, rows, chunk.n_columns, targets, chunk.weights)
+        elif isinstance(learner, ClassRuleLearner):
+            codes = self._class_codes(chunk)
+            if not self.begun:
+                learner.begin(self.classes.array(), chunk.n_columns)
+            take = partial(learner.take, rows, chunk.n_columns, codes, chunk.weights)
+        self.begun = True
+
+        def learn(start: int, stop: int) -> None:
+            if start < stop:
+                take(None if stop - start == chunk.n_rows else (start, stop))
+
+        return learn
 
     def _pass(self, chunk: Chunk) -> None:
         """All of this chunk has been learned from."""
@@ -189,48 +211,15 @@ class Training:
             batch = self.pending.batch(n_rows)
             codes = self._class_codes(batch)
             if not self.begun:
-                learner.begin(label_array(self.labels), batch.n_columns)
+                learner.begin(self.classes.array(), batch.n_columns)
                 self.begun = True
             learner.take_batch(batch.X, codes, batch.weights)
-            learner.classes_ = label_array(self.labels)
+            learner.classes_ = self.classes.array()
             for chunk in self.pending.done(n_rows):
                 self._pass(chunk)
 
-    def _learn(self, rows: _RowsOf, chunk: Chunk, codes: npt.NDArray[np.int32], start: int, stop: int) -> None:
-        if start < stop and isinstance(self.learner, RuleLearner):
-            part = None if stop - start == chunk.n_rows else (start, stop)
-            self.learner.take(rows, chunk.n_columns, codes, chunk.weights, part)
-
     def _class_codes(self, chunk: Chunk) -> npt.NDArray[np.int32]:
-        """The class of each row. New labels become new classes, unless they are fixed.
-
-        Those of the first chunk are sorted, so that the larger of two is the positive one wherever it comes first.
-        """
-        codes, names = chunk.labels
-        if len(codes) and codes.min() < 0:
-            row = int(np.argmin(codes)) + self.position.rows + self.pending.ahead
-            raise DataError(self._file(chunk), f"row {row + 1} has no label, so nothing can be learned from it")
-        if not self.begun and not self.fixed_labels:
-            self.labels = sorted(names, key=_label_order)
-        known = {label: code for code, label in enumerate(self.labels)}
-        for name in names:
-            if name not in known:
-                if self.fixed_labels:
-                    listed = ",".join(str(label) for label in self.labels)
-                    raise DataError(self._file(chunk), f"the label {name!r} is not among those given: {listed}")
-                known[name] = len(self.labels)
-                self.labels.append(name)
-        if len(self.labels) > MAX_CLASSES:
-            raise DataError(
-                self._file(chunk),
-                f"there are more than {MAX_CLASSES} different labels, among them {self.labels[0]!r} and "
-                f"{self.labels[-1]!r}; a class for each of them cannot be meant",
-            )
-        table = np.array([known[name] for name in names], np.int32)
-        classes = table[codes] if len(names) else codes
-        self.label_changes += int(np.count_nonzero(np.diff(classes))) + (int(classes[0]) != self._last_code)
-        self._last_code = int(classes[-1])
-        return classes
+        return self.classes.of(chunk, self._file(chunk), self.position.rows + self.pending.ahead)
 
     def _file(self, chunk: Chunk) -> str:
         return self.stream.paths[min(chunk.end.file, len(self.stream.paths) - 1)]
@@ -238,11 +227,7 @@ class Training:
     @property
     def looks_sorted(self) -> bool:
         """Whether the label changed far less often than in rows that come in any order."""
-        if not self.begun:
-            return False
-        seen = self.learner.progressive_.seen / max(self.examples, 1)
-        expected = self.examples * float(1 - (seen**2).sum())
-        return expected > 100 and self.label_changes < 0.05 * expected
+        return self.begun and isinstance(self.learner, ClassLearner) and self.classes.look_sorted(self.learner)
 
     # -- where it stands -------------------------------------------------------------------------------------
 
@@ -251,8 +236,27 @@ class Training:
         return self.learner.n_seen_ if self.begun else 0
 
     @property
-    def mistakes(self) -> int:
+    def labels(self) -> list[Label]:
+        """The classes so far; none of a regressor."""
+        return self.classes.labels
+
+    @property
+    def mistakes(self) -> int | None:
+        """None of a regressor."""
+        if not isinstance(self.learner, ClassLearner):
+            return None
         return self.learner.n_mistakes_ if self.begun else 0
+
+    @property
+    def losses(self) -> float | None:
+        """Of a regressor: the sum of those of its predictions."""
+        if not isinstance(self.learner, TargetLearner):
+            return None
+        return self.learner._losses() if self.begun else 0.0
+
+    def progress(self, seconds: float = 0.0) -> Progress:
+        """Where it stands, so many seconds after it began."""
+        return Progress(self.examples, self.mistakes, seconds, self._share(), self.pass_number, self.losses)
 
     def _share(self) -> float | None:
         share = self.stream.progress
@@ -285,14 +289,14 @@ class Training:
         """
         saved = read_learner(path)
         place = Place.of(path, saved)
-        fixed = self.labels if self.fixed_labels else None
+        fixed = self.labels if self.classes.fixed else None
         refuse_other_job(path, saved, learner=self.learner, stream=self.stream, labels=fixed)
         if place.batch != self._batch_size:
             raise ValueError(
                 f"{path} was saved with batches of {place.batch} rows, and cannot be gone on with {self._batch_size}."
             )
         self.learner = saved.learner
-        self.labels = place.labels
+        self.classes.labels = place.labels
         self.names = saved.names
         self.position = place.position
         self.pending = Pending(place.rows_ahead)
@@ -324,19 +328,6 @@ def _powers_of_two(after: int, up_to: int) -> list[int]:
     return [1 << k for k in range(up_to.bit_length()) if after < 1 << k <= up_to]
 
 
-# -- labels --------------------------------------------------------------------------------------------------
-
-
-def _label_order(label: Label) -> tuple[bool, Any]:
-    """Numbers by their value, then text."""
-    return isinstance(label, str), label
-
-
-def _refuse_labels(labels: Sequence[Label]) -> None:
-    if len(labels) < 2 or len(set(labels)) < len(labels):
-        raise ValueError(f"labels must name at least two classes, each once. Got {list(labels)!r} instead.")
-
-
 def _refuse_costs_without_labels(learner: Learner) -> None:
     costs = learner._costs()
     if costs is not None and costs[0] != costs[1]:
@@ -351,7 +342,7 @@ def _refuse_costs_without_labels(learner: Learner) -> None:
 
 def train(
     data: str | Path | Sequence[str | Path] | Stream,
-    algorithm: str | Classifier = "arow",
+    algorithm: str | Estimator = "arow",
     *,
     model: str | Path | None = None,
     labels: Sequence[Label] | None = None,
@@ -361,7 +352,7 @@ def train(
     resume: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
     **options: Any,
-) -> Classifier:
+) -> Estimator:
     """Train a learner on a stream, which need not fit into memory: what ``sureline train`` does.
 
     Parameters
@@ -373,7 +364,8 @@ def train(
         Where to write the model, if anywhere.
     labels : sequence, default=None
         All labels, the negative one first. Without them those of the first chunk of the stream are sorted, so that
-        the larger of two is the positive one, and others follow as they come.
+        the larger of two is the positive one, and others follow as they come. Not for a regressor, to which a label is
+        the number to be predicted.
     batch : int, default=None
         Rows of a batch for the learners that take batches (BCW, SBCW); 100,000 if it is not given. What is left over at
         the end of the stream is a smaller one.
@@ -394,7 +386,7 @@ def train(
     estimator
         With everything learned, ready for predict and partial_fit.
     """
-    from ._estimator import Classifier
+    from ._estimator import Estimator
     from .persistence import as_estimator
 
     reading = {name: options.pop(name) for name in READING if name in options}
@@ -403,7 +395,7 @@ def train(
         learner = learner_named(algorithm)(**{"dtype": "float32", **parameters})
     elif parameters:
         raise TypeError(f"{', '.join(parameters)} must be set on the estimator that is passed as algorithm.")
-    elif isinstance(algorithm, Classifier):
+    elif isinstance(algorithm, Estimator):
         learner = learner_named(type(algorithm).__name__)(**algorithm.get_params())
     else:
         raise TypeError(f"algorithm must be a name or an estimator of sureline. Got {algorithm!r} instead.")

@@ -14,7 +14,7 @@ from .. import __version__
 # Commands with the line that `sureline --help` has for them. What a command needs is imported when it is called.
 _COMMANDS = {
     "train": "Learn from a stream and write a model.",
-    "predict": "Write a label, a score and a confidence for each row.",
+    "predict": "Write a label, a score and a confidence, or a predicted number, for each row.",
     "evaluate": "Measure a model on labelled rows.",
     "inspect": "Show what a model has learned, how sure it is and how sparse.",
     "convert": "Parse once, and write Arrow for training many times.",
@@ -51,7 +51,7 @@ class _Commands(click.Group):
 )
 @click.version_option(__version__, prog_name="sureline", message="%(prog)s %(version)s")
 def sureline() -> None:
-    """Linear classifiers from streams too large and too wide for batch learning, that say how sure they are."""
+    """Linear models from streams too large and too wide for batch learning, that say how sure they are."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

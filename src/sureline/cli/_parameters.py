@@ -12,7 +12,7 @@ import click
 
 from .._constraints import Flag, Number, OneOf
 from .._learner import Learner
-from .._online import RuleLearner
+from .._one import OnlineLearner
 from ..catalogue import LEARNERS
 from ._options import ParamType
 
@@ -80,7 +80,7 @@ def _owners() -> dict[str, list[type[Learner]]]:
         for field in fields(learner):
             if field.name not in _LEFT_OUT and field.name not in _SHARED:
                 owners.setdefault(field.name, []).append(learner)
-    base: Any = RuleLearner
+    base: Any = OnlineLearner
     return {**dict(sorted(owners.items(), key=lambda item: item[0].lower())), **{name: [base] for name in _SHARED}}
 
 
@@ -111,7 +111,7 @@ def _defaults(name: str, owners: list[type[Learner]]) -> str:
         shown = f"{default:.6g}" if isinstance(default, float) else str(default)
         shown = shown.lower() if default is None or isinstance(default, bool) else shown
         by_default.setdefault(shown, []).append(owner.__name__)
-    if owners == [RuleLearner]:
+    if owners == [OnlineLearner]:
         return f"[default: {next(iter(by_default))}]"
     return "[default: " + "; ".join(f"{value} ({', '.join(names)})" for value, names in by_default.items()) + "]"
 
@@ -119,7 +119,7 @@ def _defaults(name: str, owners: list[type[Learner]]) -> str:
 def _description(name: str, owners: list[type[Learner]]) -> str:
     """The first sentence that the docstring of each learner has on the parameter; each sentence once."""
     sentences: list[str] = []
-    for owner in owners if owners != [RuleLearner] else [LEARNERS["AROW"]]:
+    for owner in owners if owners != [OnlineLearner] else [LEARNERS["AROW"]]:
         found = re.search(rf"^    {name} : [^\n]*\n((?:        [^\n]*\n)+)", owner.__doc__ or "", re.MULTILINE)
         text = " ".join(found[1].split()) if found else ""
         sentence = re.split(r"(?<=\.)\s", text)[0]

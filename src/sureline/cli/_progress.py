@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from ..training import Progress
 
@@ -20,7 +20,7 @@ class Reporter:
         self,
         count_nonzero: Callable[[], int],
         *,
-        begin: tuple[int, int] = (0, 0),
+        begin: Progress | None = None,
         quiet: bool = False,
         log: Path | None = None,
         out: TextIO | None = None,
@@ -30,9 +30,9 @@ class Reporter:
         self._live = not quiet and self._out.isatty()
         self._plain = not quiet and not self._live
         self._log: TextIO | None = None if log is None else log.open("a", encoding="utf-8")
-        self._next_line = 1 << begin[0].bit_length()  # lines of a resumed training were printed before
-        self._last = begin  # examples and mistakes
-        self._began = begin[0]
+        self._last = Progress(0, 0, 0.0, None, 1) if begin is None else begin
+        self._began = self._last.examples
+        self._next_line = 1 << self._began.bit_length()  # lines of a resumed training were printed before
         self._last_live = 0.0
         self._nonzero = 0
         self._next_count = 0.0
@@ -51,29 +51,26 @@ class Reporter:
         return (progress.examples - self._began) / max(progress.seconds, 1e-9)
 
     def _line(self, progress: Progress) -> None:
-        examples, mistakes = self._last
-        recent = (progress.mistakes - mistakes) / max(progress.examples - examples, 1)
-        self._last = progress.examples, progress.mistakes
+        told = _Told.of(progress)
+        recent = (told.total - _Told.of(self._last).total) / max(progress.examples - self._last.examples, 1)
+        self._last = progress
         nonzero = self._count_nonzero() if self._plain or self._log else 0
         if self._plain:
             if not self._headed:
-                print(
-                    f"{'examples':>14} {'error':>8} {'since last':>10} {'nonzeros':>12} {'examples/s':>12}",
-                    file=self._out,
-                )
+                measures = f"{told.word:>{told.width}} {'since last':>10}"
+                print(f"{'examples':>14} {measures} {'nonzeros':>12} {'examples/s':>12}", file=self._out)
                 self._headed = True
+            measures = f"{told.shown(told.mean):>{told.width}} {told.shown(recent):>10}"
             print(
-                f"{progress.examples:>14,} {progress.error:>8.4f} {recent:>10.4f} {nonzero:>12,} "
-                f"{self._rate(progress):>12,.0f}",
+                f"{progress.examples:>14,} {measures} {nonzero:>12,} {self._rate(progress):>12,.0f}",
                 file=self._out,
                 flush=True,
             )
         if self._log:
             self._write_log(
                 examples=progress.examples,
-                mistakes=progress.mistakes,
-                error=progress.error,
-                error_since_last=recent,
+                **({} if progress.mistakes is None else {"mistakes": progress.mistakes}),
+                **{told.word: told.mean, f"{told.word}_since_last": recent},
                 nonzeros=nonzero,
                 seconds=round(progress.seconds, 6),
                 share=progress.share,
@@ -91,10 +88,11 @@ class Reporter:
         if now >= self._next_count:  # counting goes over all weights: it may take a hundredth of the time
             self._nonzero = self._count_nonzero()
             self._next_count = time.monotonic() + 100 * (time.monotonic() - now)
+        told = _Told.of(progress)
         parts = [
             f"{progress.examples:,} examples",
             f"{self._rate(progress):,.0f}/s",
-            f"error {progress.error:.4f}",
+            f"{told.word} {told.shown(told.mean)}",
             f"{self._nonzero:,} nonzeros",
         ]
         if progress.share:
@@ -114,6 +112,28 @@ class Reporter:
             if last:
                 self._write_log(**last)
             self._log.close()
+
+
+class _Told(NamedTuple):
+    """What is told of the predictions so far."""
+
+    word: str
+    total: float  # of all examples
+    mean: float
+
+    @classmethod
+    def of(cls, progress: Progress) -> _Told:
+        if progress.loss is not None and progress.losses is not None:
+            return cls("loss", progress.losses, progress.loss)
+        return cls("error", progress.mistakes or 0, progress.error or 0.0)
+
+    @property
+    def width(self) -> int:
+        return 8 if self.word == "error" else 10
+
+    def shown(self, number: float) -> str:
+        """An error is a share; a loss is of any scale."""
+        return f"{number:.4f}" if self.word == "error" else f"{number:.4g}"
 
 
 def _clock(seconds: float) -> str:

@@ -8,8 +8,11 @@ from typing import Any
 
 import click
 
-from ..evaluate import Evaluation
+from .._learner import ClassLearner
+from .._regression import TargetLearner
+from ..evaluate import Evaluation, Residuals
 from ..persistence import read_learner
+from ..stream import Stream
 from ._options import (
     data_argument,
     json_option,
@@ -29,26 +32,54 @@ from ._parameters import Cost
 @json_option
 @reading_options(of_model=True)
 def command(data: tuple[str, ...], model_path: Path, cost: Any, as_json: bool, **options: Any) -> None:
-    """Predict the rows of DATA and compare with their labels: error, balanced accuracy, AUC, cost, calibration."""
+    """Predict the rows of DATA and compare with their labels: error, balanced accuracy, AUC, cost, calibration.
+
+    Of a regressor: mean squared error, its root, mean absolute error and R2.
+    """
     if cost == "balanced":
         raise click.BadParameter("a cost is two numbers here, such as 10,1.", param_hint="--cost")
     model = read_learner(model_path)
     source = opened(data, dtype=str(model.learner._state.dtype), **reading_arguments(options, model.input_options))
     refuse_other_columns(model.input_options, source)
-    evaluation = Evaluation(model.learner)
-    for chunk in source:
-        evaluation.add(chunk)
-    if evaluation.examples == 0:
-        raise click.ClickException(f"{', '.join(data)}: there are no labelled rows to measure the model on.")
-    if not evaluation.seen.any():
-        example, known = next(iter(evaluation.unknown)), ", ".join(map(repr, evaluation.labels[:20]))
-        raise click.ClickException(
-            f"{', '.join(data)}: none of the labels, such as {example!r}, is one of the model's, {known}."
-        )
-    result = evaluation.result(cost)
+    learner = model.learner
+    if isinstance(learner, TargetLearner):
+        if cost is not None:
+            raise click.BadParameter(
+                f"a cost is for classifiers, and {type(learner).__name__} predicts numbers.", param_hint="--cost"
+            )
+        result = _residuals(learner, source)
+    else:
+        assert isinstance(learner, ClassLearner)
+        result = _evaluation(learner, source, cost)
     if source.faults.count:
         result["skipped_lines"] = source.faults.count
     print(json.dumps(result) if as_json else _in_words(result))
+
+
+def _evaluation(learner: ClassLearner, source: Stream, cost: tuple[float, float] | None) -> dict[str, Any]:
+    evaluation = Evaluation(learner)
+    for chunk in source:
+        evaluation.add(chunk)
+    _refuse_no_rows(evaluation.examples, source)
+    if not evaluation.seen.any():
+        example, known = next(iter(evaluation.unknown)), ", ".join(map(repr, evaluation.labels[:20]))
+        raise click.ClickException(
+            f"{', '.join(source.paths)}: none of the labels, such as {example!r}, is one of the model's, {known}."
+        )
+    return evaluation.result(cost)
+
+
+def _residuals(learner: TargetLearner, source: Stream) -> dict[str, Any]:
+    residuals = Residuals(learner, ", ".join(source.paths))
+    for chunk in source:
+        residuals.add(chunk)
+    _refuse_no_rows(residuals.examples, source)
+    return residuals.result()
+
+
+def _refuse_no_rows(examples: int, source: Stream) -> None:
+    if examples == 0:
+        raise click.ClickException(f"{', '.join(source.paths)}: there are no labelled rows to measure the model on.")
 
 
 _WORDS = {
@@ -61,10 +92,24 @@ _WORDS = {
     "auc": "AUC",
     "cost_per_example": "cost per example",
 }
+_OF_NUMBERS = {
+    "mean_squared_error": "mean squared error",
+    "root_mean_squared_error": "  its root",
+    "mean_absolute_error": "mean absolute error",
+    "r2": "R2",
+}
 
 
 def _in_words(result: dict[str, Any]) -> str:
-    lines = [f"{'examples':<20}{result['examples']:>14,}", f"{'mistakes':<20}{result['mistakes']:>14,}"]
+    lines = [f"{'examples':<20}{result['examples']:>14,}"]
+    if "mean_squared_error" in result:
+        lines += [
+            f"{words:<20}{result[name]:>14.6g}" for name, words in _OF_NUMBERS.items() if result[name] is not None
+        ]
+        if result["r2"] is None:
+            lines.append("R2 is not defined: the targets are all the same")
+        return "\n".join(lines + _left_out(result))
+    lines.append(f"{'mistakes':<20}{result['mistakes']:>14,}")
     for name, words in _WORDS.items():
         if result.get(name) is not None:
             lines.append(f"{words:<20}{result[name]:>14.4f}")
@@ -89,6 +134,9 @@ def _in_words(result: dict[str, Any]) -> str:
         for row in calibration["bins"]:
             bounds = f"{row['from']:.1f} to {row['to']:.1f}"
             lines.append(f"{bounds:<20}{row['examples']:>14,}{row['confidence']:>14.4f}{row['right']:>14.4f}")
-    if result.get("skipped_lines"):
-        lines += ["", f"lines that could not be read and were left out: {result['skipped_lines']:,}"]
-    return "\n".join(lines)
+    return "\n".join(lines + _left_out(result))
+
+
+def _left_out(result: dict[str, Any]) -> list[str]:
+    skipped = result.get("skipped_lines")
+    return ["", f"lines that could not be read and were left out: {skipped:,}"] if skipped else []

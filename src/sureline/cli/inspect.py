@@ -11,6 +11,7 @@ import click
 from ..inspection import plot, summary
 from ..persistence import read_learner
 from ._options import json_option
+from ._words import labels_in_words, measures_in_words
 
 
 @click.command("inspect", short_help="Show what a model has learned, how sure it is and how sparse.")
@@ -21,7 +22,7 @@ from ._options import json_option
 )
 @json_option
 def command(model_path: Path, top: int, picture: Path | None, as_json: bool) -> None:
-    """Show the labels, the parameters, the counters and the largest weights of MODEL."""
+    """Show the labels, if there are any, the parameters, the counters and the largest weights of MODEL."""
     model = read_learner(model_path)
     told = summary(model, model_path, top)
     if picture is not None:
@@ -36,13 +37,10 @@ def _in_words(told: dict[str, Any]) -> str:
 
     defaults = (LEARNERS | WITHOUT_COMMAND)[told["algorithm"]]().parameters()
     set_ = ", ".join(f"{name}={value!r}" for name, value in told["parameters"].items() if value != defaults[name])
-    labels = [str(label) for label in told["labels"]]
-    named = f"{labels[0]} (negative), {labels[1]} (positive)" if len(labels) == 2 else ", ".join(labels[:20])
     lines = [
         f"{told['algorithm']}({set_}), {told['bytes']:,} bytes, written by {told['library']}",
-        f"labels: {named}" + (f" and {len(labels) - 20} more" if len(labels) > 20 else ""),
-        f"examples: {told['examples']:,}, mistakes: {told['mistakes']:,} (error {told['error']:.4f}, balanced accuracy "
-        f"{told['balanced_accuracy']:.4f}), updates: {told['updates']:,}",
+        *([f"labels: {labels_in_words(told['labels'])}"] if "labels" in told else []),
+        f"examples: {told['examples']:,}, {measures_in_words(told)}, updates: {told['updates']:,}",
         f"columns: {told['features']:,}"
         + (f", stored examples: {told['stored']:,}" if "stored" in told else "")
         + (f", nonzero weights: {told['nonzeros']:,}" if told["nonzeros"] is not None else "")
@@ -60,7 +58,7 @@ def _in_words(told: dict[str, Any]) -> str:
         lines.append("a checkpoint: `sureline train` with --resume goes on with it")
     if told["top"]:
         sure = any(row["std"] is not None for row in told["top"])
-        several = len(labels) > 2
+        several = len(told.get("labels", [])) > 2
         width = max(max(len(_title(row)) for row in told["top"]), len("feature"))
         width = min(width, 60)
         lines += [

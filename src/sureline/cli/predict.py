@@ -8,13 +8,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
 from .._atomic import replacing
+from .._learner import ClassLearner, Learner
 from ..answers import answer
 from ..persistence import read_learner
+from ..stream import Chunk
 from ._options import (
     data_argument,
     model_option,
@@ -26,7 +28,7 @@ from ._options import (
 )
 
 
-@click.command("predict", short_help="Write a label, a score and a confidence for each row.")
+@click.command("predict", short_help="Write a label, a score and a confidence, or a predicted number, for each row.")
 @data_argument
 @model_option
 @click.option(
@@ -39,7 +41,7 @@ from ._options import (
 @click.option("--json", "as_json", is_flag=True, help="Write JSON lines instead of CSV.")
 @reading_options(of_model=True)
 def command(data: tuple[str, ...], model_path: Path, output: Path, as_json: bool, **options: Any) -> None:
-    """Write a row for each row of DATA: label, score, confidence.
+    """Write a row for each row of DATA: label, score, confidence; or of a regressor the predicted value.
 
     The score is that of the positive label, or with more than two of the predicted one. The confidence is the model's
     own probability that its label is right, not calibrated; learners without one leave it empty. Tags of VW rows come
@@ -56,20 +58,24 @@ def command(data: tuple[str, ...], model_path: Path, output: Path, as_json: bool
     )
     refuse_other_columns(model.input_options, source)
     with _opened(output) as out:
-        write: _Csv | _Json = _Json(out) if as_json else _Csv(out)
+        names = ["label", "score", "confidence"] if isinstance(model.learner, ClassLearner) else ["value"]
+        write: _Csv | _Json = _Json(out, names) if as_json else _Csv(out, names)
         for chunk in source:
-            answers = answer(model.learner, chunk)
-            labels = model.learner.classes_[answers.chosen].tolist()
-            confidence = answers.confidence
-            write(
-                None if chunk.tags is None else [tag.decode(errors="replace") for tag in chunk.tags],
-                labels,
-                answers.score.tolist(),
-                [None] * len(labels) if confidence is None else confidence.tolist(),
-            )
+            tags = None if chunk.tags is None else [tag.decode(errors="replace") for tag in chunk.tags]
+            write(tags, _columns(model.learner, chunk))
         write.close()
     if source.faults.count:
         print(f"sureline predict: left out {source.faults.count:,} lines that could not be read", file=sys.stderr)
+
+
+def _columns(learner: Learner, chunk: Chunk) -> list[list[Any]]:
+    """What is told of the rows of a chunk: a list for each column."""
+    if not isinstance(learner, ClassLearner):
+        scores, _ = learner.judge_rows(chunk.values, chunk.indices, chunk.indptr, chunk.n_columns)
+        return [scores[:, 0].tolist()]
+    answers = answer(learner, chunk)
+    confidence = [None] * chunk.n_rows if answers.confidence is None else answers.confidence.tolist()
+    return [learner.classes_[answers.chosen].tolist(), answers.score.tolist(), confidence]
 
 
 class _Text:
@@ -106,21 +112,26 @@ def _opened(path: Path) -> Iterator[_Text]:
 class _Csv:
     """A header, then a line for each row."""
 
-    def __init__(self, out: _Text) -> None:
+    _FORMATS: ClassVar[dict[str, str]] = {"score": ".9g", "value": ".9g", "confidence": ".6f"}
+
+    def __init__(self, out: _Text, names: list[str]) -> None:
         self._writer = csv.writer(out, lineterminator="\n")
+        self._names = names
         self._headed = False
 
-    def __call__(
-        self, tags: list[str] | None, labels: list[Any], scores: list[float], confidence: list[float | None]
-    ) -> None:
+    def __call__(self, tags: list[str] | None, columns: list[list[Any]]) -> None:
         self._head(tags is not None)
-        shown = ["" if c is None else f"{c:.6f}" for c in confidence]
-        columns = [labels, [f"{score:.9g}" for score in scores], shown]
-        self._writer.writerows(zip(*([tags] if tags is not None else []), *columns, strict=True))
+        shown = [
+            ["" if cell is None else format(cell, self._FORMATS[name]) for cell in column]
+            if name in self._FORMATS
+            else column
+            for name, column in zip(self._names, columns, strict=True)
+        ]
+        self._writer.writerows(zip(*([tags] if tags is not None else []), *shown, strict=True))
 
     def _head(self, tagged: bool) -> None:
         if not self._headed:
-            self._writer.writerow((["tag"] if tagged else []) + ["label", "score", "confidence"])
+            self._writer.writerow((["tag"] if tagged else []) + self._names)
             self._headed = True
 
     def close(self) -> None:
@@ -130,14 +141,13 @@ class _Csv:
 class _Json:
     """An object for each row."""
 
-    def __init__(self, out: _Text) -> None:
+    def __init__(self, out: _Text, names: list[str]) -> None:
         self._out = out
+        self._names = names
 
-    def __call__(
-        self, tags: list[str] | None, labels: list[Any], scores: list[float], confidence: list[float | None]
-    ) -> None:
-        for k, (label, score, sure) in enumerate(zip(labels, scores, confidence, strict=True)):
-            row = {"label": label, "score": score, "confidence": sure}
+    def __call__(self, tags: list[str] | None, columns: list[list[Any]]) -> None:
+        for k, cells in enumerate(zip(*columns, strict=True)):
+            row = dict(zip(self._names, cells, strict=True))
             self._out.write(json.dumps(row if tags is None else {"tag": tags[k], **row}) + "\n")
 
     def close(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -17,7 +18,9 @@ import click
 
 from .. import stream
 from .._checkpoint import Checkpointing
+from .._learner import ClassLearner
 from ..catalogue import LEARNERS, learner_named
+from ..inspection import progressive_measures
 from ..training import Training
 from ._options import (
     checkpoint_every,
@@ -30,6 +33,7 @@ from ._options import (
 )
 from ._parameters import make_learner, parameter_options
 from ._progress import Reporter
+from ._words import labels_in_words, measures_in_words
 
 _MUCH_WORK = 10.0  # seconds: what has taken longer is saved when the data turn out to be wrong
 
@@ -52,7 +56,7 @@ _MUCH_WORK = 10.0  # seconds: what has taken longer is saved when the data turn 
 )
 @click.option(
     "--labels",
-    help="All labels, separated by commas, the negative one first. "
+    help="All labels, separated by commas, the negative one first; not for a regressor, to which they are numbers. "
     "[default: those of the first rows in ascending order, then as they come]",
 )
 @click.option(
@@ -114,7 +118,7 @@ def command(
         training = Training(learner, source, labels=given, batch=batch)
     except ValueError as error:
         raise click.UsageError(
-            str(error).replace("with labels", "with --labels").replace(": batch is", ": --batch is")
+            re.sub(r"(?<=with )labels|(?<=: )(labels|batch)(?= is for)", r"--\g<0>", str(error))
         ) from None
     if training.passes > 1 and "-" in data:
         raise click.UsageError("Standard input can be read only once: --passes needs files.")
@@ -130,9 +134,7 @@ def command(
             quiet,
         )
 
-    reporter = Reporter(
-        lambda: training.learner.nonzero_, begin=(training.examples, training.mistakes), quiet=quiet, log=log
-    )
+    reporter = Reporter(lambda: training.learner.nonzero_, begin=training.progress(), quiet=quiet, log=log)
     started, before = time.monotonic(), training.examples
     checkpointing = Checkpointing(place, *every)
     try:
@@ -162,11 +164,12 @@ def command(
     place.unlink(missing_ok=True)
     seconds = time.monotonic() - started
     summary = _summary(training, model_path, seconds, training.examples - before)
-    reporter.close(finished=True, **{k: summary[k] for k in ("examples", "mistakes", "error", "nonzeros", "seconds")})
+    last = ("examples", "mistakes", "error", "loss", "nonzeros", "seconds")
+    reporter.close(finished=True, **{key: summary[key] for key in last if key in summary})
     if training.looks_sorted:
         _say(
-            f"The label changed only {training.label_changes:,} times in {training.examples:,} rows. A pass over rows "
-            "that are sorted by label ends with the last label alone: shuffle them before (shuf FILE).",
+            f"The label changed only {training.classes.changes:,} times in {training.examples:,} rows. A pass over "
+            "rows that are sorted by label ends with the last label alone: shuffle them before (shuf FILE).",
             quiet,
         )
     print(json.dumps(summary) if as_json else _in_words(summary))
@@ -204,15 +207,12 @@ def _say(text: str, quiet: bool) -> None:
 
 def _summary(training: Training, path: Path, seconds: float, examples: int) -> dict[str, Any]:
     learner = training.learner
-    tally = learner.progressive_
     return {
         "algorithm": type(learner).__name__,
         "examples": training.examples,
-        "mistakes": training.mistakes,
-        "error": tally.error,
-        "balanced_accuracy": tally.balanced_accuracy,
+        **progressive_measures(learner),
         "updates": learner.n_updates_,
-        "labels": learner.classes_.tolist(),
+        **({"labels": learner.classes_.tolist()} if isinstance(learner, ClassLearner) else {}),
         "features": learner._state.n_columns,
         "nonzeros": learner.nonzero_,
         "skipped_lines": training.stream.faults.count,
@@ -224,15 +224,10 @@ def _summary(training: Training, path: Path, seconds: float, examples: int) -> d
 
 
 def _in_words(summary: dict[str, Any]) -> str:
-    labels = [str(label) for label in summary["labels"]]
-    named = f"{labels[0]} (negative), {labels[1]} (positive)" if len(labels) == 2 else ", ".join(labels[:20])
-    if len(labels) > 20:
-        named += f" and {len(labels) - 20} more"
     lines = [
-        f"{summary['algorithm']}: {summary['examples']:,} examples, {summary['mistakes']:,} mistakes "
-        f"(error {summary['error']:.4f}, balanced accuracy {summary['balanced_accuracy']:.4f})",
+        f"{summary['algorithm']}: {summary['examples']:,} examples, {measures_in_words(summary)}",
         f"{summary['seconds']:.2f} s, {summary['examples_per_second']:,} examples/s",
-        f"labels: {named}",
+        *([f"labels: {labels_in_words(summary['labels'])}"] if "labels" in summary else []),
         f"columns: {summary['features']:,}, nonzero weights: {summary['nonzeros']:,}",
         f"model: {summary['model']}, {summary['model_bytes']:,} bytes",
     ]

@@ -2,6 +2,7 @@
 
 from .held_out import Calibration, Evaluation, RankingCurve, evaluate
 from .progressive import prequential
+from .residuals import Residuals
 from .result import Prequential
 
-__all__ = ["Calibration", "Evaluation", "Prequential", "RankingCurve", "evaluate", "prequential"]
+__all__ = ["Calibration", "Evaluation", "Prequential", "RankingCurve", "Residuals", "evaluate", "prequential"]

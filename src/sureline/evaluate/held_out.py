@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._learner import Learner
+from .._learner import ClassLearner, Learner
+from .._regression import TargetLearner
 from ..answers import Answers, answer
 from ..metrics import Tally
 from ..stream import Chunk, Label, read
+from .residuals import Residuals
 
 _EXACT = 1 << 20  # scores up to which the area under the curve is computed from all of them
 _BITS = 20  # of a score as float32 that are kept beyond that
@@ -151,7 +153,7 @@ class Calibration:
 class Evaluation:
     """What a model makes of labelled rows, chunk by chunk."""
 
-    def __init__(self, learner: Learner) -> None:
+    def __init__(self, learner: ClassLearner) -> None:
         self.learner = learner
         self.labels: list[Label] = learner.classes_.tolist()
         self._code = {label: k for k, label in enumerate(self.labels)}
@@ -250,9 +252,20 @@ def evaluate(
     dict
         error, balanced_accuracy (over the classes that occur), and with two classes sensitivity, specificity,
         precision, f1, auc and cost; for the learners with probabilities also calibration: Brier score, log loss, and
-        the confidence in ten bins against the share that was right.
+        the confidence in ten bins against the share that was right. Of a regressor mean_squared_error,
+        root_mean_squared_error, mean_absolute_error and r2.
     """
+    chunks = read(data) if isinstance(data, str | Path) else data
+    if isinstance(learner, TargetLearner):
+        if cost is not None:
+            raise ValueError(f"cost is for classifiers: {type(learner).__name__} predicts numbers.")
+        residuals = Residuals(learner, str(data) if isinstance(data, str | Path) else "the data")
+        for chunk in chunks:
+            residuals.add(chunk)
+        return residuals.result()
+    if not isinstance(learner, ClassLearner):
+        raise TypeError(f"learner must be an estimator of sureline. Got {learner!r} instead.")
     evaluation = Evaluation(learner)
-    for chunk in read(data) if isinstance(data, str | Path) else data:
+    for chunk in chunks:
         evaluation.add(chunk)
     return evaluation.result(cost)

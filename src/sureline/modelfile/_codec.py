@@ -169,6 +169,8 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
         raise Refusal("the policy does not fit the number of heads")
     if n_labels != n_heads and (n_heads > 1 or n_labels > 2):
         raise Refusal("the number of labels does not fit the number of heads")
+    if policy == "regression" and (n_labels > 0 or shape not in DUAL):
+        raise Refusal("a regression has labels, or another shape than those of dual coordinate ascent")
     if shape in SHAPES:
         tally = _checked_tally(words["counters"], max(n_heads, 2))
         return kernel_state(
@@ -219,7 +221,7 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
         memory=memory,
         _fresh_memory=fresh_memory,
         prior=prior,
-        tally=_checked_tally(words["counters"], max(n_heads, 2)),
+        tally=_checked_tally(words["counters"], max(n_heads, 2), regression=policy == "regression"),
         budget=budget,
         view=view,
         ascent=checked_ascent(words[WINDOW], take, n_problems, n_heads, n_columns) if shape in DUAL else None,
@@ -274,7 +276,7 @@ def _check_numbers(shape: str, numbers: Array) -> None:
         raise Refusal("a weight, or a number that it is computed from, is out of range")
 
 
-def _checked_tally(counters: Any, n_classes: int) -> Array:
+def _checked_tally(counters: Any, n_classes: int, *, regression: bool = False) -> Array:
     wrong = Refusal("the counters are not three integers for each class that fit each other")
     if not isinstance(counters, list) or len(counters) != n_classes:
         raise wrong
@@ -285,6 +287,8 @@ def _checked_tally(counters: Any, n_classes: int) -> Array:
             integer(number, "a counter", 0, MOST_ROUNDS)
     tally = np.array(counters, np.int64)
     if (tally[:, [MISTAKES, UPDATES]] > tally[:, [SEEN]]).any() or sum(row[SEEN] for row in counters) > MOST_ROUNDS:
+        raise wrong
+    if regression and (tally[0, MISTAKES] > 0 or tally[1:].any()):
         raise wrong
     return tally
 

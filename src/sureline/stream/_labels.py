@@ -19,6 +19,7 @@ Codes = npt.NDArray[np.int32]
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_SHORT = re.compile(rb"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?")  # most numbers: a regression has one in every row
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _CACHED = 10_000
 _LONGEST = 1000
@@ -56,6 +57,9 @@ def from_text(text: str) -> Label:
 
 def from_bytes(token: bytes) -> Label:
     """The label that a token of a file is."""
+    short = _SHORT.fullmatch(token)
+    if short is not None:
+        return int(token) if short[1] is None else from_number(float(token))
     if len(token) > _LONGEST:
         raise BadLabel(f"the label is longer than {_LONGEST} bytes")
     try:
@@ -86,17 +90,16 @@ class LabelReader:
     def read(self, codes: Codes, tokens: Sequence[bytes]) -> tuple[Codes, list[Label], dict[int, str]]:
         """Codes, labels in the order of their first token, and the codes of tokens that are no labels, with reasons."""
         labels: dict[Label, int] = {}
-        table = np.empty(len(tokens) + 1, np.int32)
-        table[-1] = -1  # of rows without a label
+        table = []
         bad = {}
         for code, token in enumerate(tokens):
             try:
-                table[code] = labels.setdefault(self._label(token), len(labels))
+                table.append(labels.setdefault(self._label(token), len(labels)))
             except BadLabel as error:
-                table[code] = -1
+                table.append(-1)
                 bad[code] = str(error)
         if len(labels) < len(tokens):
-            codes = table[codes]
+            codes = np.array([*table, -1], np.int32)[codes]  # the last is of rows without a label
         return codes, list(labels), bad
 
 

@@ -1,0 +1,92 @@
+"""What the labels of a stream are to a learner: classes, or the numbers that are to be predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._learner import ClassLearner
+from ._rows import Array, label_array
+from .stream import Chunk, DataError, Label
+
+MAX_CLASSES = 1000  # more are taken for a mistake: a label column that holds measurements
+
+
+class Classes:
+    """The classes that have come so far, or all that were named."""
+
+    def __init__(self, labels: Sequence[Label] | None = None) -> None:
+        self.labels: list[Label] = [] if labels is None else list(labels)
+        self.fixed = labels is not None
+        self.changes = 0  # how often a row had another label than the one before
+        self._last = -1
+        if labels is not None and (len(labels) < 2 or len(set(labels)) < len(labels)):
+            raise ValueError(f"labels must name at least two classes, each once. Got {list(labels)!r} instead.")
+
+    def of(self, chunk: Chunk, file: str, rows_before: int) -> npt.NDArray[np.int32]:
+        """The class of each row. New labels become new classes, unless they are fixed.
+
+        Those of the first chunk are sorted, so that the larger of two is the positive one wherever it comes first.
+        """
+        codes, names = chunk.labels
+        _refuse_unlabelled(chunk, file, rows_before)
+        if not self.labels:
+            self.labels = sorted(names, key=_label_order)
+        known = {label: code for code, label in enumerate(self.labels)}
+        for name in names:
+            if name not in known:
+                if self.fixed:
+                    listed = ",".join(str(label) for label in self.labels)
+                    raise DataError(file, f"the label {name!r} is not among those given: {listed}")
+                known[name] = len(self.labels)
+                self.labels.append(name)
+        if len(self.labels) > MAX_CLASSES:
+            numbers = not any(isinstance(label, str) for label in self.labels)
+            raise DataError(
+                file,
+                f"there are more than {MAX_CLASSES} different labels, among them {self.labels[0]!r} and "
+                f"{self.labels[-1]!r}; a class for each of them cannot be meant"
+                + ("; ODCARegressor predicts numbers" if numbers else ""),
+            )
+        table = np.array([known[name] for name in names], np.int32)
+        classes = table[codes] if len(names) else codes
+        self.changes += int(np.count_nonzero(np.diff(classes))) + (int(classes[0]) != self._last)
+        self._last = int(classes[-1])
+        return classes
+
+    def array(self) -> Array:
+        """All of them, as a learner has them."""
+        return label_array(self.labels)
+
+    def look_sorted(self, learner: ClassLearner) -> bool:
+        """Whether the label changed far less often than in rows that come in any order."""
+        examples = learner.n_seen_
+        seen = learner.progressive_.seen / max(examples, 1)
+        expected = examples * float(1 - (seen**2).sum())
+        return expected > 100 and self.changes < 0.05 * expected
+
+
+def targets_of(chunk: Chunk, file: str, rows_before: int) -> npt.NDArray[np.float64]:
+    """The number that each row is labelled with."""
+    codes, names = chunk.labels
+    _refuse_unlabelled(chunk, file, rows_before)
+    for code, name in enumerate(names):
+        if isinstance(name, str):
+            row = rows_before + int(np.argmax(codes == code)) + 1
+            raise DataError(file, f"row {row} has the label {name!r}, which is no number to be predicted")
+    return np.array([float(name) for name in names])[codes]
+
+
+def _refuse_unlabelled(chunk: Chunk, file: str, rows_before: int) -> None:
+    codes, _ = chunk.labels
+    if len(codes) and codes.min() < 0:
+        row = int(np.argmin(codes)) + rows_before
+        raise DataError(file, f"row {row + 1} has no label, so nothing can be learned from it")
+
+
+def _label_order(label: Label) -> tuple[bool, Any]:
+    """Numbers by their value, then text."""
+    return isinstance(label, str), label

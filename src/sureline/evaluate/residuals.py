@@ -1,0 +1,56 @@
+"""How good predicted numbers are: the measures of a stream of targets and predictions, in bounded memory."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from .._labels import targets_of
+from .._learner import Floats
+from .._regression import TargetLearner
+from ..stream import Chunk
+from ..stream._chunk import keep_rows
+
+
+class Residuals:
+    """What a regressor makes of labelled rows, chunk by chunk."""
+
+    def __init__(self, learner: TargetLearner, file: str = "the data") -> None:
+        self.learner = learner
+        self.file = file  # that the rows come from, for what is wrong with them
+        self.examples = 0
+        self._rows = 0
+        self._squares = self._sizes = 0.0  # of the residuals
+        self._mean = self._spread = 0.0  # of the targets: their mean, and the sum of the squared distances from it
+
+    def add(self, chunk: Chunk) -> None:
+        """Judge the rows that have a label."""
+        labelled = keep_rows(chunk, chunk.labels[0] >= 0)
+        targets = targets_of(labelled, self.file, self._rows)
+        scores, _ = self.learner.judge_rows(labelled.values, labelled.indices, labelled.indptr, labelled.n_columns)
+        self._rows += chunk.n_rows
+        if len(targets):
+            self._count(targets, targets - scores[:, 0])
+
+    def _count(self, targets: Floats, residuals: Floats) -> None:
+        n, before = len(targets), self.examples
+        self.examples += n
+        self._squares += float(np.square(residuals).sum())
+        self._sizes += float(np.abs(residuals).sum())
+        # The spread of two parts is that of each and of their means, which does not cancel as sums of squares would.
+        mean = float(targets.mean())
+        self._spread += float(np.square(targets - mean).sum()) + (mean - self._mean) ** 2 * before * n / self.examples
+        self._mean += (mean - self._mean) * n / self.examples
+
+    def result(self) -> dict[str, Any]:
+        """All measures by name. r2 is None if the targets are all the same."""
+        n = max(self.examples, 1)
+        return {
+            "examples": self.examples,
+            "mean_squared_error": self._squares / n,
+            "root_mean_squared_error": sqrt(self._squares / n),
+            "mean_absolute_error": self._sizes / n,
+            "r2": 1 - self._squares / self._spread if self._spread > 0 else None,
+        }
