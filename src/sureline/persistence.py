@@ -107,7 +107,7 @@ def read_learner(path: Path) -> ModelFile:
     known = LEARNERS | WITHOUT_COMMAND
     if contents.class_name not in known:
         refuse(f"is a model of the class {contents.class_name}, which this version does not know")
-    has_classes = issubclass(LEARNERS[contents.class_name], ClassLearner)
+    has_classes = issubclass(known[contents.class_name], ClassLearner)
     if (has_classes and not contents.labels) or (contents.kind == "checkpoint") != ("place" in contents.metadata):
         refuse("has no labels, or is no checkpoint where it says so")
     if contents.labels and not has_classes:
