@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sureline import ODCA, _core, load, reference, save
+from sureline import ODCA, _core, load, reference, save, train
 
 WINDOWS = [{"window": "infinite"}, {"window": "exponential", "beta": 0.9}, {"window": "sliding", "length": 15}]
 LOSSES = ["hinge", "squared_hinge", "log", "squared", "absolute", "huber"]
@@ -298,3 +298,13 @@ def test_models_with_windows_are_saved_whole(tmp_path: Path) -> None:
         save(straight, tmp_path / "one.sureline")
         save(rest, tmp_path / "two.sureline")
         assert (tmp_path / "one.sureline").read_bytes() == (tmp_path / "two.sureline").read_bytes()
+
+
+def test_a_stream_does_not_tell_how_wide_a_simplex_is(tmp_path: Path) -> None:
+    path = tmp_path / "rows.svm"
+    path.write_text("1 1:2 3:1\n0 2:1\n" * 5)
+    with pytest.raises(ValueError, match="give columns=N"):
+        train(path, "odca", regularizer="kl")
+    model = train(path, "odca", regularizer="kl", columns=6)
+    assert model.coef_.shape == (1, 6)
+    assert model.coef_.sum() == pytest.approx(1, abs=1e-6)

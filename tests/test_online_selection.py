@@ -16,7 +16,7 @@ from test_cli import fail, libsvm, succeed
 
 import sureline
 from sureline import AROW, FOFS, SOFS, _core, reference
-from sureline._state import BOUND, NORM2, WEIGHT_SCALE
+from sureline._numbers import BOUND, NORM2, WEIGHT_SCALE
 from sureline.catalogue import LEARNERS
 from sureline.datasets import make_sparse_stream
 

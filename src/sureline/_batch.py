@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ._learner import ClassLearner, Fitted, Floats, Model
+from ._numbers import Policy
 from ._rows import Array, UnsortedColumns, as_rows, is_sparse, tidy
-from ._state import Policy, State
+from ._state import State
 
 Labels = npt.NDArray[np.int32]
 

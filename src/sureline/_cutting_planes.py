@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._groups import Columns, Floats, Group, GroupState, Stop
-from ._state import MISTAKES, SEEN, UPDATES
+from ._numbers import MISTAKES, SEEN, UPDATES
 
 ITERATIONS = 15  # for a number of features, as in the paper's experiments
 _ADVICE = "scale X so that its values are of the order of 1, and keep C and sample_weight moderate."

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
 from ._learner import ClassLearner, Learner
+from ._numbers import COVARIANCE_SCALE
 from ._one import OnlineLearner
 from ._online import RuleLearner
 from ._rows import (
@@ -30,7 +31,7 @@ from ._rows import (
     refuse_corrupt_sparse,
     tidy,
 )
-from ._state import COVARIANCE_SCALE, State
+from ._state import State
 
 Result = TypeVar("Result")
 

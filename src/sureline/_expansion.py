@@ -26,7 +26,7 @@ from . import _core
 from ._growing import Cholesky, Tail
 from ._kernel_model import Examples, KernelModel, Unfit, sound_beta, sound_variance, sound_variances, step_of
 from ._kernels import Floats, Kernel, squares
-from ._state import SEEN, Policy
+from ._numbers import SEEN, Policy
 
 BLOCK = 32  # rows that are taken together
 

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from ._constraints import Constraint, OneOf
 from ._learner import ClassLearner
+from ._numbers import Shape
 from ._one import OnlineLearner
 from ._rows import Array
-from ._state import Shape
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._numbers import Policy
 from ._precision import Batch, Floats, Precision
 from ._rows import Array, is_sparse
 from ._span import Span
-from ._state import Policy
 from ._triangle import Triangle
 
 NARROW = 512  # up to here the precision is always kept as a matrix

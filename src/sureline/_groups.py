@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._numbers import Policy
 from ._rows import Array, as_rows
-from ._state import Policy
 
 Floats = npt.NDArray[np.float64]
 Columns = npt.NDArray[np.int64]

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from . import _core
 from ._growing import Tail
 from ._kernels import Floats, Kernel, squares
+from ._numbers import MISTAKES, SEEN, UPDATES, Policy
 from ._rows import Array, is_sparse
-from ._state import MISTAKES, SEEN, UPDATES, Policy
 
 _AT_ONCE = 1 << 22  # kernel values that are in memory when rows are judged
 _SUSPICIOUS = 1e-10  # of k(x, x): a variance below that may be all rounding

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ._constraints import Constraint, Flag, OneOf
+from ._numbers import MISTAKES, SEEN, UPDATES
 from ._rows import Array
-from ._state import MISTAKES, SEEN, UPDATES
 from .metrics import Tally
 
 Floats = npt.NDArray[np.float64]
@@ -110,6 +110,9 @@ class Learner(Fitted, ABC):
         """Raise ValueError if a parameter is none of the values that it may have."""
         for name, constraint in self._constraints.items():
             constraint.check(name, type(self).__name__, getattr(self, name))
+
+    def refuse_stream(self) -> None:
+        """Raise ValueError if these parameters need to know what a stream does not tell."""
 
     # -- what was learned ------------------------------------------------------------------------------------
 

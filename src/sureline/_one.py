@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from . import _core
+from ._numbers import COVARIANCE_SCALE, WEIGHT_SCALE, WITH_FACTORS
 from ._online import ClassRuleLearner, RuleLearner
 from ._rows import Array
-from ._state import COVARIANCE_SCALE, WEIGHT_SCALE, WITH_FACTORS, State
+from ._state import State
 
 
 class _OneByOne(NamedTuple):

@@ -14,8 +14,9 @@ import numpy.typing as npt
 from . import _core
 from ._constraints import Constraint, Flag, Number
 from ._learner import ClassLearner, Fitted, Floats, Learner
+from ._numbers import COVARIANCE_SCALE, Policy, Rule, Shape
 from ._rows import Array
-from ._state import COVARIANCE_SCALE, Policy, Rule, Shape, State
+from ._state import State
 
 
 class _OfRules(Fitted):

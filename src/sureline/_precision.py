@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._numbers import Policy
 from ._rows import Array, is_sparse
-from ._state import Policy
 
 Floats = npt.NDArray[np.float64]
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from . import _core
 from ._kernel_model import Examples, KernelModel, Unfit, sound_beta, sound_variance, sound_variances, step_of
 from ._kernels import Floats, Kernel, squares
-from ._state import UPDATES, Policy
+from ._numbers import UPDATES, Policy
 
 DEPENDENT = 1e-10  # of k(x, x): what is left of a row that is taken for a combination of the others
 

@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from . import _core
 from ._learner import Floats
+from ._numbers import LOSS_OF_ASCENT, Policy
 from ._one import SingleLearner, _OneByOne
 from ._rows import Array
-from ._state import LOSS_OF_ASCENT, Policy, State
+from ._state import State
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

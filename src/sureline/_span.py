@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._numbers import Policy
 from ._precision import TOO_LARGE, Batch, Floats, Precision, fill, refuse_too_wide
 from ._rows import Array, is_sparse
-from ._state import Policy
 from ._triangle import Triangle
 
 

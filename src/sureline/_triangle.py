@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._numbers import Policy
 from ._precision import TOO_LARGE, Batch, Floats, Precision, fill, refuse_too_wide
 from ._rows import Array, is_sparse
-from ._state import Policy
 
 _WIDE_BLOCK = 2048  # rows at a time for BLAS, and for the core
 _PART = 1 << 16

@@ -8,9 +8,9 @@ from typing import ClassVar
 from . import _core
 from ._constraints import LOSSES, POSITIVE, Constraint, Number, OneOf
 from ._cost import CostSensitiveLearner
+from ._numbers import Rule
 from ._one import OnlineLearner
 from ._parameters import COMMON, COST, LOSS, documented
-from ._state import Rule
 
 
 @documented(LOSS + COST + COMMON)

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 from . import _core
 from ._constraints import POSITIVE, Constraint, Number, OneOf
+from ._numbers import CUT_OF_ASCENT, Shape
 from ._one import OnlineLearner
 from ._online import RuleLearner
 from ._parameters import COMMON, REGRESSION, documented
 from ._regression import TargetLearner
-from ._state import CUT_OF_ASCENT, Shape, State
+from ._state import State
 
 _ASCENT = """rho : float, default=1e-4
         The strength of the regulariser. Every row is weighed against it with 1 / (rho Delta) of its window, so that the
@@ -141,16 +142,17 @@ class DualAscent(RuleLearner):
     def _initial_scalars(self) -> dict[str, Any]:
         return {"length": self._length()}
 
-    def _width_to_begin_with(self, n_columns: int) -> int:
-        if self.regularizer != "kl":
-            return n_columns
-        # What the first chunk of a stream has would make the model depend on how the stream is cut.
-        if self.columns is None:
+    def refuse_stream(self) -> None:
+        # What the first chunk has would make the model depend on how the stream is cut.
+        if self.regularizer == "kl" and self.columns is None:
             raise ValueError(
                 f"{type(self).__name__} with regularizer='kl' spreads its weights over a fixed number of features, "
                 "which a stream does not tell: give columns=N."
             )
-        return self.columns
+
+    def _width_to_begin_with(self, n_columns: int) -> int:
+        self.refuse_stream()
+        return n_columns if self.columns is None else self.columns
 
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         shaped = [

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from . import _core
 from ._constraints import POSITIVE, Constraint, Number, OneOf
 from ._gaussian import GaussianLearner
+from ._numbers import Shape
 from ._parameters import COVARIANCE, documented
-from ._state import Shape
 
 CONFIDENCE = Number(0.5, 1, open="high")
 

@@ -14,9 +14,9 @@ from ._constraints import NOT_NEGATIVE, POSITIVE, Constraint, Number, OneOf
 from ._cutting_planes import Batch, Plan, after
 from ._gaussian import Gaussian
 from ._groups import GroupState
+from ._numbers import Policy
 from ._parameters import GROUPS, documented
 from ._rows import Array, as_rows
-from ._state import Policy
 
 _COUNT = Number(1, integer=True, optional=True)
 

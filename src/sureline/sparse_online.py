@@ -15,9 +15,10 @@ from . import _core
 from ._constraints import LOSSES, NOT_NEGATIVE, POSITIVE, Constraint, Number, OneOf
 from ._cost import CostSensitiveLearner
 from ._gaussian import GaussianLearner
+from ._numbers import Shape
 from ._one import OnlineLearner
 from ._parameters import BUDGET, COMMON, COST, COVARIANCE, LOSS, documented
-from ._state import Shape, State
+from ._state import State
 
 _SCHEDULES = OneOf("constant", "1/t", "t")
 

@@ -83,6 +83,7 @@ class Training:
             ]  # so that it hashes the names of single examples in the same way
         learner._takes_names = takes_names(stream.model_options)
         learner.check_parameters()
+        learner.refuse_stream()
         if labels is None:
             _refuse_costs_without_labels(learner)
 

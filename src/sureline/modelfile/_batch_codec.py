@@ -8,10 +8,10 @@ import numpy as np
 
 from .._gaussian_batch import PrecisionState
 from .._groups import TENSORS, GroupState
+from .._numbers import Policy
 from .._precision import Precision
 from .._rows import is_sparse
 from .._span import Span
-from .._state import Policy
 from .._triangle import Triangle
 from ._checks import everywhere, integer, sparse_rows_fit, take_tensor
 from ._container import Array

@@ -12,8 +12,7 @@ from .. import _core
 from .._gaussian_batch import PrecisionState
 from .._groups import GroupState
 from .._kernel_model import KernelModel
-from .._projection import Projection
-from .._state import (
+from .._numbers import (
     COVARIANCE_SCALE,
     DUAL,
     MISTAKES,
@@ -26,11 +25,12 @@ from .._state import (
     K,
     MarginShape,
     Policy,
-    State,
     T,
     flip_one,
     width_of,
 )
+from .._projection import Projection
+from .._state import State
 from ._batch_codec import arrays_of, group_state, precision_state
 from ._checks import MOST_COLUMNS, MOST_ROUNDS, everywhere, integer, take_tensor
 from ._container import Array, Tensor

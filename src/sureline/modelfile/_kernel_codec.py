@@ -11,8 +11,8 @@ from .._expansion import BLOCK, Expansion, Head
 from .._growing import Cholesky, Tail
 from .._kernel_model import Examples, KernelModel
 from .._kernels import KERNELS, Kernel
+from .._numbers import SEEN, Policy
 from .._projection import Projection
-from .._state import SEEN, Policy
 from ._checks import everywhere, integer, sparse_rows_fit, take_tensor
 from ._container import Array
 from ._errors import Refusal
