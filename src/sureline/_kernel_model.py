@@ -38,6 +38,15 @@ class Examples:
         self._dense = None if is_sparse(rows) else Tail(rows)
         self._squares = Tail(squares(rows))
 
+    @classmethod
+    def in_compressed_form(cls, values: Array, columns: Array, starts: Array, n_columns: int) -> Examples:
+        """Sparse rows from their arrays, which whoever calls this has checked."""
+        from scipy.sparse import csr_matrix
+
+        index = np.int32 if max(n_columns, len(values)) < 2**31 else np.int64
+        shape = len(starts) - 1, n_columns
+        return cls(csr_matrix((values, columns.astype(index), starts.astype(index)), shape=shape))
+
     @property
     def is_sparse(self) -> bool:
         return self._sparse is not None

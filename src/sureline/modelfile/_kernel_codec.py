@@ -136,11 +136,7 @@ def _examples(tensors: dict[str, Array], n_columns: int, dtype: np.dtype[Any]) -
     )
     if not sparse_rows_fit(values, columns, starts, n_columns):
         raise Refusal("the examples do not have the columns of the model, or are not finite")
-    from scipy.sparse import csr_matrix
-
-    index = np.int32 if max(n_columns, len(values)) < 2**31 else np.int64
-    shape = len(starts) - 1, n_columns
-    return Examples(csr_matrix((values, columns.astype(index), starts.astype(index)), shape=shape))
+    return Examples.in_compressed_form(values, columns, starts, n_columns)
 
 
 def _heads(tensors: dict[str, Array], n_heads: int, n: int, prior: Array, bounds: Array) -> list[Head]:
