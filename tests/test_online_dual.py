@@ -102,6 +102,31 @@ def test_newton_reaches_the_best_dual_in_a_bounded_number_of_steps(
         assert distance(b + reach) >= -1e-9 * (1 + abs(wanted))
 
 
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(LOSSES), st.floats(-30, 30), st.floats(-3, 3), st.floats(-5, 5))
+def test_loss_and_conjugate_of_the_core_are_those_of_fenchel_and_young(
+    loss: str, m: float, b: float, target: float
+) -> None:
+    """loss(m) + loss*(-b) >= -b m everywhere, with equality where -b is a slope of the loss at m."""
+    the = _core.DualLoss(loss, 0.7)
+    wanted = target if loss in ("squared", "absolute", "huber") else 1.0
+    e = wanted - m
+    slope = {
+        "hinge": float(e > 0),
+        "squared_hinge": 2 * max(e, 0.0),
+        "log": 1 / (1 + np.exp(m)),
+        "squared": e,
+        "absolute": float(np.sign(e)),
+        "huber": float(np.clip(e, -0.7, 0.7)),
+    }[loss]
+    size = 1 + abs(the.value(m, wanted)) + abs(slope * m)
+    assert the.value(m, wanted) + the.conjugate(slope, wanted) + slope * m == pytest.approx(0, abs=1e-12 * size)
+    if the.low <= b <= the.high:
+        assert the.value(m, wanted) + the.conjugate(b, wanted) + b * m >= -1e-12 * (size + abs(b * m))
+    else:
+        assert the.conjugate(b, wanted) == np.inf
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_closed_form_is_what_newton_finds(loss: str) -> None:
     the = _core.DualLoss(loss, 0.7)
