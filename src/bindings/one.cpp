@@ -481,14 +481,14 @@ void bind_one(nb::module_& m) {
         example.read(x);
         return std::make_tuple(example.indices(), example.values(), example.named());
       },
-      "x"_a, "bits"_a, "Columns, ascending, and values of a row, and whether its features are named.");
+      "x"_a.none(), "bits"_a, "Columns, ascending, and values of a row, and whether its features are named.");
   nb::class_<OneByOne>(m, "OneByOne", "A model that takes one example at a time, in place.")
       .def(nb::init<nb::object, const std::string&, const Output&, const std::optional<Output>&, const Scalars&,
                     const Counts&, nb::object, int64_t, int64_t, bool, const std::string&,
                     const std::optional<std::tuple<double, double>>&, nb::object, int>(),
            "rule"_a, "shape"_a, "weights"_a, "factors"_a.none(), "memory"_a, "tally"_a, "beside"_a.none(),
            "n_columns"_a, "n_heads"_a, "intercept"_a, "policy"_a, "cost"_a.none(), "rounds"_a.none(), "bits"_a)
-      .def("learn", &OneByOne::learn, "x"_a, "label"_a, "weight"_a = 1.0, "target"_a = 0.0,
+      .def("learn", &OneByOne::learn, "x"_a.none(), "label"_a, "weight"_a = 1.0, "target"_a = 0.0,
            "Learn from a row. Returns 0, or the width that the model needs first.")
-      .def("scores", &OneByOne::scores, "x"_a, "w.x for each head, without the scales.");
+      .def("scores", &OneByOne::scores, "x"_a.none(), "w.x for each head, without the scales.");
 }

@@ -147,6 +147,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
       for (int i = 0; i < n_moved; ++i) m += moved[i].sign * (decay * moved[i].f);
       if (clears(m, wanted)) return rest(problem), false;
       squares = squared_norm(x);
+      if (!finite(squares)) return refuse(Refusal::step), false;
       b = best_dual(rule().loss, m, a * double(n_moved) * squares, wanted);
     } else {
       const bool looked = !kCounted && Space::kOneHead && !folds;  // when the row was scored
@@ -157,6 +158,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
           looked ? first_margin(x, a, scale, moved[0].sign, slope) : margin(x, 0, a, scale, moved, n_moved, slope);
       if (clears(m, wanted)) return rest(problem), false;
       squares = looked ? look_.squares + space_.intercept : squared_norm(x);
+      if (!finite(squares)) return refuse(Refusal::step), false;
       const double steepest = a * double(n_moved) * squares;
       b = delta_ == 0 ? best_dual(rule().loss, m, steepest, wanted)
                       : best_dual(rule().loss, wanted, m, slope, steepest, [&](double at_b, double& rise) {

@@ -59,21 +59,6 @@ auto with_coordinate_space(const Model& model, Workspace<T>& workspace, const F&
   }
 }
 
-template <class T, bool one_head, class F>
-auto with_dual_space(const Model& model, const F& f) {
-  T* w = static_cast<T*>(model.weights);
-  switch (model.shape) {
-    case Shape::dual:
-      return f(Coordinates<Dual<T, 1>, one_head>{w, model.n_slots, model.n_heads, model.intercept});
-    case Shape::dual_counted:
-      return f(Coordinates<Dual<T, 2>, one_head>{w, model.n_slots, model.n_heads, model.intercept});
-    case Shape::dual_smoothed:
-      return f(Coordinates<Dual<T, 3>, one_head>{w, model.n_slots, model.n_heads, model.intercept});
-    default:
-      return f(Coordinates<OnSimplex<T>, one_head>{w, model.n_slots, model.n_heads, model.intercept});
-  }
-}
-
 template <class T, class F>
 auto with_margin_space(const Model& model, Workspace<T>& workspace, const F& f) {
   return model.n_heads == 1 ? with_margin_space<T, true>(model, workspace, f)
@@ -86,9 +71,21 @@ auto with_coordinate_space(const Model& model, Workspace<T>& workspace, const F&
                             : with_coordinate_space<T, false>(model, workspace, f);
 }
 
+// Only the shape that rows go through fastest is compiled for a single head as well.
 template <class T, class F>
 auto with_dual_space(const Model& model, const F& f) {
-  return model.n_heads == 1 ? with_dual_space<T, true>(model, f) : with_dual_space<T, false>(model, f);
+  T* w = static_cast<T*>(model.weights);
+  switch (model.shape) {
+    case Shape::dual:
+      if (model.n_heads == 1) return f(Coordinates<Dual<T, 1>, true>{w, model.n_slots, model.n_heads, model.intercept});
+      return f(Coordinates<Dual<T, 1>, false>{w, model.n_slots, model.n_heads, model.intercept});
+    case Shape::dual_counted:
+      return f(Coordinates<Dual<T, 2>, false>{w, model.n_slots, model.n_heads, model.intercept});
+    case Shape::dual_smoothed:
+      return f(Coordinates<Dual<T, 3>, false>{w, model.n_slots, model.n_heads, model.intercept});
+    default:
+      return f(Coordinates<OnSimplex<T>, false>{w, model.n_slots, model.n_heads, model.intercept});
+  }
 }
 
 // The spaces whose weights a View shows.

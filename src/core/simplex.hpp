@@ -64,6 +64,7 @@ class SimplexAscent : public DualStream<SimplexAscent<Space, Rows>, Space, Rows>
     const double b = best_dual(rule().loss, wanted,
                                [&](double at_b, double& slope) { return margin(at_b, a, moved, n_moved, slope); });
     const double largest = largest_size(x.values, x.n), step = at.growth * s * b;
+    if (!finite(largest * largest * a)) return refuse(Refusal::step), false;
     const bool moves = b != 0 && (largest > 0 || space_.intercept);
     if (moves) {
       const double by = std::fabs(step) * (space_.intercept && largest < 1 ? 1.0 : largest);
