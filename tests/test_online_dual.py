@@ -325,6 +325,27 @@ def test_models_with_windows_are_saved_whole(tmp_path: Path) -> None:
         assert (tmp_path / "one.sureline").read_bytes() == (tmp_path / "two.sureline").read_bytes()
 
 
+def test_rows_whose_length_overflows_are_refused() -> None:
+    for parameters in ({}, {"regularizer": "elastic_net"}, {"window": "sliding"}, {"regularizer": "kl"}):
+        with pytest.raises(ValueError, match="row"):
+            ODCA(**parameters).fit([[1e300], [-1e300]] * 3, [1, 0] * 3)
+
+
+def test_the_simplex_is_as_wide_as_it_was_said_to_be() -> None:
+    X, y = stream(20, 5)
+    with pytest.raises(ValueError, match=r"X has 5 columns, and ODCA was told of columns=4"):
+        ODCA(regularizer="kl", columns=4).fit(X, y)
+    with pytest.raises(ValueError, match="columns"):
+        ODCA(regularizer="kl", columns=10**9).learn_one({1: 1.0}, 1)
+
+
+def test_streams_are_read_in_double_precision(tmp_path: Path) -> None:
+    (tmp_path / "rows.svm").write_text("1 1:2 3:1\n0 2:1\n" * 5)
+    assert train(tmp_path / "rows.svm", "odca").dtype == "float64"
+    assert train(tmp_path / "rows.svm", "arow").dtype == "float32"
+    assert train(tmp_path / "rows.svm", "odca", dtype="float32").dtype == "float32"
+
+
 def test_a_stream_does_not_tell_how_wide_a_simplex_is(tmp_path: Path) -> None:
     path = tmp_path / "rows.svm"
     path.write_text("1 1:2 3:1\n0 2:1\n" * 5)

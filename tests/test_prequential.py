@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression, SGDClassifier, SGDRegressor
 from sklearn.naive_bayes import GaussianNB
 
 import sureline
-from sureline import AROW, BCW, CPA, PA, SSOL
+from sureline import AROW, BCW, CPA, PA, SSOL, KernelSCW
 from sureline.evaluate import Prequential, prequential
 
 LEARNERS = [
@@ -328,3 +328,9 @@ def test_the_catalogue_is_taken() -> None:
     for name in learners:
         assert 0 < result.mistakes[name] < 60
         assert result.estimators[name].n_seen_ == 60
+
+
+def test_a_learner_with_a_kernel_counts_its_own_mistakes() -> None:
+    X, y = stream(120, 4)
+    result = prequential(KernelSCW(gamma=0.5, budget=20), (X, y), window=30)
+    assert result.mistakes["KernelSCW"] == KernelSCW(gamma=0.5, budget=20).fit(X, y).n_mistakes_

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, cast
+from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,8 @@ class BatchLearner(_OfBatches, ClassLearner):
 
     A subclass says what its state is at the beginning, and what a batch makes of it.
     """
+
+    by_rows: ClassVar[bool] = False  # each row is predicted by what was learned from those before it, in a batch too
 
     @abstractmethod
     def _fresh_state(self, n_columns: int, n_classes: int) -> BatchModel: ...

@@ -91,6 +91,8 @@ class Kernel:
         if 0 in expected:
             return np.zeros(expected)
         returned = self.kind(A, B)
+        if np.iscomplexobj(returned):
+            raise ValueError("The function passed as kernel must return real numbers. Got complex ones.")
         wrong = f"The function passed as kernel must return finite numbers in an array of shape {expected}, a row for "
         wrong += "each row of its first argument and a column for each row of its second. Got "
         try:

@@ -75,6 +75,9 @@ class Learner(Fitted, ABC):
     dtype: str = "float64"
     growing: bool = False
 
+    # What numbers the rows of a stream are read in, unless it is said: half of the memory in models of millions.
+    stream_dtype: ClassVar[str] = "float32"
+
     # What the parameters may be, as data; each subclass adds its own.
     _constraints: ClassVar[dict[str, Constraint]] = {
         "fit_intercept": Flag(),

@@ -29,6 +29,7 @@ LEARNERS: dict[str, type[Learner]] = {
 # Those that are for data which is small: nobody trains them from a stream, but their models are files like others.
 WITHOUT_COMMAND: dict[str, type[Learner]] = {KernelSCW.__name__: KernelSCW}
 
+_IN_MEMORY = {"kernelscw", "l1svm", "sdca", "sparsedca"}
 _BY_PLAIN_NAME = {name.lower(): learner for name, learner in LEARNERS.items()}
 
 
@@ -37,4 +38,8 @@ def learner_named(name: str) -> type[Learner]:
     try:
         return _BY_PLAIN_NAME[name.lower().replace("-", "").replace("_", "")]
     except KeyError:
+        if name.lower() in _IN_MEMORY:
+            raise ValueError(
+                f"{name!r} is for data that is in memory, and does not learn from streams: use it from Python."
+            ) from None
         raise ValueError(f"There is no algorithm {name!r}; there are {', '.join(sorted(_BY_PLAIN_NAME))}.") from None

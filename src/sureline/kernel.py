@@ -122,6 +122,7 @@ class KernelSCW(Gaussian, BatchLearner):
     coef0: float = 1.0
     budget: int | None = None
 
+    by_rows: ClassVar[bool] = True
     _constraints: ClassVar[dict[str, Constraint]] = {
         **BatchLearner._constraints,
         **{name: SCW._constraints[name] for name in ("variant", "C", "eta")},

@@ -16,7 +16,8 @@ from ._state import State
 
 _ASCENT = """rho : float, default=1e-4
         The strength of the regulariser. Every row is weighed against it with 1 / (rho Delta) of its window, so that the
-        first rows make large steps and later ones smaller and smaller, down to those of the window's size.
+        first rows make large steps and later ones smaller and smaller, down to those of the window's size. Choose it by
+        the scale of the rows: larger, say 0.1, for dense rows of standardised columns.
     window : {{"infinite", "exponential", "sliding"}}, default="infinite"
         What an old example still counts: as much as a new one; `beta` times as much with every example that comes; as
         much as a new one for `length` examples, and then nothing. The last two follow a target that moves.
@@ -37,12 +38,12 @@ _ASCENT = """rho : float, default=1e-4
     epsilon : float or None, default=None
         Of the Huber loss: where it turns from squared to linear; 1 if None.
     smoothing : float, default=0.0
-        kappa of eq. (27): predict with the average of the weights after each example, in which those of an example
-        count kappa times as much with every one that comes; 1 averages them all, and 0 takes the last ones alone.
-        Helps where the loss has a kink, as the hinge.
+        Predict with the average of the weights after each example, in which those of an example count this times as
+        much with every one that comes: kappa of equation 27. 1 averages them all, and 0 takes the last ones alone.
+        Helps much where the loss has a kink, as the hinge.
     columns : int or None, default=None
         Of the simplex of "kl", for the rows of a stream and for `learn_one`, whose number of features is not known
-        from the start. `fit` and `partial_fit` take that of X.
+        from the start; up to 2**24, and every row costs as much. `fit` and `partial_fit` take that of X.
     """
 
 _LOSSES = """loss : {{"hinge", "squared_hinge", "log", "squared", "absolute", "huber"}}, default="hinge"
@@ -60,6 +61,7 @@ _GIVEN_WITH = (
     ("epsilon", "loss", "huber"),
     ("columns", "regularizer", "kl"),
 )
+WIDEST_SIMPLEX = 1 << 24  # columns, all of which a row goes over
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -78,18 +80,19 @@ class DualAscent(RuleLearner):
     smoothing: float = 0.0
     columns: int | None = None
 
+    stream_dtype: ClassVar[str] = "float64"  # steps become as small as 1 / N
     _constraints: ClassVar[dict[str, Constraint]] = {
         **RuleLearner._constraints,
         "rho": POSITIVE,
         "window": OneOf("infinite", "exponential", "sliding"),
         "beta": Number(0, 1, open="both", optional=True),
-        "half_life": Number(0, open="both", optional=True),
+        "half_life": Number(0.01, open="high", optional=True),
         "length": Number(1, 10**7, integer=True, optional=True),
         "regularizer": OneOf("l2", "elastic_net", "kl"),
         "delta": Number(0, open="both", optional=True),
         "epsilon": Number(0, open="both", optional=True),
         "smoothing": Number(0, 1),
-        "columns": Number(1, 2**31, integer=True, optional=True),
+        "columns": Number(1, WIDEST_SIMPLEX, integer=True, optional=True),
     }
 
     def check_parameters(self) -> None:
@@ -147,12 +150,24 @@ class DualAscent(RuleLearner):
         if self.regularizer == "kl" and self.columns is None:
             raise ValueError(
                 f"{type(self).__name__} with regularizer='kl' spreads its weights over a fixed number of features, "
-                "which a stream does not tell: give columns=N."
+                "which a stream does not tell: give columns=N (--columns N; hashed names have 2 ** bits of them)."
             )
 
     def _width_to_begin_with(self, n_columns: int) -> int:
         self.refuse_stream()
         return n_columns if self.columns is None else self.columns
+
+    def _fresh_state(self, n_columns: int, n_classes: int = 1) -> State:
+        if self.regularizer == "kl":
+            name = type(self).__name__
+            if self.columns is not None and n_columns != self.columns:
+                raise ValueError(f"X has {n_columns} columns, and {name} was told of columns={self.columns}.")
+            if n_columns > WIDEST_SIMPLEX:
+                raise ValueError(
+                    f"{name} with regularizer='kl' goes over all columns with every row, and takes up to "
+                    f"{WIDEST_SIMPLEX} of them. Got {n_columns}."
+                )
+        return super()._fresh_state(n_columns, n_classes)
 
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         shaped = [
@@ -180,7 +195,16 @@ class ODCA(DualAscent, OnlineLearner):
     of the stochastic proximal method: the gradient is taken at the weights after the step. So a large step is safe, and
     the step of the hinge loss is that of passive-aggressive learning, held back by the window.
 
-    A sample weight s makes the loss of an example count s times.
+    A sample weight s makes the loss of an example count s times; Delta, by which the window is weighed against the
+    regulariser, counts examples. With more than two classes and ``multi_class="native"`` an example is one of the pair
+    of its class and the rival, which is the other class that is predicted with the highest score before it.
+
+    `rho`, `beta`, `half_life`, `loss`, `epsilon` and, without smoothing, `delta` may change from one call of
+    `partial_fit` to the next: the dual variables so far are held, so that with another `rho` all weights are rescaled
+    with the next row. What shapes the state (`window`, `length`, `regularizer`, `smoothing`) cannot.
+
+    In float32 the infinite window comes to an end: its steps become as small as 1 / N, which after some million
+    examples is less than a float32 can tell. ``sureline train`` uses float64 for this learner.
 
     Parameters
     ----------
@@ -197,6 +221,7 @@ class ODCA(DualAscent, OnlineLearner):
     True
     """
 
+    stream_dtype: ClassVar[str] = "float64"  # steps become as small as 1 / N
     _constraints: ClassVar[dict[str, Constraint]] = {
         **OnlineLearner._constraints,
         **DualAscent._constraints,
@@ -216,7 +241,16 @@ class ODCARegressor(DualAscent, TargetLearner):
     approaches leaky LMS for large N; "absolute" and "huber" care less about targets that are far off. The exponential
     and the sliding window follow a relation that changes.
 
-    A sample weight s makes the loss of an example count s times.
+    A sample weight s makes the loss of an example count s times; Delta, by which the window is weighed against the
+    regulariser, counts examples. With more than two classes and ``multi_class="native"`` an example is one of the pair
+    of its class and the rival, which is the other class that is predicted with the highest score before it.
+
+    `rho`, `beta`, `half_life`, `loss`, `epsilon` and, without smoothing, `delta` may change from one call of
+    `partial_fit` to the next: the dual variables so far are held, so that with another `rho` all weights are rescaled
+    with the next row. What shapes the state (`window`, `length`, `regularizer`, `smoothing`) cannot.
+
+    In float32 the infinite window comes to an end: its steps become as small as 1 / N, which after some million
+    examples is less than a float32 can tell. ``sureline train`` uses float64 for this learner.
 
     Parameters
     ----------

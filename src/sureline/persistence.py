@@ -50,7 +50,10 @@ def save(model: Estimator | Learner, path: str | Path, *, compact: bool = False)
         is kept that going on with `partial_fit` needs, of the features that occurred.
     """
     if not isinstance(model, Learner):
-        raise TypeError(f"model must be an estimator of sureline. Got {model!r} instead.")
+        raise TypeError(
+            "model must be an estimator of sureline that learns from a stream, or KernelSCW; those for data in memory "
+            f"(SDCA, SparseDCA, L1SVM) can be pickled. Got {model!r} instead."
+        )
     write_learner(Path(path), model, compact=compact)
 
 

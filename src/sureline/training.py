@@ -341,6 +341,10 @@ def _refuse_costs_without_labels(learner: Learner) -> None:
 # -- in one call ---------------------------------------------------------------------------------------------
 
 
+def _made(kind: type[Learner], parameters: dict[str, Any]) -> Learner:
+    return kind(**{"dtype": kind.stream_dtype, **parameters})
+
+
 def train(
     data: str | Path | Sequence[str | Path] | Stream,
     algorithm: str | Estimator = "arow",
@@ -379,8 +383,8 @@ def train(
         Is called with a Progress now and then.
     **options
         Parameters of the algorithm, if it is given by name, and options of `sureline.stream.read` such as `format`,
-        `label` and `bits`. `dtype` is "float32" unless it is set: in a model of millions of features it saves half of
-        the memory.
+        `label` and `bits`. `dtype` is "float32" unless it is set ("float64" for ODCA and ODCARegressor): in a model of
+        millions of features it saves half of the memory.
 
     Returns
     -------
@@ -393,7 +397,7 @@ def train(
     reading = {name: options.pop(name) for name in READING if name in options}
     parameters = options
     if isinstance(algorithm, str):
-        learner = learner_named(algorithm)(**{"dtype": "float32", **parameters})
+        learner = _made(learner_named(algorithm), parameters)
     elif parameters:
         raise TypeError(f"{', '.join(parameters)} must be set on the estimator that is passed as algorithm.")
     elif isinstance(algorithm, Estimator):

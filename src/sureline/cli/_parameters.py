@@ -19,7 +19,7 @@ from ._options import ParamType
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Of the base class, those that mean something here, with their defaults where they differ.
-_SHARED = {"fit_intercept": True, "dtype": "float32", "multi_class": "native", "passes": 1}
+_SHARED = {"fit_intercept": True, "dtype": Learner.stream_dtype, "multi_class": "native", "passes": 1}
 _LEFT_OUT = {"bits", "growing", "shuffle", "random_state"}
 
 
@@ -66,7 +66,7 @@ def make_learner(learner: type[Learner], options: dict[str, Any]) -> Learner:
         if isinstance(constraint, Number) and constraint.integer and isinstance(value, float) and value.is_integer():
             parameters[name] = int(value)  # another learner has a number of this name that is no integer
     try:
-        made = learner(**{"dtype": _SHARED["dtype"], **parameters})
+        made = learner(**{"dtype": learner.stream_dtype, **parameters})
         made.check_parameters()
     except ValueError as error:
         raise click.UsageError(str(error)) from None
@@ -112,7 +112,9 @@ def _defaults(name: str, owners: list[type[Learner]]) -> str:
         shown = shown.lower() if default is None or isinstance(default, bool) else shown
         by_default.setdefault(shown, []).append(owner.__name__)
     if owners == [OnlineLearner]:
-        return f"[default: {next(iter(by_default))}]"
+        others = [other for other in LEARNERS.values() if name == "dtype" and other.stream_dtype != _SHARED[name]]
+        ours = "".join(f"; {other.stream_dtype} ({other.__name__})" for other in others)
+        return f"[default: {next(iter(by_default))}{ours}]"
     return "[default: " + "; ".join(f"{value} ({', '.join(names)})" for value, names in by_default.items()) + "]"
 
 

@@ -123,7 +123,7 @@ class Predicting(Turn):
 
 
 def turn_of(name: str, estimator: Any, source: Source, batch: int | None) -> Turn:
-    if isinstance(estimator, BatchLearner):
+    if isinstance(estimator, BatchLearner) and not estimator.by_rows:
         if batch is None:
             raise ValueError(
                 f"The learner {name!r}, a {type(estimator).__name__}, learns from batches: batch must say of how many "
