@@ -327,7 +327,7 @@ def test_models_with_windows_are_saved_whole(tmp_path: Path) -> None:
 
 def test_rows_whose_length_overflows_are_refused() -> None:
     for parameters in ({}, {"regularizer": "elastic_net"}, {"window": "sliding"}, {"regularizer": "kl"}):
-        with pytest.raises(ValueError, match="row"):
+        with pytest.raises(ValueError, match="Row 0"):
             ODCA(**parameters).fit([[1e300], [-1e300]] * 3, [1, 0] * 3)
 
 

@@ -146,12 +146,12 @@ def test_train_is_fit(settings: dict[str, Any], data: Path, tmp_path: Path) -> N
 def test_train_by_name_tells_the_loss(data: Path) -> None:
     told: list[Progress] = []
     model = sureline.train(data, "odca-regressor", rho=0.01, on_progress=told.append)
-    assert model.dtype == "float32"
+    assert model.dtype == "float64"
     assert [p.examples for p in told] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 400]
     assert told[-1].loss == model.progressive_loss_
     assert (told[-1].mistakes, told[-1].error) == (None, None)
     for progress in told[4:]:
-        part = ODCARegressor(rho=0.01, dtype="float32").fit(ROWS[: progress.examples], Y[: progress.examples])
+        part = ODCARegressor(rho=0.01).fit(ROWS[: progress.examples], Y[: progress.examples])
         assert progress.loss == part.progressive_loss_
 
 
