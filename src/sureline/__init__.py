@@ -35,11 +35,11 @@ if TYPE_CHECKING:
         STG,
         AdaFOBOS,
         AdaRDA,
-        KernelSCW,
         ODCARegressor,
         Perceptron,
     )
     from .finite_dual import SDCA
+    from .kernel_estimator import KernelSCW
     from .l1_selectors import L1SVM, SparseDCA
     from .persistence import load, save
     from .selection import feature_path
@@ -94,6 +94,7 @@ __all__ = [
 # Where to find what is not imported before it is asked for: the command line does without scikit-learn, whose import
 # takes longer than many of its jobs.
 _ELSEWHERE = {
+    "KernelSCW": ".kernel_estimator",
     "L1SVM": ".l1_selectors",
     "SDCA": ".finite_dual",
     "SparseDCA": ".l1_selectors",

@@ -8,7 +8,6 @@ import sklearn.base  # noqa: F401
 from . import (
     cost_sensitive,
     first_order,
-    kernel,
     online_batch,
     online_dual,
     online_selection,
@@ -16,7 +15,7 @@ from . import (
     sparse_batch,
     sparse_online,
 )
-from ._batch_estimator import BatchClassifier, GaussianBatchClassifier, KernelClassifier
+from ._batch_estimator import BatchClassifier, GaussianBatchClassifier
 from ._estimator import GaussianClassifier, OnlineClassifier
 from ._regressor import OnlineRegressor
 from ._selector import Selector, WeightSelector
@@ -140,7 +139,3 @@ class SBCW(Selector, GaussianBatchClassifier, sparse_batch.SBCW):
 
 class FGM(Selector, BatchClassifier, sparse_batch.FGM):
     __doc__ = sparse_batch.FGM.__doc__
-
-
-class KernelSCW(KernelClassifier, kernel.KernelSCW):
-    __doc__ = kernel.KernelSCW.__doc__

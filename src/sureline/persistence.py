@@ -176,9 +176,9 @@ def takes_names(input_options: Mapping[str, Any]) -> bool:
 
 def as_estimator(learner: Learner) -> Estimator:
     """The estimator of the same name, with the same parameters and all that was learned."""
-    from . import estimators
+    import sureline  # which knows where each of them is
 
-    estimator: Estimator = getattr(estimators, type(learner).__name__)(**learner.parameters())
+    estimator: Estimator = getattr(sureline, type(learner).__name__)(**learner.parameters())
     estimator._state = learner._fitted_state("state")
     for attribute in ("classes_", "n_features_in_", "feature_names_in_", "_takes_names"):
         if hasattr(learner, attribute):
