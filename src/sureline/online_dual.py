@@ -242,15 +242,9 @@ class ODCARegressor(DualAscent, TargetLearner):
     and the sliding window follow a relation that changes.
 
     A sample weight s makes the loss of an example count s times; Delta, by which the window is weighed against the
-    regulariser, counts examples. With more than two classes and ``multi_class="native"`` an example is one of the pair
-    of its class and the rival, which is the other class that is predicted with the highest score before it.
+    regulariser, counts examples.
 
-    `rho`, `beta`, `half_life`, `loss`, `epsilon` and, without smoothing, `delta` may change from one call of
-    `partial_fit` to the next: the dual variables so far are held, so that with another `rho` all weights are rescaled
-    with the next row. What shapes the state (`window`, `length`, `regularizer`, `smoothing`) cannot.
-
-    In float32 the infinite window comes to an end: its steps become as small as 1 / N, which after some million
-    examples is less than a float32 can tell. ``sureline train`` uses float64 for this learner.
+    What may change between two calls of `partial_fit`, and why ``sureline train`` uses float64, is as for `ODCA`.
 
     Parameters
     ----------
