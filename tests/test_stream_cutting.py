@@ -302,6 +302,17 @@ def test_nothing_is_left_after_an_error(tmp_path, files):
     assert_nothing_more_than(before)
 
 
+def cycles_of(path):
+    """How many objects only the collector could free after a whole reading."""
+    gc.collect()
+    gc.disable()
+    try:
+        outcome(stream.read(path)._with(block=1 << 14))
+        return gc.collect()
+    finally:
+        gc.enable()
+
+
 def test_an_error_keeps_nothing_alive(files):
     """No cycles, which would hold large buffers until the collector happens to come by."""
     for path in files:
@@ -312,13 +323,8 @@ def test_an_error_keeps_nothing_alive(files):
             data[: len(data) // 2] + b'\n\xff "x:\n' + data[len(data) // 2 :],
         ):
             path.write_bytes(content)
-            gc.collect()
-            gc.disable()
-            try:
-                outcome(stream.read(path)._with(block=1 << 14))
-                assert gc.collect() == 0
-            finally:
-                gc.enable()
+            # What is imported on the way leaves cycles of its own, once: ours would come back each time.
+            assert 0 in [cycles_of(path) for _ in range(3)]
 
 
 def test_leaving_in_the_middle(tmp_path):
