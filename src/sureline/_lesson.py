@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._learner import ClassLearner, Learner
+from ._normalize import Normalizer
 from ._online import ClassRuleLearner, RuleLearner
 from ._regression import TargetLearner
 from ._rows import Array
@@ -21,28 +22,48 @@ class Lesson:
     """The rows of a chunk with what is to be learned from them: classes, or the numbers that are to be predicted.
 
     A learner is handed the parts of a lesson in their order. Learners may be handed it at the same time, each by a
-    thread of its own, once `prepare` has been called for the kinds of rows that they need.
+    thread of its own, once `prepare` has been called for the kinds of rows that they need. Those that share what their
+    rows are divided by have `normalizers`, one for all lessons of a stream; any other learner has its own.
     """
 
     def __init__(
-        self, chunk: Chunk, labels: npt.NDArray[np.int32] | npt.NDArray[np.float64], classes: Array | None = None
+        self,
+        chunk: Chunk,
+        labels: npt.NDArray[np.int32] | npt.NDArray[np.float64],
+        classes: Array | None = None,
+        normalizers: Normalizers | None = None,
     ) -> None:
         self.chunk = chunk
         self.labels = labels
         self.classes = classes  # None where numbers are to be predicted
-        self._rows: dict[np.dtype, _Rows] = {}  # type: ignore[type-arg]
+        self._normalizers = normalizers
+        self._chunks: dict[str, Chunk] = {}  # by dtype
+        self._rows: dict[tuple[str, str, int], _Rows] = {}
 
     def prepare(self, learner: Learner, values: Array | None = None) -> None:
-        """Make the rows that the learner needs; of these values, which are those of the chunk in its numbers."""
-        dtype = np.dtype(learner.dtype)
-        if dtype not in self._rows:
-            chunk = self.chunk if values is None else replace(self.chunk, values=values)
-            self._rows[dtype] = _Rows(chunk)
+        """Make the rows that the learner needs; of these values, which are those of the chunk in its numbers.
+
+        Where rows are divided, this is when they are taken in: a learner that has not begun, and shares nothing, gets
+        its rows when it is taught.
+        """
+        if learner.dtype not in self._chunks:
+            self._chunks[learner.dtype] = self.chunk if values is None else replace(self.chunk, values=values)
+        if self._normalizers is not None or hasattr(learner, "_state"):
+            self._rows_for(learner)
 
     def chunk_for(self, learner: Learner) -> Chunk:
-        """The chunk as this learner sees it: the one place where rows are made for a learner."""
+        """The chunk in the numbers of this learner, as it was read: `judge_rows` normalises by itself."""
         self.prepare(learner)
-        return self._rows[np.dtype(learner.dtype)].chunk
+        return self._chunks[learner.dtype]
+
+    def _rows_for(self, learner: Learner) -> _Rows:
+        """The one place where rows are made for a learner."""
+        normalizer = learner._normalizer if self._normalizers is None else self._normalizers.of(learner)
+        kind = normalizer.kind
+        key = learner.dtype, kind, id(normalizer) if kind == "scale" else 0
+        if key not in self._rows:
+            self._rows[key] = _Rows(_normalized(self._chunks[learner.dtype], normalizer))
+        return self._rows[key]
 
     def begin(self, learner: Learner) -> None:
         """Let a learner forget everything, and be ready for these rows."""
@@ -50,14 +71,15 @@ class Lesson:
             learner.begin(self.chunk.n_columns)
         elif isinstance(learner, ClassLearner) and self.classes is not None:
             learner.begin(self.classes, self.chunk.n_columns)
+        if self._normalizers is not None:
+            learner._normalizer = self._normalizers.of(learner)
 
     def teach(self, learner: Learner, start: int, stop: int) -> None:
         """Let a learner that has begun learn from the rows from one to another."""
         if start >= stop:
             return
         self.prepare(learner)
-        rows = self._rows[np.dtype(learner.dtype)]
-        chunk = self.chunk
+        rows, chunk = self._rows_for(learner), self.chunk
         part = None if stop - start == chunk.n_rows else (start, stop)
         if isinstance(learner, TargetLearner):
             learner.take(rows, chunk.n_columns, self.labels.astype(np.float64, copy=False), chunk.weights, part)
@@ -68,6 +90,27 @@ class Lesson:
         """All of it has been learned from."""
         if isinstance(learner, ClassLearner) and self.classes is not None:
             learner.classes_ = self.classes
+
+
+class Normalizers:
+    """What the rows of a stream are divided by: one for each kind and dtype, for all learners of the stream."""
+
+    def __init__(self) -> None:
+        self._own: dict[tuple[str, str], Normalizer] = {}
+
+    def of(self, learner: Learner) -> Normalizer:
+        key = learner.normalize, learner.dtype
+        if key not in self._own:
+            self._own[key] = learner._fresh_normalizer()
+        return self._own[key]
+
+
+def _normalized(chunk: Chunk, normalizer: Normalizer) -> Chunk:
+    """The rows of a chunk as they are learned from, each taken in before."""
+    if normalizer.kind == "none":
+        return chunk
+    values = normalizer.learn_values(chunk.values, chunk.indices, chunk.indptr, chunk.n_columns, chunk.weights)
+    return replace(chunk, values=values)
 
 
 class _Rows:

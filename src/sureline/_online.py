@@ -199,8 +199,8 @@ class ClassRuleLearner(RuleLearner, ClassLearner):
         """Learn from a chunk of a stream in place, or from a part of its rows: wider and of more classes, if it is so.
 
         `make_rows` gets the width that the rows are to count as, if it is not their own. The rows are those of a
-        reader, which has looked at their values, and have been normalised by whoever calls. If one is refused all the same, for a score or a step that overflows,
-        the model is of no further use: there is no journal here.
+        reader, which has looked at their values, and whoever calls has normalised them. If one is refused all the same,
+        for a score or a step that overflows, the model is of no further use: there is no journal here.
         """
         state = self._state
         first, last = part or (0, len(labels))

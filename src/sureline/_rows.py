@@ -65,7 +65,7 @@ class UnsortedColumns(ValueError):
 
 
 def refusal(rows: _core.Rows, row: int, why: str, dtype: npt.DTypeLike, first: int = 0) -> Exception:
-    """What to raise for a row that a loop over numbers of that dtype has refused; `first` is the number of the first."""
+    """What to raise for a row that a loop over numbers of that dtype has refused; rows are counted from `first`."""
     if why == "contents":
         return ValueError(rows.describe(row))
     row += first
@@ -100,7 +100,7 @@ def as_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core
 
 
 def csr_arrays(X: Any, dtype: npt.DTypeLike) -> tuple[Array, Array, Array]:
-    """Values in `dtype`, indices and indptr of a CSR matrix, as the core wants them; their contents are not looked at."""
+    """Values in `dtype`, indices and indptr of a CSR matrix, as the core wants them; nobody has looked into them."""
     try:
         indices, indptr = _signed(X.indices, "indices"), _signed(X.indptr, "indptr")
         index_dtype = np.result_type(indices, indptr)
@@ -116,7 +116,7 @@ def csr_arrays(X: Any, dtype: npt.DTypeLike) -> tuple[Array, Array, Array]:
 
 
 def in_dtype(X: Any, dtype: npt.DTypeLike) -> Any:
-    """X, an array or CSR, with values of that dtype; those that do not fit into float32 are infinite, and refused later."""
+    """X, an array or CSR, with values of that dtype; what does not fit into float32 is infinite, and refused later."""
     if X.dtype == dtype:
         return X if is_sparse(X) else np.ascontiguousarray(X)
     with np.errstate(over="ignore"):

@@ -157,14 +157,9 @@ def _draw_top(axes: Any, weights: list[Weight], model: ModelFile) -> None:
     axes.axvline(0, color="0.3", linewidth=0.8)
     axes.set_yticks(at, titles, fontsize=8)
     axes.set_ylim(-0.7, len(weights) - 0.3)
-    what = {
-        "none": "weight",
-        "row": "weight, of rows of length 1",
-        "scale": "weight, of features divided by their scale",
-    }
-    axes.set_xlabel(
-        what[model.learner._normalizer.kind] + (" ± standard deviation" if weights[0].std is not None else "")
-    )
+    what = {"none": "", "row": ", in rows of length 1", "scale": ", of a feature divided by its scale"}
+    sure = " ± standard deviation" if weights[0].std is not None else ""
+    axes.set_xlabel("weight" + sure + what[model.learner._normalizer.kind])
     if not several and len(labels) == 2:
         above = axes.get_xaxis_transform()
         axes.text(0, 1.01, f"← {_short(str(labels[0]), 16)}   ", ha="right", transform=above, fontsize=10)

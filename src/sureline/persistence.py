@@ -194,8 +194,8 @@ def as_estimator(learner: Learner) -> Estimator:
     import sureline  # which knows where each of them is
 
     estimator: Estimator = getattr(sureline, type(learner).__name__)(**learner.parameters())
-    estimator._state = learner._fitted_state("state")
-    for attribute in ("classes_", "n_features_in_", "feature_names_in_", "_takes_names", "_normalizer"):
+    estimator._state, estimator._normalizer = learner._fitted_state("state"), learner._normalizer.copy()
+    for attribute in ("classes_", "n_features_in_", "feature_names_in_", "_takes_names"):
         if hasattr(learner, attribute):
             setattr(estimator, attribute, getattr(learner, attribute))
     return estimator
