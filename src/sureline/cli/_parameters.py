@@ -60,6 +60,19 @@ def parameter_options() -> Callable[[F], F]:
     return add
 
 
+def shared_options() -> Callable[[F], F]:
+    """An option for every parameter that all learners have, as far as it means something for a single pass."""
+    owners = _owners()
+    options = [_option(name, owners[name]) for name in _SHARED if name != "passes"]
+
+    def add(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
 def make_learner(learner: type[Learner], options: dict[str, Any]) -> Learner:
     """The learner with the parameters that were given, taken out of `options`."""
     own = {field.name for field in fields(learner)}

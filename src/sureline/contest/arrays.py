@@ -35,6 +35,10 @@ class ArrayStream(Stream):
         return self._dtype
 
     @property
+    def duplicates(self) -> str:
+        return "error"
+
+    @property
     def size(self) -> int | None:
         return int(self.X.shape[0])
 

@@ -96,7 +96,7 @@ def tournament(
             raise TypeError(f"{', '.join(reading)} has no meaning for rows in memory.")
         source, labels = rows_of(stream, dtype, labels)
     else:
-        source = read(stream, dtype=dtype, **{"collect_names": True, **reading})  # type: ignore[arg-type]
+        source = read(stream, dtype=dtype, **{"collect_names": True, **reading})
     contest = Tournament(
         entries,
         source,

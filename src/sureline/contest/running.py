@@ -123,6 +123,7 @@ class Tournament:
             raise
         finally:
             chunks.close()
+            self._narrowing.close()
             self.seconds = time.monotonic() - started
 
     def interrupt(self) -> None:
@@ -138,7 +139,7 @@ class Tournament:
         if self.rows == 0:
             self.problem = f"{self.stream.paths[0]}: there are no examples"
         elif np.count_nonzero(self.seen) < 2:
-            only = [label for label, n in zip(self.classes.labels, self.seen, strict=True) if n]
+            only = [label for label, n in zip(self.classes.labels, self.seen, strict=False) if n]
             self.problem = f"only one class came, {only[0]!r}, so there was nothing to tell apart" if only else None
 
     def _take(self, chunk: Chunk, pool: ThreadPoolExecutor, on_begin: Callable[[str], None] | None) -> None:
@@ -160,13 +161,18 @@ class Tournament:
 
     def _prepare(self, lesson: Lesson) -> None:
         """Make the rows that the learners need, before several threads ask for them."""
-        narrow = self._narrowing.values(lesson.chunk, self.position)
+        narrow, why = None, ""
+        try:
+            narrow = self._narrowing.values(lesson.chunk)
+        except ValueError as error:
+            why = str(error)
         for contestant in self._alive():
-            own = narrow if contestant.learner.dtype == self._narrowing.dtype else None
-            if own is not None and not np.isfinite(own).all():
-                contestant.leave("failed", f"a value after row {self.rows} is beyond float32")
+            if contestant.learner.dtype != self._narrowing.dtype:
+                lesson.prepare(contestant.learner)
+            elif why:
+                contestant.leave("failed", why)
             else:
-                lesson.prepare(contestant.learner, own)
+                lesson.prepare(contestant.learner, narrow)
 
     def _teach(self, turn: Turn, pool: ThreadPoolExecutor) -> None:
         queue = deque(sorted(self._alive(), key=lambda contestant: -contestant.seconds))
@@ -267,6 +273,14 @@ class Tournament:
             best = int(np.argmin(losses))
             leader, score = alive[best].name, self.judge.value(losses[best])
         return Standing(int(self.seen.sum()), self.seconds, self.stream.progress, len(alive), leader, score)
+
+    def best(self) -> Contestant | None:
+        """The one with the least loss, unless there was nothing to tell apart."""
+        finished = [contestant for contestant in self._alive() if contestant.begun]
+        if not finished or np.count_nonzero(self.seen) < 2:
+            return None
+        weights = self.judge.weights(self.seen)
+        return min(finished, key=lambda contestant: self._loss(contestant.learner, weights))
 
     def _loss(self, learner: ClassLearner, weights: npt.NDArray[np.float64]) -> float:
         mistakes = learner.progressive_.mistakes

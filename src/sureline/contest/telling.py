@@ -23,7 +23,8 @@ def result_of(tournament: Tournament, command: str, *, models: bool = False) -> 
     from .. import __version__
 
     runs = [_run(tournament, contestant) for contestant in tournament.contestants]
-    best = _best(tournament, runs)
+    winner = tournament.best()
+    best = None if winner is None else winner.name
     return TournamentResult(
         version=__version__,
         date=tournament.date,
@@ -125,15 +126,6 @@ def _top(tournament: Tournament, contestant: Contestant) -> list[TopFeature]:
         )
         for weight in top_weights(model, _TOP)
     ]
-
-
-def _best(tournament: Tournament, runs: list[Run]) -> str | None:
-    """The best by the metric of those that finished, unless there was nothing to tell apart."""
-    if np.count_nonzero(tournament.seen) < 2:
-        return None
-    finished = [run for run in runs if run.status == "finished" and run.score is not None]
-    sign = -1 if tournament.judge.metric == "balanced_accuracy" else 1
-    return min(finished, key=lambda run: sign * float(run.score or 0.0)).name if finished else None
 
 
 def _ties(tournament: Tournament, best: str) -> list[str]:
