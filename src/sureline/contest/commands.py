@@ -19,43 +19,45 @@ _SWITCHES = {"zero_based": "--zero-based"}
 _READING = ("zero_based", "duplicates", "bits", "label", "weight", "errors", "max_error_share", "max_line")
 
 
-def train_command(
-    learner: Learner,
-    given: Mapping[str, Any],
-    stream: Stream,
-    *,
-    labels: Sequence[Label] | None = None,
-    model: str | None = None,
-) -> str | None:
-    """``sureline train ...``, to the bit; None if the command line cannot say it."""
-    if isinstance(stream, ArrayStream):
-        return None
-    parameters = learner.parameters()
-    defaults = {field.name: field.default for field in fields(learner)}
-    if any(parameters.get(name, None) != defaults.get(name) for name in _ONLY_PYTHON):
-        return None
-    algorithm = type(learner).__name__.lower()
-    words = ["sureline", "train", *stream.paths, *_format(stream), "--algorithm", algorithm]
-    for name, value in parameters.items():
-        default = learner.stream_dtype if name == "dtype" else defaults[name]
-        if name != "bits" and (value != default or (name in given and name != "dtype")):
-            option = _option(name, value)
-            if option is None:
-                return None
-            words += option
-    for field in fields(stream._options):
-        value = getattr(stream._options, field.name)
-        if field.name in _READING and value != field.default:
-            words += [_SWITCHES[field.name]] if field.name in _SWITCHES else [flag(field.name), str(value)]
-    if not stream._options.collect_names:
-        words.append("--no-names")
-    if labels is not None:
-        texts = [str(label) for label in labels]
-        if any("," in text or text != text.strip() for text in texts) or list(map(from_text, texts)) != list(labels):
+class TrainCommands:
+    """``sureline train ...`` for learners of one stream."""
+
+    def __init__(self, stream: Stream, labels: Sequence[Label] | None = None) -> None:
+        self._data: list[str] | None = None
+        self._reading: list[str] = []
+        if isinstance(stream, ArrayStream):
+            return
+        for field in fields(stream._options):
+            value = getattr(stream._options, field.name)
+            if field.name in _READING and value != field.default:
+                self._reading += [_SWITCHES[field.name]] if field.name in _SWITCHES else [flag(field.name), str(value)]
+        if not stream._options.collect_names:
+            self._reading.append("--no-names")
+        if labels is not None:
+            texts = [str(label) for label in labels]
+            if any("," in text or text != text.strip() or from_text(text) not in labels for text in texts):
+                return
+            self._reading.append(f"--labels={','.join(texts)}")  # which may begin with a minus sign
+        self._data = ["sureline", "train", *stream.paths, *_format(stream)]
+
+    def of(self, learner: Learner, given: Mapping[str, Any]) -> str | None:
+        """The one that makes this model, to the bit; None if the command line cannot say it."""
+        if self._data is None:
             return None
-        words += [f"--labels={','.join(texts)}"]  # which may begin with a minus sign
-    words += ["--model", model or f"{algorithm}.sureline"]
-    return shlex.join(words)
+        parameters = learner.parameters()
+        defaults = {field.name: field.default for field in fields(learner)}
+        if any(name in parameters and parameters[name] != defaults[name] for name in _ONLY_PYTHON):
+            return None
+        algorithm = type(learner).__name__.lower()
+        words = [*self._data, "--algorithm", algorithm]
+        for name, value in parameters.items():
+            default = learner.stream_dtype if name == "dtype" else defaults[name]
+            if name != "bits" and (value != default or (name in given and name != "dtype")):
+                option = _option(name, value)
+                if option is None:
+                    return None
+                words += option
+        return shlex.join([*words, *self._reading, "--model", f"{algorithm}.sureline"])
 
 
 def _option(name: str, value: Any) -> list[str] | None:

@@ -10,8 +10,10 @@ from ..stream import Chunk
 from .result import ReliabilityBin
 
 BINS = 10
-EVERY = 1 << 20  # nonzeros that are learned from between two samples: asking takes some time, however few the rows are
+EVERY = 1 << 21  # nonzeros that are learned from between two samples: asking takes some time, however few the rows are
 SHARE = 64  # one row of so many is asked for
+FIRST = 256  # examples before the first sample; then at powers of two, until there are so many nonzeros in between
+LEAST = 64  # rows of a sample
 
 
 def sample(chunk: Chunk, start: int, stop: int, size: int) -> Chunk:

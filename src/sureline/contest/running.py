@@ -25,7 +25,7 @@ from .judge import Counts, Judge
 from .memory import half_of_the_machine, in_words, model_bytes
 from .narrowing import Narrowing
 from .race import Race, index_of, points
-from .reliability import EVERY, SHARE, sample
+from .reliability import EVERY, FIRST, LEAST, SHARE, sample
 
 
 @dataclass(frozen=True)
@@ -201,10 +201,10 @@ class Tournament:
         for start, stop in pairwise(bounds):
             row = self.rows + start
             read = self.nonzeros + int(chunk.indptr[start])
-            power = row > 0 and row & (row - 1) == 0
+            power = row >= FIRST and row & (row - 1) == 0
             if start < stop and (power or read - self._asked >= EVERY):
                 since = max(read - self._asked, 0) * chunk.n_rows // max(int(chunk.indptr[-1]), 1)
-                found[start] = sample(chunk, start, stop, max(since // SHARE, 16))
+                found[start] = sample(chunk, start, stop, max(since // SHARE, LEAST))
                 self._asked = read
         return found
 

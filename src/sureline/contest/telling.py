@@ -8,7 +8,7 @@ import numpy as np
 
 from ..inspection import top_weights
 from ..persistence import ModelFile, as_estimator
-from .commands import train_command
+from .commands import TrainCommands
 from .contestant import Contestant
 from .judge import Measures, tied
 from .race import RULE
@@ -22,7 +22,8 @@ def result_of(tournament: Tournament, command: str, *, models: bool = False) -> 
     """All that is known by now; with the trained estimators, if they are asked for."""
     from .. import __version__
 
-    runs = [_run(tournament, contestant) for contestant in tournament.contestants]
+    commands = TrainCommands(tournament.stream, tournament.labels)
+    runs = [_run(tournament, contestant, commands) for contestant in tournament.contestants]
     winner = tournament.best()
     best = None if winner is None else winner.name
     return TournamentResult(
@@ -58,7 +59,7 @@ def _facts(tournament: Tournament) -> StreamFacts:
     )
 
 
-def _run(tournament: Tournament, contestant: Contestant) -> Run:
+def _run(tournament: Tournament, contestant: Contestant, commands: TrainCommands) -> Run:
     learner, judge = contestant.learner, tournament.judge
     contestant.tell()
     points = min(len(contestant.mistakes), len(tournament.at))
@@ -94,7 +95,7 @@ def _run(tournament: Tournament, contestant: Contestant) -> Run:
         curve=_curve(tournament, contestant, points, int(seen.sum()), int(mistakes.sum())),
         reliability=None if contestant.reliability is None else contestant.reliability.table(),
         top_features=_top(tournament, contestant),
-        train_command=train_command(learner, contestant.parameters, tournament.stream, labels=tournament.labels),
+        train_command=commands.of(learner, contestant.parameters),
     )
 
 
