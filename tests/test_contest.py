@@ -46,7 +46,11 @@ def same_model(path: Path, other: Path) -> bool:
 @pytest.mark.parametrize(("n_classes", "block"), [(2, 700), (4, 5000), (4, 1 << 22)])
 def test_every_learner_ends_as_it_would_alone(tmp_path: Path, n_classes: int, block: int) -> None:
     path = growing(tmp_path, n_classes)
-    cases = {str(case): case.make(dtype="float32" if i % 2 else "float64") for i, case in enumerate(NARROW)}
+    kinds = ["none", "row", "scale"]
+    cases = {
+        str(case): case.make(dtype="float32" if i % 2 else "float64", normalize=kinds[(i + block) % 3])
+        for i, case in enumerate(NARROW)
+    }
     labels = [0, 1] if n_classes == 2 else [0, 1, 2, 3]
     rows = stream.read(path)._with(block=block)
     result = tournament(cases, rows, labels=labels)
@@ -58,6 +62,7 @@ def test_every_learner_ends_as_it_would_alone(tmp_path: Path, n_classes: int, bl
         sureline.save(result.models[name], tmp_path / "together")
         assert same_model(tmp_path / "alone", tmp_path / "together"), name
         run = result.run(name)
+        assert run.normalize == learner.normalize
         assert (run.mistakes, run.updates, run.nonzeros) == (alone.n_mistakes_, alone.n_updates_, alone.nonzero_)
 
 

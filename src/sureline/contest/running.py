@@ -17,7 +17,7 @@ import numpy.typing as npt
 from .. import _core
 from .._labels import Classes
 from .._learner import ClassLearner
-from .._lesson import Lesson, enrol
+from .._lesson import Lesson, Normalizers, enrol
 from ..stream import Chunk, DataError, Label, Position, Stream
 from .contestant import Contestant, Turn
 from .grid import Entry
@@ -82,6 +82,7 @@ class Tournament:
         self.complete = False
         self.problem: str | None = None
         self._narrowing = Narrowing(stream, [contestant.learner for contestant in self.contestants])
+        self._normalizers = Normalizers()
         self._asked = 0  # nonzeros at the last sample
         self._learning = False
         self._stop_asked = False
@@ -145,7 +146,7 @@ class Tournament:
     def _take(self, chunk: Chunk, pool: ThreadPoolExecutor, on_begin: Callable[[str], None] | None) -> None:
         file = self.stream.paths[min(chunk.end.file, len(self.stream.paths) - 1)]
         codes = self.classes.of(chunk, file, self.position.rows)
-        lesson = Lesson(chunk, codes, self.classes.array())
+        lesson = Lesson(chunk, codes, self.classes.array(), self._normalizers)
         self._make_room(max(self.columns, chunk.n_columns), on_begin)
         self._prepare(lesson)
         cuts = [n - self.rows for n in points(self.rows, self.rows + chunk.n_rows)]
@@ -167,12 +168,13 @@ class Tournament:
         except ValueError as error:
             why = str(error)
         for contestant in self._alive():
-            if contestant.learner.dtype != self._narrowing.dtype:
-                lesson.prepare(contestant.learner)
-            elif why:
-                contestant.leave("failed", why)
-            else:
-                lesson.prepare(contestant.learner, narrow)
+            narrowed = contestant.learner.dtype == self._narrowing.dtype
+            try:
+                if narrowed and why:
+                    raise ValueError(why)
+                lesson.prepare(contestant.learner, narrow if narrowed else None)
+            except ValueError as error:
+                contestant.leave("failed", str(error))
 
     def _teach(self, turn: Turn, pool: ThreadPoolExecutor) -> None:
         queue = deque(sorted(self._alive(), key=lambda contestant: -contestant.seconds))
