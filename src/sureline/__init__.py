@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .contest import tournament
     from .estimators import (
         ALMA,
         AROW,
@@ -88,6 +89,7 @@ __all__ = [
     "plot_sparsity_paths",
     "save",
     "sparsity_path",
+    "tournament",
     "train",
 ]
 
@@ -103,9 +105,10 @@ _ELSEWHERE = {
     "plot_sparsity_paths": ".sparsity",
     "save": ".persistence",
     "sparsity_path": ".sparsity",
+    "tournament": ".contest",
     "train": ".training",
 }
-_SUBMODULES = {"datasets", "evaluate", "metrics", "reference", "rules", "selection", "sparsity", "stream"}
+_SUBMODULES = {"contest", "datasets", "evaluate", "metrics", "reference", "rules", "selection", "sparsity", "stream"}
 
 
 def __getattr__(name: str) -> Any:
