@@ -32,10 +32,10 @@ def mail(n: int = 3000, n_classes: int = 2) -> tuple[Any, np.ndarray, list[str]]
     return X, y, words.get_feature_names_out().tolist()
 
 
-def points(n: int) -> list[int]:
-    """1, 2, 4, ... and, later on, eight in an octave."""
-    found = sorted({min(n, round(2 ** (k / 8))) for k in range(8 * (n.bit_length() + 1))})
-    return [p for p in found if (p < 64 and p & (p - 1) == 0) or p >= 64]
+def points(n: int, octave: int) -> list[int]:
+    """1, 2, 4, ... and, later on, so many in an octave."""
+    found = sorted({min(n, round(2 ** (k / octave))) for k in range(octave * (n.bit_length() + 1))})
+    return [p for p in found if p >= 64 or p & (p - 1) == 0]
 
 
 def wilson(mistakes: int, n: int) -> list[float]:
@@ -45,7 +45,7 @@ def wilson(mistakes: int, n: int) -> list[float]:
 
 
 def run_of(
-    estimator: Any, X: Any, y: np.ndarray, names: list[str], *, drop_at: int | None = None, name: str | None = None
+    estimator: Any, X: Any, y: np.ndarray, names: list[str], *, drop_at: int | None = None, octave: int = 8
 ) -> Run:
     """An estimator over these rows, as a tournament would tell of it."""
     estimator = estimator.__class__(**estimator.get_params())
@@ -55,7 +55,7 @@ def run_of(
     bins: list[list[float]] = [[0.0, 0.0, 0.0] for _ in range(10)]
     sure = hasattr(estimator, "confidence")
     seconds, start = 0.0, 0
-    for stop in points(n):
+    for stop in points(n, octave):
         if sure and start >= 256:
             for c, right in zip(
                 estimator.confidence(X[start:stop]), estimator.predict(X[start:stop]) == y[start:stop], strict=True
@@ -73,7 +73,7 @@ def run_of(
     defaults = type(estimator)().get_params()
     set_ = {k: v for k, v in estimator.get_params().items() if v != defaults[k]}
     kind = type(estimator).__name__
-    name = name or (f"{kind}({', '.join(f'{k}={v!r}' for k, v in set_.items())})" if set_ else kind)
+    name = f"{kind}({', '.join(f'{k}={v!r}' for k, v in set_.items())})" if set_ else kind
     recalls = 1 - tally.mistakes / np.maximum(tally.seen, 1)
     variance = float((recalls * (1 - recalls) / np.maximum(tally.seen, 1)).sum()) / len(classes) ** 2
     options = " ".join(f"--{k} {v}" for k, v in set_.items())
@@ -159,7 +159,7 @@ def result_of(runs: list[Run], X: Any, y: np.ndarray, **changed: Any) -> Tournam
 
 
 @cache
-def compared(n: int = 3000) -> TournamentResult:
+def compared(n: int = 2000) -> TournamentResult:
     """Fourteen learners, as they are."""
     X, y, names = mail(n)
     return result_of([run_of(getattr(sureline, kind)(), X, y, names) for kind in COMPARED], X, y)
@@ -173,7 +173,7 @@ def few(n_classes: int = 2) -> TournamentResult:
 
 
 @cache
-def tuned(n: int = 1200) -> TournamentResult:
+def tuned(n: int = 600) -> TournamentResult:
     """The 99 settings of SCW; those that are behind after a while were dropped."""
     X, y, names = mail(n)
     settings = [
@@ -181,10 +181,12 @@ def tuned(n: int = 1200) -> TournamentResult:
         for k in range(-5, 6)
         for eta in (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
     ]
-    whole = [run_of(scw, X, y, names) for scw in settings]
+    whole = [run_of(scw, X, y, names, octave=1) for scw in settings]
     at = n // 2
     behind = sorted(range(len(whole)), key=lambda k: whole[k].error or 0)[60:]
-    runs = [run_of(scw, X, y, names, drop_at=at) if k in behind else whole[k] for k, scw in enumerate(settings)]
+    runs = [
+        run_of(scw, X, y, names, drop_at=at, octave=1) if k in behind else whole[k] for k, scw in enumerate(settings)
+    ]
     return result_of(
         runs,
         X,

@@ -6,13 +6,14 @@ import math
 from dataclasses import dataclass, field
 
 from ..contest.result import Run, TournamentResult
-from .text import count, duration, listed, number, percent, percent_range
+from .text import count, duration, listed, number, percent, percent_range, shortened
 
 MEASURES = {"error": "error", "cost": "cost of an example", "balanced_accuracy": "balanced accuracy"}
 
 # A run that is so much faster or smaller than another is worth naming; below that it is noise or a matter of taste.
 _WORTH_NAMING = 2.0
 _ALIKE = 1.5
+_LONGEST_NAME = 40.0  # em
 _PRICE = 1.25  # how much more error a run may have that is named for its speed or size
 
 
@@ -39,6 +40,11 @@ class Advice:
 
     def __str__(self) -> str:
         return " ".join([self.headline, *self.reasons, *self.remarks])
+
+
+def called(run: Run) -> str:
+    """The name of a run, not longer than one can read."""
+    return shortened(run.name, _LONGEST_NAME)
 
 
 def ranked(result: TournamentResult) -> list[Run]:
@@ -83,7 +89,7 @@ def advise(result: TournamentResult) -> Advice:
         return Advice(None, *_nothing(result))
     remarks = [*_against_guessing(result, run), *([_how_sure(run)] if run.reliability else [])]
     remarks += _smaller_or_faster(result, run)
-    return Advice(run, f"Use {run.name}.", [_how_good(result, run), *_beside_the_best(result, run)], remarks)
+    return Advice(run, f"Use {called(run)}.", [_how_good(result, run), *_beside_the_best(result, run)], remarks)
 
 
 def guess_error(result: TournamentResult) -> float | None:
@@ -105,25 +111,32 @@ def _nothing(result: TournamentResult) -> tuple[str, list[str]]:
     if stream["rows"] == 0:
         return "There was nothing to learn from.", ["Not one example was read, so no learner can be recommended."]
     if len(stream["classes"]) == 1:
+        label = shortened(stream["classes"][0], _LONGEST_NAME)
         return "There is nothing to tell apart.", [
-            f"All {count(stream['rows'])} examples have the same label, “{stream['classes'][0]}”: "
-            "a classifier needs at least two."
+            f"All {count(stream['rows'])} examples have the same label, “{label}”: a classifier needs at least two."
         ]
     failed = sum(run.status == "failed" for run in result.runs)
     if not result.runs:
         return "There is nothing to recommend.", ["Not one learner was entered."]
     return "There is nothing to recommend.", [
-        f"None of the {_runs(len(result.runs))} reached the end of the data"
+        f"None of {_kinds(result, len(result.runs))} reached the end of the data"
         + (f"; {count(failed)} failed. The reasons are in the table." if failed else ".")
     ]
 
 
 def _how_good(result: TournamentResult, run: Run) -> str:
     finished = sum(other.status == "finished" for other in result.runs)
-    among = f" of the {_runs(finished)} that finished" if finished > 1 else ""
-    place = f"It was the best{among}" if run.name == result.best else f"It cannot be told from the best{among}"
+    alike = len({result.best, *result.ties})
+    if finished == 1:
+        place = "It is the only one that finished" if len(result.runs) > 1 else "It is the only one that was tried"
+    elif run.name == result.best:
+        place = f"It is the best of {_kinds(result, finished)}"
+    elif alike == finished:
+        place = f"It does as well as any of {_kinds(result, finished)}"
+    else:
+        place = f"It is one of {count(alike)} that do best among {_kinds(result, finished)}"
     wrong = f"it answered wrongly on {percent(run.error)} of {count(run.examples)} examples"
-    told = f"{place}: {wrong}, each asked before it was learned from"
+    told = f"{place}: {wrong}, each answered before it was learned from"
     if run.interval is not None:
         told += f" (95 % interval {percent_range(*run.interval)})"
     if result.metric == "balanced_accuracy":
@@ -143,9 +156,9 @@ def _beside_the_best(result: TournamentResult, run: Run) -> list[str]:
         if not finished:
             return []
         return [
-            f"No other comes within the noise of it; the next is {finished[0].name}, {_value(result, finished[0])}."
+            f"No other comes within the noise of it; the next is {called(finished[0])}, {_value(result, finished[0])}."
         ]
-    names = listed([other.name for other in others], 4)
+    names = listed([called(other) for other in others], 4)
     told = f"{names} {'does' if len(others) == 1 else 'do'} as well, as far as these data can tell"
     merits = _merits(run, others)
     return [f"{told}; this one {listed(merits)}." if merits else f"{told}, and cost much the same."]
@@ -155,7 +168,7 @@ def _merits(run: Run, others: list[Run]) -> list[str]:
     """What speaks for a run among those that are as accurate."""
     merits = []
     slowest = max(others, key=lambda other: other.seconds)
-    if all(run.seconds <= _ALIKE * other.seconds for other in others) and slowest.seconds > _ALIKE * run.seconds:
+    if all(run.seconds <= other.seconds for other in others) and slowest.seconds > _ALIKE * run.seconds:
         merits.append(f"is {'the fastest' if len(others) > 1 else 'faster'} ({duration(run.seconds)})")
     sizes = [other.nonzeros for other in others if other.nonzeros is not None]
     if run.nonzeros is not None and sizes and all(_ALIKE * run.nonzeros < size for size in sizes):
@@ -170,7 +183,7 @@ def _against_guessing(result: TournamentResult, run: Run) -> list[str]:
     if guess is None or run.error is None or result.metric == "balanced_accuracy":
         return []
     counts, labels = result.stream["class_counts"], result.stream["classes"]
-    label = labels[counts.index(max(counts))]
+    label = shortened(labels[counts.index(max(counts))], _LONGEST_NAME)
     if run.error >= guess:
         return [
             f"Beware: always answering “{label}” would be wrong on {percent(guess)} only, so nothing useful was "
@@ -192,14 +205,14 @@ def _smaller_or_faster(result: TournamentResult, run: Run) -> list[str]:
     if smaller:
         small = min(smaller, key=lambda o: o.nonzeros or 0)
         told.append(
-            f"If the model has to be small, {small.name} has {count(small.nonzeros)} nonzero weights "
+            f"If the model has to be small, {called(small)} has {count(small.nonzeros)} nonzero weights "
             f"in place of {count(run.nonzeros)}, {_value(result, small)}."
         )
     faster = [o for o in others if 0 < o.seconds * _WORTH_NAMING <= run.seconds]
     if faster:
         fast = min(faster, key=lambda o: o.seconds)
         told.append(
-            f"If time matters most, {fast.name} learns in {duration(fast.seconds)} in place of "
+            f"If time matters most, {called(fast)} learns in {duration(fast.seconds)} in place of "
             f"{duration(run.seconds)}, {_value(result, fast)}."
         )
     return told
@@ -242,5 +255,7 @@ def _halvings(value: float, least: float) -> float:
     return math.log2(value / least) if least > 0 else 10.0
 
 
-def _runs(n: int) -> str:
-    return f"{n:,} {'run' if n == 1 else 'runs'}"
+def _kinds(result: TournamentResult, n: int) -> str:
+    """So many learners; or settings, if there are several of one learner."""
+    one_each = len({run.algorithm for run in result.runs}) == len(result.runs)
+    return f"{n:,} {'learner' if one_each else 'setting'}{'' if n == 1 else 's'}"

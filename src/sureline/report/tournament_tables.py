@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..contest.result import Run, TournamentResult
-from .advice import guess_error
+from .advice import called, guess_error
 from .blocks import (
     Badge,
     Block,
@@ -27,9 +27,10 @@ from .blocks import (
     Table,
 )
 from .text import NOTHING, clean, count, duration, number, percent, percent_range, sentence, shortened, size
-from .tournament_figures import Figures
+from .tournament_figures import Figures, feature_name
 
 _WEIGHTS_IN_SETTINGS = 6
+_MOST_IN_A_LIST = 20
 
 
 def table_of(result: TournamentResult, figures: Figures) -> Section:
@@ -99,7 +100,7 @@ def _cells(
         remark = f"after {count(run.examples)} examples"
     nothing = run.examples == 0
     cells = [
-        Cell([Link(run.name, figures.keys[run.name])], run.name.lower(), badge=badge, remark=remark),
+        Cell([Link(called(run), figures.keys[run.name])], run.name.lower(), badge=badge, remark=remark),
         _error_cell(run, limits, places),
         Cell(percent(run.balanced_accuracy, places=places), run.balanced_accuracy),
     ]
@@ -148,7 +149,13 @@ def settings_of(result: TournamentResult, figures: Figures) -> Section:
             "All parameters of each run, and the command that makes its model alone, to the same bits.", quiet=True
         )
     ]
-    blocks += [_folded(run, figures) for run in figures.runs]
+    if len(figures.runs) <= _MOST_IN_A_LIST:
+        blocks += [_folded(run, figures) for run in figures.runs]
+    else:
+        for algorithm in dict.fromkeys(run.algorithm for run in figures.runs):
+            members = [run for run in figures.runs if run.algorithm == algorithm]
+            title = f": {count(len(members))} {'setting' if len(members) == 1 else 'settings'}"
+            blocks.append(Folded([Strong(algorithm), title], [_folded(run, figures) for run in members]))
     return Section("The settings of every run", blocks, "settings")
 
 
@@ -191,7 +198,8 @@ def _parameters(run: Run) -> list[str | Strong | Code]:
 
 def _weights(run: Run) -> str:
     shown = [
-        f"{shortened(f['name'], 24)} {number(f['weight'])}" + ("" if f["std"] is None else f" ± {number(f['std'], 2)}")
+        f"{shortened(feature_name(f), 24)} {number(f['weight'])}"
+        + ("" if f["std"] is None else f" ± {number(f['std'], 2)}")
         for f in run.top_features[:_WEIGHTS_IN_SETTINGS]
     ]
     return f"Largest weights: {', '.join(shown)}."
@@ -210,9 +218,9 @@ def features_of(run: Run | None) -> list[Block]:
     columns += [Column("speaks for")] if several else []
     rows = []
     for f in run.top_features:
-        cells = [Cell(f["name"]), Cell(str(f["column"]), f["column"]), Cell(number(f["weight"], 4), f["weight"])]
+        cells = [Cell(feature_name(f)), Cell(str(f["column"]), f["column"]), Cell(number(f["weight"], 4), f["weight"])]
         cells += [Cell(number(f["std"]), f["std"])] if sure else []
         cells += [Cell(f["class"] or NOTHING)] if several else []
         rows.append(Row(cells))
-    table = Table(columns, rows, f"The {count(len(rows))} largest weights of {run.name}", sortable=len(rows) > 1)
+    table = Table(columns, rows, f"The {count(len(rows))} largest weights of {called(run)}", sortable=len(rows) > 1)
     return [Folded("The largest weights in numbers", [table])]
