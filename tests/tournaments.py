@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -33,9 +34,9 @@ def mail(n: int = 3000, n_classes: int = 2) -> tuple[Any, np.ndarray, list[str]]
 
 
 def points(n: int, octave: int) -> list[int]:
-    """1, 2, 4, ... and, later on, so many in an octave."""
+    """1, 2, 4, ... and, later on, so many in an octave; with one in an octave from 16 on."""
     found = sorted({min(n, round(2 ** (k / octave))) for k in range(octave * (n.bit_length() + 1))})
-    return [p for p in found if p >= 64 or p & (p - 1) == 0]
+    return [p for p in found if p >= 64 or (p & (p - 1) == 0 and (octave > 1 or p >= 16))]
 
 
 def wilson(mistakes: int, n: int) -> list[float]:
@@ -44,13 +45,11 @@ def wilson(mistakes: int, n: int) -> list[float]:
     return [max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))]
 
 
-def run_of(
-    estimator: Any, X: Any, y: np.ndarray, names: list[str], *, drop_at: int | None = None, octave: int = 8
-) -> Run:
+def run_of(estimator: Any, X: Any, y: np.ndarray, names: list[str], *, octave: int = 8) -> Run:
     """An estimator over these rows, as a tournament would tell of it."""
     estimator = estimator.__class__(**estimator.get_params())
     classes = sorted(set(y.tolist()))
-    n = len(y) if drop_at is None else drop_at
+    n = len(y)
     curve: dict[str, list[Any]] = {"examples": [], "error": []}
     bins: list[list[float]] = [[0.0, 0.0, 0.0] for _ in range(10)]
     sure = hasattr(estimator, "confidence")
@@ -83,8 +82,6 @@ def run_of(
         parameters=set_,
         all_parameters=estimator.get_params(),
         normalize="none",
-        status="finished" if drop_at is None else "dropped",
-        reason=None if drop_at is None else "behind the leader by more than noise can explain",
         examples=n,
         mistakes=estimator.n_mistakes_,
         error=error,
@@ -172,6 +169,24 @@ def few(n_classes: int = 2) -> TournamentResult:
     return result_of([run_of(getattr(sureline, kind)(), X, y, names) for kind in ("PA", "AROW", "SSOL")], X, y)
 
 
+def _dropped(run: Run) -> Run:
+    """The run as it was at the last point but one of its curve."""
+    n, error = run.curve["examples"][-2], run.curve["error"][-2]
+    mistakes = round(n * error)
+    return replace(
+        run,
+        status="dropped",
+        reason="behind the leader by more than chance allows",
+        examples=n,
+        mistakes=mistakes,
+        error=error,
+        error_se=math.sqrt(error * (1 - error) / n),
+        error_interval=wilson(mistakes, n),
+        score=error,
+        curve={"examples": run.curve["examples"][:-1], "error": run.curve["error"][:-1]},
+    )
+
+
 @cache
 def tuned(n: int = 600) -> TournamentResult:
     """The 99 settings of SCW; those that are behind after a while were dropped."""
@@ -182,11 +197,8 @@ def tuned(n: int = 600) -> TournamentResult:
         for eta in (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
     ]
     whole = [run_of(scw, X, y, names, octave=1) for scw in settings]
-    at = n // 2
-    behind = sorted(range(len(whole)), key=lambda k: whole[k].error or 0)[60:]
-    runs = [
-        run_of(scw, X, y, names, drop_at=at, octave=1) if k in behind else whole[k] for k, scw in enumerate(settings)
-    ]
+    behind = sorted(whole, key=lambda run: run.error or 0)[60:]
+    runs = [_dropped(run) if run in behind else run for run in whole]
     return result_of(
         runs,
         X,

@@ -63,14 +63,15 @@ def ranked(result: TournamentResult) -> list[Run]:
 def chosen(result: TournamentResult) -> Run | None:
     """The run to recommend.
 
-    That is the best one, or of those that cannot be told from it the one that is cheapest to live with: halving the
-    time or the number of nonzero weights counts a point, each as far as it is more than noise, and saying how sure it
-    is counts one.
+    That is the best one, unless one of those that cannot be told from it is clearly cheaper to live with, by a point or
+    more: halving the time or the number of nonzero weights counts a point each, as far as it is more than noise, and so
+    does saying how sure one is.
     """
     finished = {run.name: run for run in result.runs if run.status == "finished" and run.examples > 0}
     if result.best not in finished:
         return None
-    alike = [finished[name] for name in dict.fromkeys([result.best, *result.ties]) if name in finished]
+    best = finished[result.best]
+    alike = [best, *(finished[name] for name in result.ties if name in finished)]
     fastest = min(run.seconds for run in alike)
     smallest = min((run.nonzeros for run in alike if run.nonzeros is not None), default=0)
 
@@ -79,7 +80,8 @@ def chosen(result: TournamentResult) -> Run | None:
         return points - (1.0 if run.reliability else 0.0)
 
     order = {run.name: k for k, run in enumerate(ranked(result))}
-    return min(alike, key=lambda run: (burden(run), order[run.name]))
+    cheapest = min(alike, key=lambda run: (burden(run), order[run.name]))
+    return cheapest if burden(best) - burden(cheapest) >= 1 else best
 
 
 def advise(result: TournamentResult) -> Advice:
@@ -126,15 +128,16 @@ def _nothing(result: TournamentResult) -> tuple[str, list[str]]:
 
 def _how_good(result: TournamentResult, run: Run) -> str:
     finished = sum(other.status == "finished" for other in result.runs)
+    judged = finished + sum(other.status == "dropped" for other in result.runs)
     alike = len({result.best, *result.ties})
     if finished == 1:
         place = "It is the only one that finished" if len(result.runs) > 1 else "It is the only one that was tried"
     elif run.name == result.best:
-        place = f"It is the best of {_kinds(result, finished)}"
-    elif alike == finished:
-        place = f"It does as well as any of {_kinds(result, finished)}"
+        place = f"It is the best of {_kinds(result, judged)}"
+    elif alike == judged:
+        place = f"It does as well as any of {_kinds(result, judged)}"
     else:
-        place = f"It is one of {count(alike)} that do best among {_kinds(result, finished)}"
+        place = f"It is one of {count(alike)} that do best among {_kinds(result, judged)}"
     wrong = f"it answered wrongly on {percent(run.error)} of {count(run.examples)} examples"
     told = f"{place}: {wrong}, each answered before it was learned from"
     if run.interval is not None:
@@ -149,33 +152,40 @@ def _how_good(result: TournamentResult, run: Run) -> str:
 
 
 def _beside_the_best(result: TournamentResult, run: Run) -> list[str]:
-    alike = [name for name in dict.fromkeys([result.best, *result.ties]) if name is not None and name != run.name]
+    """Who is as good, and what speaks for this one among them."""
+    alike = {result.best, *result.ties} - {run.name}
     others = [other for other in ranked(result) if other.name in alike and other.status == "finished"]
     if not others:
         finished = [other for other in ranked(result) if other.status == "finished" and other.name != run.name]
         if not finished:
             return []
-        return [
-            f"No other comes within the noise of it; the next is {called(finished[0])}, {_value(result, finished[0])}."
-        ]
+        return [f"No other comes within noise of it; the next is {called(finished[0])}, {_value(result, finished[0])}."]
     names = listed([called(other) for other in others], 4)
     told = f"{names} {'does' if len(others) == 1 else 'do'} as well, as far as these data can tell"
-    merits = _merits(run, others)
-    return [f"{told}; this one {listed(merits)}." if merits else f"{told}, and cost much the same."]
+    if run.name == result.best:
+        alike_in_cost = all(_alike(run, other) for other in others)
+        return [
+            f"{told}, and {'costs' if len(others) == 1 else 'cost'} much the same." if alike_in_cost else f"{told}."
+        ]
+    return [f"{told}; this one {listed(_advantages(run, others[0]))}."]
 
 
-def _merits(run: Run, others: list[Run]) -> list[str]:
-    """What speaks for a run among those that are as accurate."""
-    merits = []
-    slowest = max(others, key=lambda other: other.seconds)
-    if all(run.seconds <= other.seconds for other in others) and slowest.seconds > _ALIKE * run.seconds:
-        merits.append(f"is {'the fastest' if len(others) > 1 else 'faster'} ({duration(run.seconds)})")
-    sizes = [other.nonzeros for other in others if other.nonzeros is not None]
-    if run.nonzeros is not None and sizes and all(_ALIKE * run.nonzeros < size for size in sizes):
-        merits.append(f"has the {'fewest' if len(sizes) > 1 else 'fewer'} weights ({count(run.nonzeros)})")
-    if run.reliability and not all(other.reliability for other in others):
-        merits.append("says how sure it is")
-    return merits
+def _alike(run: Run, other: Run) -> bool:
+    """Whether they cost much the same."""
+    pairs = ((run.seconds, other.seconds), (run.nonzeros or 0, other.nonzeros or 0))
+    return all(max(pair) <= _ALIKE * min(pair) for pair in pairs) and bool(run.reliability) == bool(other.reliability)
+
+
+def _advantages(run: Run, best: Run) -> list[str]:
+    """What a run has that the best one, which is not more accurate as far as one can tell, has not."""
+    told = []
+    if run.seconds * _ALIKE < best.seconds:
+        told.append(f"learns in {duration(run.seconds)} where {called(best)} takes {duration(best.seconds)}")
+    if run.nonzeros is not None and best.nonzeros is not None and run.nonzeros * _ALIKE < best.nonzeros:
+        told.append(f"makes do with {count(run.nonzeros)} nonzero weights in place of {count(best.nonzeros)}")
+    if run.reliability and not best.reliability:
+        told.append("says how sure it is of each answer")
+    return told
 
 
 def _against_guessing(result: TournamentResult, run: Run) -> list[str]:
@@ -189,6 +199,8 @@ def _against_guessing(result: TournamentResult, run: Run) -> list[str]:
             f"Beware: always answering “{label}” would be wrong on {percent(guess)} only, so nothing useful was "
             "learned; judge by balanced accuracy or by cost if the other answers matter."
         ]
+    if run.interval is not None and run.interval[1] >= guess:
+        return [f"Beware: always answering “{label}” would be wrong on {percent(guess)}, which is not clearly worse."]
     return [f"Always answering “{label}” would be wrong on {percent(guess)}."]
 
 
@@ -239,6 +251,8 @@ def _how_sure(run: Run) -> str:
 
 
 def _value(result: TournamentResult, run: Run) -> str:
+    if result.metric == "cost":
+        return f"at a cost of {number(_score(run, 'cost'))} an example"
     if result.metric == "error":
         return f"with an error of {percent(run.error)}"
     return f"with a {MEASURES[result.metric]} of {score_in_words(_score(run, result.metric), result.metric)}"

@@ -218,11 +218,11 @@ def _about(result: TournamentResult) -> Section:
 def _method(result: TournamentResult) -> str:
     return (
         "Every run has seen the same examples in the same order. Each example was answered by the model as it was "
-        "then, counted, and learned from, so no example was answered by a model that had seen it. Runs whose "
-        f"{MEASURES[result.metric]} cannot be told from the best, compared example by example at 95 %, count as "
-        "equally good; among those the advice goes by cost: halving the time or the number of nonzero weights is "
-        "worth as much as answers that say how sure they are. Given the same files, the commands on this page give "
-        "the same numbers again, times aside."
+        "then, and learned from afterwards, so no example was answered by a model that had seen it. "
+        f"Runs whose {MEASURES[result.metric]} cannot be told from the best, compared example by example at 95 %, "
+        "count as equally good. One of those is recommended in place of the best if it is a point ahead, where "
+        "halving the time, halving the number of nonzero weights, and saying how sure one is are a point each. "
+        "Given the same files, the commands on this page give the same numbers again, times aside."
     )
 
 

@@ -15,7 +15,6 @@ from .heatmap import Cell, HeatMap
 from .text import compact, count, duration, percent
 
 _MOST_IN_COLOUR = 6
-_ALL_IN_COLOUR = 7
 _MOST_NAMED = 16  # points, beyond which only those in colour have their names beside them
 _FIRST_EXAMPLES = 16  # a mean of fewer says nothing
 _MOST_BARS = 14
@@ -291,7 +290,7 @@ def _in_colour(runs: list[Run], recommended: Run | None) -> list[Run]:
     """All, if they are few; else the recommended one, the best of each algorithm, and then the best of the others."""
     able = [run for run in runs if run.status != "failed" or run.curve["examples"]]
     first = [recommended] if recommended is not None else []
-    if len(able) > _ALL_IN_COLOUR:
+    if len(able) > _MOST_IN_COLOUR:
         leaders: dict[str, Run] = {}
         for run in able:
             leaders.setdefault(run.algorithm, run)
