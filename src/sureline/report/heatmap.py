@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,7 +122,9 @@ class HeatMap:
     def _figure(self, value: float) -> str:
         if not self.percent:
             return number(value)
-        return f"{100 * value:.{1 if value >= 0.1 else 2}f}"
+        best = abs(100 * self._bounds()[0])
+        places = 2 - math.floor(math.log10(best)) if best > 0 else 2
+        return f"{100 * value:.{min(max(places, 0), 5)}f}"
 
     def _scale(self, width: float, y: float) -> str:
         """What the colours mean."""

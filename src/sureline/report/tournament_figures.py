@@ -283,7 +283,9 @@ class Figures:
 
 
 def feature_name(feature: TopFeature) -> str:
-    return feature["name"] or f"column {feature['column']}"
+    """Its name; where it has none, its number says what it is the number of."""
+    name, number = feature["name"], str(feature["column"])
+    return name if name not in ("", number) else f"column {number}"
 
 
 def _in_colour(runs: list[Run], recommended: Run | None) -> list[Run]:
