@@ -108,7 +108,18 @@ _ELSEWHERE = {
     "tournament": ".contest",
     "train": ".training",
 }
-_SUBMODULES = {"contest", "datasets", "evaluate", "metrics", "reference", "rules", "selection", "sparsity", "stream"}
+_SUBMODULES = {
+    "contest",
+    "datasets",
+    "evaluate",
+    "metrics",
+    "reference",
+    "report",
+    "rules",
+    "selection",
+    "sparsity",
+    "stream",
+}
 
 
 def __getattr__(name: str) -> Any:
