@@ -97,7 +97,7 @@ class Reporter:
         ]
         if progress.share:
             left = progress.seconds * (1 - progress.share) / progress.share
-            parts += [f"{progress.share:.0%}", f"{_clock(left)} left"]
+            parts += [f"{progress.share:.0%}", f"{clock(left)} left"]
         width = shutil.get_terminal_size().columns - 1
         self._out.write("\r\x1b[2K" + "  ".join(parts)[:width])
         self._out.flush()
@@ -136,7 +136,8 @@ class _Told(NamedTuple):
         return f"{number:.4f}" if self.word == "error" else f"{number:.4g}"
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """Minutes and seconds, and hours if there are any."""
     minutes, seconds = divmod(int(seconds + 0.5), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

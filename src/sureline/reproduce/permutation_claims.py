@@ -1,0 +1,125 @@
+"""What section 5.2 of the SCW paper says about its table 3, checked on our runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .entry import Entry
+from .outcome import Verdict
+from .statistics import difference, mean_of, p_value
+
+Results = Mapping[str, Mapping[str, Any]]
+
+
+def verdicts(entry: Entry, results: Results, stand_ins: set[str]) -> Iterator[Verdict]:
+    """`results` has the runs of each learner on each data set."""
+    if not results:
+        return
+    yield _same_numbers(entry, results, stand_ins, "rate", "mistake rates")
+    yield _same_numbers(entry, results, stand_ins, "updates", "numbers of updates")
+    yield _compared(
+        results,
+        "SCW-I errs less than CW: significantly on most data sets, and significantly more on none.",
+        "rate",
+        ["SCW-I"],
+        ["CW"],
+        most_better=True,
+    )
+    yield _compared(
+        results,
+        "The better of SCW-I and SCW-II errs no more than the best of AROW, NAROW and NHERD, to significance, on at "
+        "least three of four data sets.",
+        "rate",
+        ["SCW-I", "SCW-II"],
+        ["AROW", "NAROW", "NHERD"],
+        worse_share=0.25,
+    )
+    yield _compared(
+        results,
+        "SCW-I makes significantly fewer updates than AROW on every data set.",
+        "updates",
+        ["SCW-I"],
+        ["AROW"],
+        all_better=True,
+    )
+    yield _compared(
+        results,
+        "AROW, without the adaptive margin, makes significantly more updates than CW on every data set.",
+        "updates",
+        ["CW"],
+        ["AROW"],
+        all_better=True,
+    )
+    yield _compared(
+        results,
+        "SCW-I takes less time than AROW on most data sets.",
+        "seconds",
+        ["SCW-I"],
+        ["AROW"],
+        most_better=True,
+    )
+    if "synthetic-noise" in results:
+        runs = results["synthetic-noise"]
+        rates = {name: float(np.mean(made.rate)) for name, made in runs.items()}
+        worst = max(rates, key=lambda name: rates[name])
+        yield Verdict(
+            "CW suffers most of all from labels that are wrong: with 0.1 noise its mistake rate is the highest.",
+            worst == "CW",
+            f"The highest is that of {worst}, {rates[worst]:.3f}; CW has {rates['CW']:.3f}.",
+        )
+
+
+def _same_numbers(entry: Entry, results: Results, stand_ins: set[str], measure: str, words: str) -> Verdict:
+    far, n = [], 0
+    for data, runs in results.items():
+        if data in stand_ins:
+            continue
+        for learner, made in runs.items():
+            paper = entry.paper_mean(data, learner, measure)
+            gap = None if paper is None else difference(mean_of(made.of(measure)), paper)
+            if gap is not None:
+                n += 1
+                far += [f"{data} {learner} {gap:+.1f}"] if abs(gap) > 3 else []
+    claim = f"The {words} are the paper's: nine of ten differ by no more than three standard errors."
+    if not n:
+        return Verdict(claim, None, "None of the paper's data sets was there.")
+    others = f" Further away: {', '.join(far)}." if far else ""
+    return Verdict(claim, len(far) <= n / 10, f"{n - len(far)} of {n} do.{others}")
+
+
+def _compared(
+    results: Results,
+    claim: str,
+    measure: str,
+    ours: list[str],
+    theirs: list[str],
+    *,
+    most_better: bool = False,
+    all_better: bool = False,
+    worse_share: float = 0.0,
+) -> Verdict:
+    """Compare the best of `ours` with the best of `theirs` on each data set, paired by permutation."""
+    better, equal, worse = [], [], []
+    for data, runs in results.items():
+        a, b = (min((runs[name].of(measure) for name in group), key=np.mean) for group in (ours, theirs))
+        if p_value(a, b) >= 0.05:
+            equal.append(data)
+        elif np.mean(a) < np.mean(b):
+            better.append(data)
+        else:
+            worse.append(data)
+    n = len(results)
+    holds = len(worse) <= worse_share * n
+    if most_better:
+        holds = holds and len(better) > n / 2
+    if all_better:
+        holds = len(better) == n
+    parts = [
+        f"{word} on {', '.join(sets)}"
+        for word, sets in (("better", better), ("not to be told apart", equal), ("worse", worse))
+        if sets
+    ]
+    return Verdict(claim, holds, f"By the paired t-test (95 %): {'; '.join(parts)}.")

@@ -1,0 +1,144 @@
+"""Learners tuned on one random order of the rows and then run over others, one pass each: table 3 of the SCW paper."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import data as data_module
+from .data import Rows
+from .entry import Entry, Learner
+from .learners import build, in_words, permutation
+from .outcome import Cell, Column, Findings, Missing, Row, Table
+from .permutation_claims import verdicts
+from .progress import Progress
+from .statistics import best_of, difference, mean_of
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What the protocol consists of.
+
+    Attributes
+    ----------
+    permutations : int
+        Seeded random orders of the rows, with the seeds from `first_seed` on.
+    folds : int
+        Of the cross validation, contiguous in the order that `tuning_seed` gives. Of equally good points of the
+        grid the last one is taken, as in LIBOL, the library of the paper's authors.
+    data : tuple of str or None
+        Only these data sets.
+    """
+
+    permutations: int
+    folds: int
+    tuning_seed: int
+    first_seed: int
+    data: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What each permutation gave for one learner on one data set."""
+
+    point: dict[str, float]
+    rate: list[float]
+    updates: list[float]
+    seconds: list[float]
+
+    def of(self, measure: str) -> list[float]:
+        return list(getattr(self, measure))
+
+
+MEASURES = ("rate", "updates", "seconds")
+COLUMNS = (
+    Column("tuned", compared=False),
+    Column("mistake rate", 4, 3),
+    Column("updates", 1, 1),
+    Column("seconds", 4, 3),
+)
+
+
+def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Progress) -> Findings:
+    chosen = [one for one in entry.data_sets if parameters.data is None or one.name in parameters.data]
+    loaded = {one.name: data_module.load(one, folder) for one in chosen}
+    there = {name: rows.dense() for name, rows in loaded.items() if not isinstance(rows, Missing)}
+    for rows in there.values():
+        progress.expect(len(entry.learners) * _work(rows, parameters.permutations))
+        progress.expect(sum(_work(rows, _fits(one, parameters)) for one in entry.learners))
+    tables, all_runs = [], {}
+    for name, rows in there.items():
+        all_runs[name] = {one.name: _learned(entry, one, name, rows, parameters, progress) for one in entry.learners}
+        tables.append(table_of(entry, name, all_runs[name], rows.stand_in))
+    return Findings(
+        tables=tuple(tables),
+        verdicts=tuple(verdicts(entry, all_runs, {name for name, rows in there.items() if rows.stand_in})),
+        missing=tuple(one for one in loaded.values() if isinstance(one, Missing)),
+        notes=(entry.note,) if entry.note and tables else (),
+    )
+
+
+def _work(rows: Rows, fits: float) -> float:
+    return fits * len(rows.y) * float(rows.X.shape[1]) ** 2
+
+
+def _fits(learner: Learner, parameters: Parameters) -> float:
+    """How many passes over all rows the tuning amounts to."""
+    return len(learner.points()) * (parameters.folds - 1)
+
+
+def _learned(entry: Entry, learner: Learner, name: str, rows: Rows, parameters: Parameters, progress: Progress) -> Runs:
+    point = tuned(entry, learner, rows, parameters, progress, f"{name}, {learner.name}: tuning")
+    made = Runs(point, [], [], [])
+    for seed in range(parameters.first_seed, parameters.first_seed + parameters.permutations):
+        order = permutation(len(rows.y), seed)
+        X, y = rows.X[order], rows.y[order]
+        model = build(entry, learner, point)
+        began = time.perf_counter()
+        model.fit(X, y)
+        made.seconds.append(time.perf_counter() - began)
+        made.rate.append(model.n_mistakes_ / len(y))
+        made.updates.append(float(model.n_updates_))
+        progress.advance(_work(rows, 1), f"{name}, {learner.name}")
+    return made
+
+
+def tuned(
+    entry: Entry, learner: Learner, rows: Rows, parameters: Parameters, progress: Progress, what: str
+) -> dict[str, float]:
+    """The point of the grid with the lowest mean error on the held-out folds, after one pass over the others."""
+    order = permutation(len(rows.y), parameters.tuning_seed)
+    X, y = rows.X[order], rows.y[order]
+    folds = np.array_split(np.arange(len(y)), parameters.folds)
+    errors = []
+    points = learner.points()
+    for point in points:
+        errors.append(float(np.mean([_held_out(entry, learner, point, X, y, fold) for fold in folds])))
+        progress.advance(_work(rows, parameters.folds - 1), what)
+    return points[int(np.flatnonzero(np.array(errors) == min(errors))[-1])]
+
+
+def _held_out(entry: Entry, learner: Learner, point: dict[str, float], X: Any, y: Any, fold: Any) -> float:
+    rest = np.ones(len(y), bool)
+    rest[fold] = False
+    model = build(entry, learner, point).fit(X[rest], y[rest])
+    return 1 - float(model.score(X[fold], y[fold]))
+
+
+def table_of(entry: Entry, name: str, runs: dict[str, Runs], stand_in: str | None) -> Table:
+    """Ours beside the paper's; where the data are a stand-in there is no difference to speak of."""
+    best = {measure: best_of({learner: made.of(measure) for learner, made in runs.items()}) for measure in MEASURES}
+    rows = []
+    for learner, made in runs.items():
+        cells = [Cell(text=in_words(made.point))]
+        for measure in MEASURES:
+            ours, paper = mean_of(made.of(measure)), entry.paper_mean(name, learner, measure)
+            comparable = paper is not None and not stand_in and measure != "seconds"
+            gap = difference(ours, paper) if paper is not None and comparable else None
+            cells.append(Cell(ours, paper, gap, learner in best[measure]))
+        rows.append(Row((learner,), tuple(cells)))
+    return Table(name, ("learner",), COLUMNS, tuple(rows), stand_in=stand_in)

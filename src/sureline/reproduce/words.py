@@ -1,0 +1,121 @@
+"""An outcome as text: for the terminal, and as Markdown."""
+
+from __future__ import annotations
+
+from .outcome import Cell, Column, Outcome, Table
+
+KEPT_HEADING = "## Where we differ and why"
+
+
+def headings(table: Table) -> list[str]:
+    """Of the columns of a table in which each measure has ours, the paper's, and the difference."""
+    made = list(table.heads)
+    for column in table.columns:
+        made += [column.name, "paper", "difference"] if column.compared else [column.name]
+    return made
+
+
+def cells_in_words(table: Table, *, mark: str = "*") -> list[list[str]]:
+    """The rows of a table as text; what is best is put between two marks."""
+    return [
+        [
+            *row.head,
+            *(
+                text
+                for column, cell in zip(table.columns, row.cells, strict=True)
+                for text in _cell(column, cell, mark)
+            ),
+        ]
+        for row in table.rows
+    ]
+
+
+def _cell(column: Column, cell: Cell, mark: str) -> list[str]:
+    ours = cell.text or ("" if cell.ours is None else cell.ours.text(column.digits))
+    if cell.best:
+        ours = f"{mark}{ours}{mark}"
+    if not column.compared:
+        return [ours]
+    digits = column.digits if column.paper_digits is None else column.paper_digits
+    paper = "" if cell.paper is None else cell.paper.text(digits)
+    return [ours, paper, "" if cell.difference is None else f"{cell.difference:+.1f}"]
+
+
+def provenance(outcome: Outcome) -> str:
+    """Who made this, when and how."""
+    rough = "A rough version (--quick). " if outcome.quick else ""
+    return f"{rough}sureline {outcome.version}, {outcome.date}, {outcome.seconds:,.0f} s."
+
+
+EXPLANATION = (
+    "Ours and the paper's are means ± standard deviations of the runs; the difference is in standard errors of the "
+    "difference of the two means, above zero where ours is larger. Marked are the best and those that a paired "
+    "t-test over the runs cannot tell from it (95 %)."
+)
+
+
+def as_text(outcome: Outcome, width: int = 120) -> str:
+    """For the terminal."""
+    parts = [f"{outcome.title}\n{outcome.paper}, {outcome.where}\n{outcome.shows}"]
+    for table in outcome.findings.tables:
+        parts.append(_text_table(table))
+    if any(column.compared for table in outcome.findings.tables for column in table.columns):
+        parts.append(_wrapped(EXPLANATION, width))
+    if outcome.findings.verdicts:
+        lines = [f"{verdict.word.upper()}: {verdict.claim} {verdict.evidence}" for verdict in outcome.findings.verdicts]
+        parts.append("\n".join(_wrapped(line, width) for line in lines))
+    parts += [_wrapped(note, width) for note in outcome.findings.notes]
+    if outcome.findings.missing:
+        parts.append("\n".join(["Not run, for want of data:", *(f"  {one}" for one in outcome.findings.missing)]))
+    parts.append(f"{provenance(outcome)}\n{outcome.command}")
+    return "\n\n".join(parts)
+
+
+def _text_table(table: Table) -> str:
+    lines = [headings(table), *cells_in_words(table)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    left = len(table.heads)
+    text = [
+        "  ".join(
+            f"{cell:<{w}}" if i < left else f"{cell:>{w}}" for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in lines
+    ]
+    title = table.title + (f"\nSTAND-IN: {table.stand_in}" if table.stand_in else "")
+    return "\n".join([title, *(line.rstrip() for line in text), *([table.note] if table.note else [])])
+
+
+def _wrapped(text: str, width: int) -> str:
+    import textwrap
+
+    return textwrap.fill(text, width)
+
+
+def as_markdown(outcome: Outcome, pictures: list[str], kept: str = "") -> str:
+    """A page; `pictures` are the files beside it, and `kept` what was written by hand."""
+    parts = [f"# {outcome.title}", f"{outcome.paper}, {outcome.where}. {outcome.shows}", f"    {outcome.command}"]
+    parts.append(provenance(outcome))
+    for name, picture in zip(pictures, outcome.findings.pictures, strict=True):
+        parts.append(f"![{picture.title}]({name})")
+        parts += [f"**Stand-in:** {picture.stand_in}"] if picture.stand_in else []
+        parts += [picture.note] if picture.note else []
+    for table in outcome.findings.tables:
+        parts += [f"## {table.title}"] + ([f"**Stand-in:** {table.stand_in}"] if table.stand_in else [])
+        head = headings(table)
+        lines = [head, ["---"] * len(head), *cells_in_words(table, mark="**")]
+        parts.append("\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines))
+        parts += [table.note] if table.note else []
+    if any(column.compared for table in outcome.findings.tables for column in table.columns):
+        parts.append(EXPLANATION)
+    if outcome.findings.verdicts:
+        items = [f"- **{one.word}**: {one.claim} {one.evidence}" for one in outcome.findings.verdicts]
+        parts += ["## Verdicts", "\n".join(items)]
+    parts += list(outcome.findings.notes)
+    if outcome.findings.missing:
+        parts += ["## Not run, for want of data", "\n".join(f"- {one}" for one in outcome.findings.missing)]
+    return "\n\n".join(parts) + "\n" + (f"\n{kept}" if kept else "")
+
+
+def kept_part(old: str) -> str:
+    """What was written by hand at the end of a page that is made anew."""
+    return old[old.index(KEPT_HEADING) :] if KEPT_HEADING in old else ""
