@@ -34,7 +34,8 @@ class Mean:
 class Cell:
     """Ours and the paper's, and how many standard errors of the difference of the two means ours is above it.
 
-    `best` marks the best of its group by a paired t-test over the runs. A cell without numbers has a `text`.
+    `best` marks the best of its group by a paired t-test over the runs. A cell without numbers has a `text`, and the
+    paper's in `paper_text`.
     """
 
     ours: Mean | None = None
@@ -42,16 +43,21 @@ class Cell:
     difference: float | None = None
     best: bool = False
     text: str | None = None
+    paper_text: str | None = None
 
 
 @dataclass(frozen=True)
 class Column:
-    """A measure, and the decimals of ours and of the paper's. `compared` is False if there is nothing of theirs."""
+    """A measure, and the decimals of ours and of the paper's.
+
+    `compared` is False if there is nothing of theirs, and `difference` if there is none to speak of.
+    """
 
     name: str
     digits: int = 4
     paper_digits: int | None = None
     compared: bool = True
+    difference: bool = True
 
 
 @dataclass(frozen=True)

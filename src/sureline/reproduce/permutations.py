@@ -5,14 +5,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from . import data as data_module
 from .data import Rows
 from .entry import Entry, Learner
-from .learners import build, in_words, permutation
+from .learners import build, in_words, passes_of_tuning, permutation, tuned
 from .outcome import Cell, Column, Findings, Missing, Row, Table
 from .permutation_claims import verdicts
 from .progress import Progress
@@ -28,8 +25,7 @@ class Parameters:
     permutations : int
         Seeded random orders of the rows, with the seeds from `first_seed` on.
     folds : int
-        Of the cross validation, contiguous in the order that `tuning_seed` gives. Of equally good points of the
-        grid the last one is taken, as in LIBOL, the library of the paper's authors.
+        Of the cross validation, in the order that `tuning_seed` gives.
     data : tuple of str or None
         Only these data sets.
     """
@@ -59,7 +55,7 @@ COLUMNS = (
     Column("tuned", compared=False),
     Column("mistake rate", 4, 3),
     Column("updates", 1, 1),
-    Column("seconds", 4, 3),
+    Column("seconds", 4, 3, difference=False),
 )
 
 
@@ -69,7 +65,7 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
     there = {name: rows.dense() for name, rows in loaded.items() if not isinstance(rows, Missing)}
     for rows in there.values():
         progress.expect(len(entry.learners) * _work(rows, parameters.permutations))
-        progress.expect(sum(_work(rows, _fits(one, parameters)) for one in entry.learners))
+        progress.expect(sum(_work(rows, passes_of_tuning(one, parameters.folds)) for one in entry.learners))
     tables, all_runs = [], {}
     for name, rows in there.items():
         all_runs[name] = {one.name: _learned(entry, one, name, rows, parameters, progress) for one in entry.learners}
@@ -82,17 +78,20 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
     )
 
 
-def _work(rows: Rows, fits: float) -> float:
-    return fits * len(rows.y) * float(rows.X.shape[1]) ** 2
-
-
-def _fits(learner: Learner, parameters: Parameters) -> float:
-    """How many passes over all rows the tuning amounts to."""
-    return len(learner.points()) * (parameters.folds - 1)
+def _work(rows: Rows, passes: float) -> float:
+    return passes * len(rows.y) * float(rows.X.shape[1]) ** 2
 
 
 def _learned(entry: Entry, learner: Learner, name: str, rows: Rows, parameters: Parameters, progress: Progress) -> Runs:
-    point = tuned(entry, learner, rows, parameters, progress, f"{name}, {learner.name}: tuning")
+    folds = parameters.folds
+    point = tuned(
+        entry,
+        learner,
+        rows,
+        folds=folds,
+        seed=parameters.tuning_seed,
+        on_point=lambda: progress.advance(_work(rows, folds - 1), f"{name}, {learner.name}: tuning"),
+    )
     made = Runs(point, [], [], [])
     for seed in range(parameters.first_seed, parameters.first_seed + parameters.permutations):
         order = permutation(len(rows.y), seed)
@@ -105,28 +104,6 @@ def _learned(entry: Entry, learner: Learner, name: str, rows: Rows, parameters: 
         made.updates.append(float(model.n_updates_))
         progress.advance(_work(rows, 1), f"{name}, {learner.name}")
     return made
-
-
-def tuned(
-    entry: Entry, learner: Learner, rows: Rows, parameters: Parameters, progress: Progress, what: str
-) -> dict[str, float]:
-    """The point of the grid with the lowest mean error on the held-out folds, after one pass over the others."""
-    order = permutation(len(rows.y), parameters.tuning_seed)
-    X, y = rows.X[order], rows.y[order]
-    folds = np.array_split(np.arange(len(y)), parameters.folds)
-    errors = []
-    points = learner.points()
-    for point in points:
-        errors.append(float(np.mean([_held_out(entry, learner, point, X, y, fold) for fold in folds])))
-        progress.advance(_work(rows, parameters.folds - 1), what)
-    return points[int(np.flatnonzero(np.array(errors) == min(errors))[-1])]
-
-
-def _held_out(entry: Entry, learner: Learner, point: dict[str, float], X: Any, y: Any, fold: Any) -> float:
-    rest = np.ones(len(y), bool)
-    rest[fold] = False
-    model = build(entry, learner, point).fit(X[rest], y[rest])
-    return 1 - float(model.score(X[fold], y[fold]))
 
 
 def table_of(entry: Entry, name: str, runs: dict[str, Runs], stand_in: str | None) -> Table:

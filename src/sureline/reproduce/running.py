@@ -19,7 +19,9 @@ from .progress import Progress, Step
 
 # The kinds of protocols and the modules that carry them out.
 KINDS = {
+    "online curves": "online_curves",
     "permutations": "permutations",
+    "properties": "properties",
 }
 
 

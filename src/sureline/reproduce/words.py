@@ -11,7 +11,9 @@ def headings(table: Table) -> list[str]:
     """Of the columns of a table in which each measure has ours, the paper's, and the difference."""
     made = list(table.heads)
     for column in table.columns:
-        made += [column.name, "paper", "difference"] if column.compared else [column.name]
+        made += [column.name]
+        made += ["paper"] if column.compared else []
+        made += ["difference"] if column.compared and column.difference else []
     return made
 
 
@@ -37,7 +39,9 @@ def _cell(column: Column, cell: Cell, mark: str) -> list[str]:
     if not column.compared:
         return [ours]
     digits = column.digits if column.paper_digits is None else column.paper_digits
-    paper = "" if cell.paper is None else cell.paper.text(digits)
+    paper = cell.paper_text or ("" if cell.paper is None else cell.paper.text(digits))
+    if not column.difference:
+        return [ours, paper]
     return [ours, paper, "" if cell.difference is None else f"{cell.difference:+.1f}"]
 
 
@@ -45,6 +49,12 @@ def provenance(outcome: Outcome) -> str:
     """Who made this, when and how."""
     rough = "A rough version (--quick). " if outcome.quick else ""
     return f"{rough}sureline {outcome.version}, {outcome.date}, {outcome.seconds:,.0f} s."
+
+
+def has_differences(outcome: Outcome) -> bool:
+    """Whether there is a column for which `EXPLANATION` is needed."""
+    columns = [column for table in outcome.findings.tables for column in table.columns]
+    return any(column.compared and column.difference for column in columns)
 
 
 EXPLANATION = (
@@ -59,7 +69,7 @@ def as_text(outcome: Outcome, width: int = 120) -> str:
     parts = [f"{outcome.title}\n{outcome.paper}, {outcome.where}\n{outcome.shows}"]
     for table in outcome.findings.tables:
         parts.append(_text_table(table))
-    if any(column.compared for table in outcome.findings.tables for column in table.columns):
+    if has_differences(outcome):
         parts.append(_wrapped(EXPLANATION, width))
     if outcome.findings.verdicts:
         lines = [f"{verdict.word.upper()}: {verdict.claim} {verdict.evidence}" for verdict in outcome.findings.verdicts]
@@ -105,7 +115,7 @@ def as_markdown(outcome: Outcome, pictures: list[str], kept: str = "") -> str:
         lines = [head, ["---"] * len(head), *cells_in_words(table, mark="**")]
         parts.append("\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines))
         parts += [table.note] if table.note else []
-    if any(column.compared for table in outcome.findings.tables for column in table.columns):
+    if has_differences(outcome):
         parts.append(EXPLANATION)
     if outcome.findings.verdicts:
         items = [f"- **{one.word}**: {one.claim} {one.evidence}" for one in outcome.findings.verdicts]
