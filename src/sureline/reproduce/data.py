@@ -26,6 +26,10 @@ class Rows:
     y: npt.NDArray[np.int64]
     stand_in: str | None = None
 
+    def label(self, name: str) -> str:
+        """The name of the data set, for all that is said of it."""
+        return f"{name} (stand-in)" if self.stand_in else name
+
     def first(self, n: int | None) -> Rows:
         return self if n is None or n >= len(self.y) else Rows(self.X[:n], self.y[:n], self.stand_in)
 

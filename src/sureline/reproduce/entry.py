@@ -66,12 +66,14 @@ class Learner:
     """An algorithm of the paper: a class of sureline (or scikit-learn's LinearSVC), what is fixed, and what is tuned.
 
     A grid is a list of values or, as text, powers of two: "2^-4..2^4", or every third of them: "2^-4..2^4 by 3".
+    `same` has parameters that are always equal to a tuned one: ``{ C2 = "C" }``.
     """
 
     name: str
     estimator: str
     parameters: dict[str, Any] = field(default_factory=dict)
     grid: dict[str, str | tuple[float, ...]] = field(default_factory=dict)
+    same: dict[str, str] = field(default_factory=dict)
 
     def points(self, step: int = 1) -> list[dict[str, float]]:
         """All points of the grid, of each parameter every `step`-th value."""
@@ -145,6 +147,9 @@ class Entry:
         for algorithm in learners:
             for grid in algorithm.grid.values():
                 values_of(grid)
+            for other in algorithm.same.values():
+                if other not in algorithm.grid:
+                    raise EntryError(f"{where}: {algorithm.name!r} has no grid of {other!r} to be the same as.")
         for kind, named in (("data set", sets), ("learner", learners)):
             known = [item.name for item in named]
             if len(set(known)) < len(known):

@@ -20,7 +20,9 @@ def build(entry: Entry, learner: Learner, point: Mapping[str, Any] | None = None
     kind = _estimator(learner.estimator)
     known = inspect.signature(kind).parameters
     common = {name: value for name, value in entry.common.items() if name in known}
-    return kind(**{**common, **learner.parameters, **(point or {})})
+    tuned = dict(point or {})
+    tuned.update({name: tuned[other] for name, other in learner.same.items()})
+    return kind(**{**common, **learner.parameters, **tuned})
 
 
 def _estimator(name: str) -> Any:

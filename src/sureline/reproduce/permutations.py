@@ -68,18 +68,19 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
         progress.expect(sum(_work(rows, passes_of_tuning(one, parameters.folds)) for one in entry.learners))
     tables, all_runs = [], {}
     for name, rows in there.items():
-        all_runs[name] = {one.name: _learned(entry, one, name, rows, parameters, progress) for one in entry.learners}
-        tables.append(table_of(entry, name, all_runs[name], rows.stand_in))
+        label = rows.label(name)
+        all_runs[label] = {one.name: _learned(entry, one, name, rows, parameters, progress) for one in entry.learners}
+        tables.append(table_of(entry, name, all_runs[label], rows))
     return Findings(
         tables=tuple(tables),
-        verdicts=tuple(verdicts(entry, all_runs, {name for name, rows in there.items() if rows.stand_in})),
+        verdicts=tuple(verdicts(entry, all_runs)),
         missing=tuple(one for one in loaded.values() if isinstance(one, Missing)),
         notes=(entry.note,) if entry.note and tables else (),
     )
 
 
 def _work(rows: Rows, passes: float) -> float:
-    return passes * len(rows.y) * float(rows.X.shape[1]) ** 2
+    return passes * len(rows.y) * (10.0 + rows.X.shape[1])
 
 
 def _learned(entry: Entry, learner: Learner, name: str, rows: Rows, parameters: Parameters, progress: Progress) -> Runs:
@@ -106,7 +107,7 @@ def _learned(entry: Entry, learner: Learner, name: str, rows: Rows, parameters: 
     return made
 
 
-def table_of(entry: Entry, name: str, runs: dict[str, Runs], stand_in: str | None) -> Table:
+def table_of(entry: Entry, name: str, runs: dict[str, Runs], data: Rows) -> Table:
     """Ours beside the paper's; where the data are a stand-in there is no difference to speak of."""
     best = {measure: best_of({learner: made.of(measure) for learner, made in runs.items()}) for measure in MEASURES}
     rows = []
@@ -114,8 +115,8 @@ def table_of(entry: Entry, name: str, runs: dict[str, Runs], stand_in: str | Non
         cells = [Cell(text=in_words(made.point))]
         for measure in MEASURES:
             ours, paper = mean_of(made.of(measure)), entry.paper_mean(name, learner, measure)
-            comparable = paper is not None and not stand_in and measure != "seconds"
+            comparable = paper is not None and not data.stand_in and measure != "seconds"
             gap = difference(ours, paper) if paper is not None and comparable else None
             cells.append(Cell(ours, paper, gap, learner in best[measure]))
         rows.append(Row((learner,), tuple(cells)))
-    return Table(name, ("learner",), COLUMNS, tuple(rows), stand_in=stand_in)
+    return Table(data.label(name), ("learner",), COLUMNS, tuple(rows), stand_in=data.stand_in)

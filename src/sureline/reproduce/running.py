@@ -19,6 +19,8 @@ from .progress import Progress, Step
 
 # The kinds of protocols and the modules that carry them out.
 KINDS = {
+    "feature selection": "feature_selection",
+    "held out": "held_out",
     "online curves": "online_curves",
     "permutations": "permutations",
     "properties": "properties",
