@@ -168,7 +168,8 @@ class TournamentResult:
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> TournamentResult:
         """The result that `to_dict` told of. Raises ValueError with the place of what does not fit."""
-        return _made(cls, told, "result")
+        made: TournamentResult = _made(cls, told, "result")
+        return made
 
 
 def _plain(value: Any) -> Any:
