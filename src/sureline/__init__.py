@@ -105,7 +105,19 @@ _ELSEWHERE = {
     "sparsity_path": ".sparsity",
     "train": ".training",
 }
-_SUBMODULES = {"datasets", "evaluate", "metrics", "reference", "reproduce", "rules", "selection", "sparsity", "stream"}
+_SUBMODULES = {
+    "contest",
+    "datasets",
+    "evaluate",
+    "metrics",
+    "reference",
+    "report",
+    "reproduce",
+    "rules",
+    "selection",
+    "sparsity",
+    "stream",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,229 @@
+"""What a tournament has found, as plain numbers and words: to be kept as JSON, and to be made into a page."""
+
+from __future__ import annotations
+
+import math
+import types
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from typing import Any, Literal, TypedDict, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+Status = Literal["finished", "dropped", "failed"]
+Metric = Literal["error", "cost", "balanced_accuracy"]
+
+
+class StreamFacts(TypedDict):
+    """The data as it was read."""
+
+    paths: list[str]
+    rows: int
+    columns: int
+    nonzeros: int
+    skipped_lines: int
+    classes: list[str]  # the labels as text
+    class_counts: list[int]
+    complete: bool  # whether it was read to its end
+    problem: str | None  # what ended it early, or what is odd about it, in a sentence
+
+
+class Curve(TypedDict):
+    """The progressive error after so many examples."""
+
+    examples: list[int]
+    error: list[float]
+
+
+class ReliabilityBin(TypedDict):
+    """Predictions of about one confidence."""
+
+    confidence: float  # their mean
+    accuracy: float  # the share of them that was right
+    count: int
+
+
+# "class" is no name for an attribute, so this one is written as a call.
+TopFeature = TypedDict(
+    "TopFeature",
+    {
+        "name": str,
+        "column": int,
+        "weight": float,
+        "std": float | None,  # None for the learners that do not know it
+        "class": str | None,  # the label that a positive weight speaks for, with more than two
+    },
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One learner with one setting. What is not known is None.
+
+    Attributes
+    ----------
+    name : str
+        Unique, such as "SCW(C=0.5, eta=0.9)".
+    parameters, all_parameters : dict
+        Those that were set or differ from the defaults, and all.
+    status, reason : str, str or None
+        "finished", "dropped" by the racing rule or "failed", and why.
+    examples : int
+        How many it has learned from.
+    error, error_se, error_interval : float, float, [low, high]
+        The progressive error (each example is predicted, then learned from), its standard error and 95 % interval.
+    balanced_accuracy, balanced_accuracy_se, cost, cost_se : float
+        The same way; cost is the mean of an example.
+    score, score_se : float
+        Those of the metric of the tournament.
+    updates, nonzeros, features : int
+    seconds : float
+        Of learning alone.
+    model_bytes : int
+        Memory of the state.
+    curve, reliability, top_features
+        What the pictures show.
+    train_command : str or None
+        The command that makes this model alone, bit for bit.
+    """
+
+    name: str
+    algorithm: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    all_parameters: dict[str, Any] = field(default_factory=dict)
+    normalize: str | None = None
+    status: Status = "finished"
+    reason: str | None = None
+    examples: int = 0
+    mistakes: int = 0
+    error: float | None = None
+    error_se: float | None = None
+    error_interval: list[float] | None = None
+    balanced_accuracy: float | None = None
+    balanced_accuracy_se: float | None = None
+    cost: float | None = None
+    cost_se: float | None = None
+    score: float | None = None
+    score_se: float | None = None
+    updates: int = 0
+    nonzeros: int | None = None
+    features: int = 0
+    seconds: float = 0.0
+    model_bytes: int = 0
+    curve: Curve = field(default_factory=lambda: Curve(examples=[], error=[]))
+    reliability: list[ReliabilityBin] | None = None
+    top_features: list[TopFeature] = field(default_factory=list)
+    train_command: str | None = None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the error."""
+        return None if self.error_interval is None else (self.error_interval[0], self.error_interval[1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class TournamentResult:
+    """What a tournament has found.
+
+    Attributes
+    ----------
+    version, date, command : str
+        Of the library; when it began (ISO, UTC); the command line or the call that it was.
+    metric : {"error", "cost", "balanced_accuracy"}
+        What decides.
+    seconds : float
+    memory_bytes : int
+        What was said before the start that the models may take.
+    stream : StreamFacts
+    rules : str or None
+        The racing rule in words, if one was used.
+    runs : list of Run
+    best : str or None
+        The name of the best run by the metric among those that finished.
+    ties : list of str
+        The names of the runs that cannot be told from it (paired, 95 %).
+    """
+
+    version: str
+    date: str
+    command: str
+    metric: Metric
+    seconds: float
+    memory_bytes: int
+    stream: StreamFacts
+    rules: str | None = None
+    runs: list[Run] = field(default_factory=list)
+    best: str | None = None
+    ties: list[str] = field(default_factory=list)
+
+    def run(self, name: str) -> Run:
+        """The run of that name."""
+        for run in self.runs:
+            if run.name == name:
+                return run
+        raise KeyError(f"There is no run {name!r} in this result.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it: dicts, lists, text and plain numbers. A number that is not finite is None."""
+        told: dict[str, Any] = _plain(asdict(self))
+        return told
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> TournamentResult:
+        """The result that `to_dict` told of. Raises ValueError with the place of what does not fit."""
+        made: TournamentResult = _made(cls, told, "result")
+        return made
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item") and not isinstance(value, str):  # a NumPy scalar
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _made(kind: type, told: Any, where: str) -> Any:
+    """An object of a dataclass or typed dict out of a dict."""
+    if not isinstance(told, dict):
+        raise ValueError(f"{where} must be an object. Got {told!r:.60} instead.")
+    hints = get_type_hints(kind)
+    if is_typeddict(kind):
+        needed = set(hints)
+    else:
+        parts = fields(kind)
+        hints = {part.name: hints[part.name] for part in parts}
+        needed = {part.name for part in parts if part.default is MISSING and part.default_factory is MISSING}
+    if missing := needed - set(told):
+        raise ValueError(f"{where} has no {min(missing)!r}.")
+    if unknown := set(told) - set(hints):
+        raise ValueError(f"{where} has {min(map(str, unknown))!r}, which is no part of one.")
+    return kind(**{name: _checked(hints[name], value, f"{where}.{name}") for name, value in told.items()})
+
+
+def _checked(kind: Any, value: Any, where: str) -> Any:
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return value
+    if origin in (Union, types.UnionType):
+        if value is None:
+            return None
+        return _checked(next(one for one in inner if one is not type(None)), value, where)
+    if origin is Literal:
+        if value not in inner:
+            raise ValueError(f"{where} must be one of {', '.join(map(repr, inner))}. Got {value!r:.60} instead.")
+        return value
+    if origin is list:
+        if not isinstance(value, list):
+            raise ValueError(f"{where} must be a list. Got {value!r:.60} instead.")
+        return [_checked(inner[0], item, f"{where}[{i}]") for i, item in enumerate(value)]
+    if kind in (Run, TournamentResult) or is_typeddict(kind):
+        return _made(kind, value, where)
+    wanted = dict if origin is dict else (int, float) if kind is float else kind
+    if not isinstance(value, wanted) or (isinstance(value, bool) and kind is not bool):
+        raise ValueError(f"{where} must be {_WORDS[origin or kind]}. Got {value!r:.60} instead.")
+    return value
+
+
+_WORDS = {str: "text", int: "an integer", float: "a number", bool: "true or false", dict: "an object"}

@@ -1,0 +1,70 @@
+"""Pages and pictures: the report of a tournament, and the pieces that other pages are made of.
+
+``write_report(result, path)`` makes the page of a tournament. For pages of one's own there are `page` and `write_page`
+with the blocks of `sureline.report.blocks` (sections, paragraphs, tables, verdicts, figures; its docstring has an
+example) and the figures `Chart`, `Bars` and `HeatMap`, which also save themselves as files (.svg). Pages need jinja2;
+figures need nothing.
+"""
+
+from .bars import Bar, Bars
+from .blocks import (
+    Badge,
+    Cell,
+    Code,
+    Column,
+    Command,
+    Fact,
+    Facts,
+    Folded,
+    Interval,
+    Link,
+    Notice,
+    Paragraph,
+    Picture,
+    Pictures,
+    Row,
+    Section,
+    Strong,
+    Table,
+    Verdict,
+)
+from .figures import Chart, Reference, Series
+from .heatmap import Cell as MapCell
+from .heatmap import HeatMap
+from .pages import page, write_page
+from .scales import Axis
+from .tournament import report, write_report
+
+__all__ = [
+    "Axis",
+    "Badge",
+    "Bar",
+    "Bars",
+    "Cell",
+    "Chart",
+    "Code",
+    "Column",
+    "Command",
+    "Fact",
+    "Facts",
+    "Folded",
+    "HeatMap",
+    "Interval",
+    "Link",
+    "MapCell",
+    "Notice",
+    "Paragraph",
+    "Picture",
+    "Pictures",
+    "Reference",
+    "Row",
+    "Section",
+    "Series",
+    "Strong",
+    "Table",
+    "Verdict",
+    "page",
+    "report",
+    "write_page",
+    "write_report",
+]

@@ -1,0 +1,264 @@
+"""What pages are made of: sections of paragraphs, notices, tables, verdicts, figures and commands.
+
+A page is a list of `Section`, each a list of blocks. Words are a string, or a list of strings and of `Strong`, `Code`
+and `Link`. Whatever they hold is shown as it is, never taken for HTML.
+
+    from sureline.report import Axis, Cell, Chart, Column, Paragraph, Picture, Section, Series, Table, Verdict, page
+
+    html = page(
+        "Table 3",
+        [
+            Section(
+                "Mistakes",
+                [
+                    Paragraph(["Ours beside ", Strong("the paper's"), "."]),
+                    Verdict("holds", "SCW makes the fewest mistakes.", "8 of 8 data sets"),
+                    Table([Column("data"), Column("ours", numeric=True)], [["a9a", Cell("15.2 %", 0.152, best=True)]]),
+                    Picture(Chart("Error", Axis("examples", log=True), Axis("error"), [Series("SCW", x, y)])),
+                ],
+            )
+        ],
+    )
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from .bars import Bars
+from .figures import Chart
+from .heatmap import HeatMap
+
+
+@dataclass(frozen=True)
+class Strong:
+    """Words that stand out."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """Something that is typed."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Link:
+    """Words that lead to a place of the same page: `anchor` is the id there."""
+
+    text: str
+    anchor: str
+
+
+Words = str | Sequence[str | Strong | Code | Link]
+Tone = Literal["plain", "good", "bad", "warn"]
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Words; `lead` makes it the first thing that one reads, `quiet` a remark."""
+
+    words: Words
+    lead: bool = False
+    quiet: bool = False
+    kind: ClassVar[str] = "paragraph"
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Words in a box that cannot be overlooked."""
+
+    words: Words
+    tone: Tone = "warn"
+    kind: ClassVar[str] = "notice"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim, whether it holds, and what shows it."""
+
+    outcome: Literal["holds", "fails", "open"]
+    claim: Words
+    evidence: Words = ""
+    kind: ClassVar[str] = "verdict"
+
+    @property
+    def badge(self) -> Badge:
+        return {
+            "holds": Badge("holds", "good"),
+            "fails": Badge("does not hold", "bad"),
+            "open": Badge("cannot be checked here", "warn"),
+        }[self.outcome]
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A word or two with a ground of its own."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A figure with what it means, and a remark."""
+
+    label: str
+    value: str
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Figures side by side. `large` for the few that matter most."""
+
+    facts: Sequence[Fact]
+    large: bool = False
+    kind: ClassVar[str] = "facts"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value and its interval as a small picture in a cell; all of one column share the limits."""
+
+    value: float
+    low: float
+    high: float
+    limits: tuple[float, float]
+
+    @property
+    def shares(self) -> tuple[float, float, float]:
+        """Where low, value and high are, in per cent of the width."""
+        start, stop = self.limits
+        length = (stop - start) or 1.0
+        low, value, high = (100 * min(max((v - start) / length, 0.0), 1.0) for v in (self.low, self.value, self.high))
+        return low, value, high
+
+
+@dataclass(frozen=True)
+class Column:
+    """Of a table. `hint` is shown below its name."""
+
+    name: str
+    numeric: bool = False
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Of a table.
+
+    Attributes
+    ----------
+    words : str or list of words
+    sort : float, str or None
+        What it is sorted by; by default its words. Cells with None come last.
+    best : bool
+        It is marked as the best of its row or column.
+    remark : str
+        In small letters below.
+    """
+
+    words: Words
+    sort: float | str | None = None
+    best: bool = False
+    remark: str = ""
+    badge: Badge | None = None
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """Of a table: cells, and what ties it to a series of a chart. `pale` if it does not count."""
+
+    cells: Sequence[Cell | str]
+    key: str | None = None
+    style: int | None = None
+    marked: bool = False
+    pale: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under columns, in a box of its own that scrolls where it is too wide.
+
+    `sortable` puts a button into each heading; `sorted_by` is the column by which the rows are in order already. The
+    first cell of a row is its heading.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Row | Sequence[Cell | str]]
+    caption: str = ""
+    sortable: bool = False
+    sorted_by: int | None = None
+    descending: bool = False
+    kind: ClassVar[str] = "table"
+
+    @property
+    def filled(self) -> list[Row]:
+        """The rows, with all that is plain text in cells."""
+        rows = [row if isinstance(row, Row) else Row(row) for row in self.rows]
+        return [
+            Row(
+                [cell if isinstance(cell, Cell) else Cell(cell) for cell in row.cells],
+                row.key,
+                row.style,
+                row.marked,
+                row.pale,
+            )
+            for row in rows
+        ]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure with its heading and what one sees in it. `wide` takes the whole width of the page."""
+
+    figure: Chart | Bars | HeatMap
+    heading: str = ""
+    caption: Words = ""
+    wide: bool = False
+    kind: ClassVar[str] = "picture"
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Pictures side by side, where there is room."""
+
+    pictures: Sequence[Picture]
+    kind: ClassVar[str] = "pictures"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line, or a few lines of code."""
+
+    text: str
+    label: str = ""
+    kind: ClassVar[str] = "command"
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Blocks that are shown when one asks for them. They are all shown on paper."""
+
+    summary: Words
+    blocks: Sequence[Block]
+    anchor: str | None = None
+    kind: ClassVar[str] = "folded"
+
+
+Block = Paragraph | Notice | Verdict | Facts | Table | Picture | Pictures | Command | Folded
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page under a heading; the first may have none."""
+
+    title: str
+    blocks: Sequence[Block] = field(default_factory=tuple)
+    anchor: str | None = None

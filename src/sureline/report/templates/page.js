@@ -1,0 +1,53 @@
+"use strict";
+// Without this script the table is in the order of its rows, and everything else is as it is.
+for (const table of document.querySelectorAll("table.sortable")) {
+  const body = table.tBodies[0], headings = [...table.tHead.rows[0].cells];
+  const valueOf = (row, k) => {
+    const cell = row.cells[k], sort = cell.dataset.sort;
+    if (sort === undefined) return headings[k].classList.contains("num") ? null : cell.textContent.trim().toLowerCase();
+    return sort !== "" && Number.isFinite(+sort) ? +sort : sort;
+  };
+  headings.forEach((heading, k) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...heading.childNodes);
+    heading.append(button);
+    button.addEventListener("click", () => {
+      const down = heading.getAttribute("aria-sort") === "ascending";
+      headings.forEach((other) => other.removeAttribute("aria-sort"));
+      heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const rows = [...body.rows].map((row, i) => ({ row, i, value: valueOf(row, k) }));
+      rows.sort((a, b) => {
+        if (a.value === null || b.value === null) return (a.value === null) - (b.value === null) || a.i - b.i;
+        const order = typeof a.value === "number" && typeof b.value === "number"
+          ? a.value - b.value : String(a.value).localeCompare(String(b.value), "en", { numeric: true });
+        return (down ? -order : order) || a.i - b.i;
+      });
+      body.append(...rows.map((entry) => entry.row));
+    });
+  });
+}
+// The run that the pointer or the focus is on stands out in all pictures.
+const point = (key) => {
+  document.body.classList.toggle("pointing", key !== null);
+  for (const it of document.querySelectorAll("[data-key]")) it.classList.toggle("on", it.dataset.key === key);
+};
+for (const it of document.querySelectorAll("tr[data-key], .legend [data-key], g[data-key]")) {
+  it.addEventListener("pointerenter", () => point(it.dataset.key));
+  it.addEventListener("pointerleave", () => point(null));
+  it.addEventListener("focusin", () => point(it.dataset.key));
+  it.addEventListener("focusout", () => point(null));
+}
+// A link to something folded unfolds it; paper shows everything.
+const unfold = () => {
+  const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let it = target; it; it = it.parentElement) if (it.tagName === "DETAILS") it.open = true;
+};
+addEventListener("hashchange", unfold);
+unfold();
+let folded = [];
+addEventListener("beforeprint", () => {
+  folded = [...document.querySelectorAll("details:not([open])")];
+  for (const it of folded) it.open = true;
+});
+addEventListener("afterprint", () => { for (const it of folded) it.open = false; });

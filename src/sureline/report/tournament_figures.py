@@ -1,0 +1,354 @@
+"""The pictures of a tournament."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import Any
+
+from ..contest.result import Run, TournamentResult
+from .advice import MEASURES, guess_error, ranked, score_in_words
+from .bars import Bar, Bars
+from .blocks import Picture
+from .figures import Axis, Chart, Reference, Series
+from .heatmap import Cell, HeatMap
+from .text import clean, compact, count, duration, percent
+
+_MOST_IN_COLOUR = 6
+_ALL_IN_COLOUR = 7
+_MOST_NAMED = 16  # points, beyond which only those in colour have their names beside them
+_FIRST_EXAMPLES = 16  # a mean of fewer says nothing
+_MOST_BARS = 14
+
+
+class Figures:
+    """What all pictures of one result share: which runs are in colour."""
+
+    def __init__(self, result: TournamentResult, recommended: Run | None) -> None:
+        self.result = result
+        self.runs = ranked(result)
+        self.recommended = recommended
+        self.keys = {run.name: f"run-{k + 1}" for k, run in enumerate(self.runs)}
+        self.styles = {run.name: k for k, run in enumerate(_in_colour(self.runs, recommended))}
+
+    def style(self, run: Run) -> int | None:
+        return self.styles.get(run.name)
+
+    # -- error along the stream ------------------------------------------------------------------------------
+
+    def curves(self) -> Picture | None:
+        shown = [run for run in self.runs if len(run.curve["examples"]) > 1]
+        if not shown:
+            return None
+        longest = max(run.curve["examples"][-1] for run in shown)
+        first = max(_FIRST_EXAMPLES, longest // 2000) if longest > 20 * _FIRST_EXAMPLES else 1
+        series = [self._curve(run, first) for run in reversed(shown)]
+        values = [v for s in series for v in s.y if v]
+        ends = [run.curve["error"][-1] for run in shown]
+        log = bool(values) and min(ends) > 0 and max(values) / min(values) > 3
+        guess = guess_error(self.result)
+        references = []
+        if guess and values and min(values) <= guess <= 1.5 * max(values):
+            references.append(Reference(f"Always the most frequent answer: {percent(guess)}", "y", guess))
+        chart = Chart(
+            "Error along the stream",
+            Axis("examples", log=longest > 50, whole=True),
+            Axis("error so far" + (" (log scale)" if log else ""), log=log, percent=True),
+            series,
+            references,
+            description="The share of wrong answers after so many examples, a line for each run.",
+            height=360.0,
+        )
+        return Picture(chart, "", self._curve_caption(shown, guess, references), True)
+
+    def _curve(self, run: Run, first: int) -> Series:
+        points = [
+            (n, e) for n, e in zip(run.curve["examples"], run.curve["error"], strict=True) if n >= first and _known(e)
+        ]
+        style, key = self.style(run), self.keys[run.name]
+        x, y = [float(n) for n, _ in points], [e for _, e in points]
+        if self.recommended is not None and run.name == self.recommended.name:
+            wilson = [_wilson(e, n) for n, e in points]
+            low, high = [a for a, _ in wilson], [b for _, b in wilson]
+            return Series(run.name, x, y, style, low=low, high=high, key=key)
+        return Series(run.name, x, y, style, markers=style is not None, label=style is not None, key=key)
+
+    def _curve_caption(self, shown: list[Run], guess: float | None, references: list[Reference]) -> str:
+        told = "Each example is answered first and learned from afterwards, so every answer counts as a test."
+        if self.recommended is not None and self.recommended in shown:
+            told += f" The band is the 95 % interval of {clean(self.recommended.name)}."
+        rest = sum(self.style(run) is None for run in shown)
+        if rest:
+            told += f" The {count(rest)} grey {'line is another run' if rest == 1 else 'lines are the other runs'}."
+        if any(run.status == "dropped" for run in shown):
+            told += " Lines that end early are of runs that were dropped."
+        if references:
+            told += f" Dotted: always the most frequent answer, {percent(guess)}."
+        return told
+
+    # -- one measure against another -------------------------------------------------------------------------
+
+    def against_sparsity(self) -> Picture | None:
+        runs = [run for run in self._finished() if run.nonzeros is not None]
+        points = {run.name: float(run.nonzeros or 0) for run in runs}
+        if len([v for v in points.values() if v > 0]) < 1:
+            return None
+        notes = {run.name: f"{count(run.nonzeros)} of {count(run.features)} weights" for run in runs}
+        axis = Axis("nonzero weights" + _if_log(points), log=_spreads(points), whole=True)
+        return Picture(
+            self._scatter("Error against sparsity", axis, runs, points, notes),
+            "Error against the size of the model",
+            "Down is more accurate, left is smaller. On the thin line are the runs that no other beats in both."
+            + self._whisker(),
+        )
+
+    def against_time(self) -> Picture | None:
+        runs = [run for run in self._finished() if run.seconds > 0]
+        if not runs:
+            return None
+        points = {run.name: run.seconds for run in runs}
+        notes = {run.name: duration(run.seconds) for run in runs}
+        return Picture(
+            self._scatter(
+                "Error against time",
+                Axis("time of learning" + _if_log(points), log=_spreads(points), seconds=True),
+                runs,
+                points,
+                notes,
+            ),
+            "Error against time",
+            "Down is more accurate, left is faster. Times are of learning alone, and vary from one day to the next.",
+        )
+
+    def _whisker(self) -> str:
+        if self.recommended is None or self.recommended.interval is None:
+            return ""
+        return " The upright line is the 95 % interval of the one to use."
+
+    def _finished(self) -> list[Run]:
+        return [run for run in self.runs if run.status == "finished" and _known(run.error)]
+
+    def _scatter(self, title: str, x: Axis, runs: list[Run], points: dict[str, float], notes: dict[str, str]) -> Chart:
+        few = len(runs) <= _MOST_NAMED
+        series = []
+        for run in reversed(runs):
+            style = self.style(run)
+            low, high = run.interval or (None, None)
+            whiskers = self.recommended is not None and run.name == self.recommended.name and low is not None
+            series.append(
+                Series(
+                    run.name,
+                    [points[run.name]],
+                    [run.error],
+                    style,
+                    line=False,
+                    low=[low] if whiskers else None,
+                    high=[high] if whiskers else None,
+                    label=few or style is not None,
+                    notes=[f"{run.name}: error {percent(run.error)}, {notes[run.name]}"],
+                    key=self.keys[run.name],
+                )
+            )
+        errors = [run.error for run in runs if run.error is not None]
+        log = min(errors) > 0 and max(errors) / min(errors) > 4
+        y = Axis("error" + (" (log scale)" if log else ""), log=log, percent=True)
+        return Chart(title, x, y, series, frontier=_frontier([(points[run.name], run.error or 0.0) for run in runs]))
+
+    # -- reliability -----------------------------------------------------------------------------------------
+
+    def reliability(self) -> Picture | None:
+        able = [run for run in self.runs if run.reliability and run.status == "finished"]
+        if not able:
+            return None
+        shown = [run for run in able if self.style(run) is not None][:4] or able[:1]
+        if self.recommended is not None and self.recommended in able and self.recommended not in shown:
+            shown = [self.recommended, *shown[:3]]
+        series = []
+        for run in reversed(shown):
+            bins = [b for b in run.reliability or [] if b["count"] > 0]
+            notes = [
+                f"{run.name}: {count(b['count'])} answers of confidence {percent(b['confidence'])}, "
+                f"{percent(b['accuracy'])} of them right"
+                for b in bins
+            ]
+            series.append(
+                Series(
+                    run.name,
+                    [b["confidence"] for b in bins],
+                    [b["accuracy"] for b in bins],
+                    self.style(run) or 0,
+                    notes=notes,
+                    key=self.keys[run.name],
+                )
+            )
+        low = min([0.5, *(v for s in series for v in (*s.x, *s.y) if v is not None)])
+        limits = (max(0.0, math.floor(low * 10) / 10), 1.0)
+        chart = Chart(
+            "Reliability of the confidences",
+            Axis("how sure it said it was", percent=True, limits=limits),
+            Axis("how often it was right", percent=True, limits=limits),
+            series,
+            [Reference("As sure as it should be", "diagonal")],
+        )
+        return Picture(
+            chart,
+            "Can the confidences be trusted?",
+            "On the dotted line an answer given with 80 % confidence is right 80 % of the time; below it the learner "
+            "is too sure of itself, above it too modest.",
+        )
+
+    # -- features --------------------------------------------------------------------------------------------
+
+    def features(self) -> Picture | None:
+        run = self.recommended
+        if run is None or not run.top_features:
+            return None
+        classes = self.result.stream["classes"]
+        several = len(classes) > 2
+        bars = [
+            Bar(
+                f"{f['name']} [{f['class']}]" if several and f["class"] is not None else f["name"],
+                f["weight"],
+                f["std"],
+            )
+            for f in run.top_features[:_MOST_BARS]
+        ]
+        sure = any(bar.std is not None for bar in bars)
+        left, right = (classes[0], classes[1]) if len(classes) == 2 else ("", "")
+        caption = "The largest weights. A bar says how much a feature speaks for an answer"
+        caption += ", in brackets which." if several else ", its side for which."
+        caption += (
+            " The whisker is one standard deviation of the weight: how unsure the learner still is of it."
+            if sure
+            else " This learner does not know how sure it is of a weight."
+        )
+        label = "weight" + (" ± standard deviation" if sure else "")
+        return Picture(
+            Bars("The features that matter", label, bars, left, right),
+            f"What {run.name} looks at",
+            caption,
+        )
+
+    # -- grids -----------------------------------------------------------------------------------------------
+
+    def grids(self) -> list[Picture]:
+        """A map for each algorithm that was entered with a grid of two parameters."""
+        by_algorithm: dict[str, list[Run]] = defaultdict(list)
+        for run in self.runs:
+            by_algorithm[run.algorithm].append(run)
+        maps = (self._grid(name, runs) for name, runs in by_algorithm.items())
+        return [made for made in maps if made is not None]
+
+    def _grid(self, algorithm: str, runs: list[Run]) -> Picture | None:
+        found = _two_that_vary(runs)
+        if found is None:
+            return None
+        (x_name, xs), (y_name, ys) = found
+        metric = self.result.metric
+        cells: dict[tuple[int, int], Cell] = {}
+        best: tuple[int, int] | None = None
+        for run in runs:
+            at = xs.index(_setting(run, x_name)), ys.index(_setting(run, y_name))
+            value = run.score if run.score is not None else run.error
+            where = f"{x_name}={_short(xs[at[0]])}, {y_name}={_short(ys[at[1]])}"
+            if run.status == "finished" and value is not None:
+                cells[at] = Cell(value, f"{where}: {MEASURES[metric]} {score_in_words(value, metric)}")
+                best = at if best is None else best  # the runs come in the order of their scores
+            else:
+                cells[at] = Cell(None, f"{where}: {run.status}. {run.reason or ''}".strip())
+        if best is None:
+            return None
+        gone = sum(cell.value is None for cell in cells.values())
+        caption = f"Each field is a setting, with its {MEASURES[metric]}" + ("" if metric == "cost" else " in per cent")
+        caption += "; the framed one is the best."
+        if gone:
+            caption += f" {count(gone)} {'was' if gone == 1 else 'were'} dropped or failed: dashed."
+        heat = HeatMap(
+            f"{algorithm}: {MEASURES[metric]} over {x_name} and {y_name}",
+            x_name,
+            y_name,
+            [_short(v) for v in xs],
+            [_short(v) for v in ys],
+            cells,
+            best,
+            MEASURES[metric],
+            metric == "balanced_accuracy",
+            percent=metric != "cost",
+        )
+        return Picture(heat, f"{algorithm}: how {x_name} and {y_name} matter", caption, True)
+
+
+def _in_colour(runs: list[Run], recommended: Run | None) -> list[Run]:
+    """All, if they are few; else the recommended one, the best of each algorithm, and then the best of the others."""
+    able = [run for run in runs if run.status != "failed" or run.curve["examples"]]
+    first = [recommended] if recommended is not None else []
+    if len(able) > _ALL_IN_COLOUR:
+        leaders: dict[str, Run] = {}
+        for run in able:
+            leaders.setdefault(run.algorithm, run)
+        order = first + [run for run in leaders.values() if run.status == "finished"] + able
+        able = [run for k, run in enumerate(order) if run not in order[:k]][:_MOST_IN_COLOUR]
+    return first + [run for run in able if run not in first]
+
+
+def _known(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def _spreads(points: dict[str, float]) -> bool:
+    above = [v for v in points.values() if v > 0]
+    return bool(above) and len(above) == len(points) and max(above) / min(above) > 4
+
+
+def _if_log(points: dict[str, float]) -> str:
+    return " (log scale)" if _spreads(points) else ""
+
+
+def _wilson(error: float, n: int) -> tuple[float, float]:
+    """The 95 % interval of a share of n."""
+    z = 1.96
+    middle = (error + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(error * (1 - error) / n + z * z / (4 * n * n))
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+def _frontier(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Those that no other is below and to the left of, from the left to the right."""
+    kept: list[tuple[float, float]] = []
+    for x, y in sorted(points):
+        if not kept or y < kept[-1][1]:
+            kept.append((x, y))
+    return kept
+
+
+def _setting(run: Run, name: str) -> Any:
+    return run.all_parameters.get(name, run.parameters.get(name))
+
+
+def _two_that_vary(runs: list[Run]) -> tuple[tuple[str, list[float]], tuple[str, list[float]]] | None:
+    """The two parameters of a grid with their values, the longer one first; None if it is no such grid."""
+    names = list(dict.fromkeys(name for run in runs for name in (*run.all_parameters, *run.parameters)))
+    varied = []
+    for name in names:
+        values = [_setting(run, name) for run in runs]
+        if any(value != values[0] for value in values):
+            if not all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
+                return None
+            varied.append((name, sorted({float(v) for v in values})))
+    if len(varied) != 2 or min(len(values) for _, values in varied) < 2:
+        return None
+    places = {(_setting(run, varied[0][0]), _setting(run, varied[1][0])) for run in runs}
+    if len(places) < len(runs) or len(runs) < 0.5 * len(varied[0][1]) * len(varied[1][1]):
+        return None
+    first, second = sorted(varied, key=lambda entry: -len(entry[1]))
+    return first, second
+
+
+def _short(value: float) -> str:
+    power = math.log2(value) if value > 0 else 0.5
+    if power == int(power) and abs(power) > 3:
+        return f"2{str(int(power)).translate(_RAISED)}"
+    return compact(float(f"{value:.4g}"))
+
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
