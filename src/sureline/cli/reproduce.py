@@ -7,6 +7,7 @@ import shlex
 import shutil
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
@@ -55,11 +56,20 @@ def command(
         lead = "Name one of" if name is None else f"There is no {name!r}; there are"
         raise click.UsageError(f"{lead} {', '.join(known)}.")
     words = ["sureline", "reproduce", name, *(["--data", str(data)] if data else []), *(["--quick"] if quick else [])]
+    if report is not None and find_spec("jinja2") is None:
+        raise click.ClickException("a page (--report) needs jinja2: pip install 'sureline[report]'.")
     reporter = _Reporter(sys.stderr)
     try:
         outcome = reproduce.run(name, data=data, quick=quick, on_progress=reporter, command=shlex.join(words))
     finally:
         reporter.close()
+    if report is not None or output is not None:
+        from ..reproduce.pages import write_files, write_report
+
+        if report is not None:
+            write_report(outcome, report)
+        for path in [] if output is None else write_files(outcome, output):
+            print(f"wrote {path}", file=sys.stderr)
     print(json.dumps(outcome.to_dict()) if as_json else as_text(outcome, shutil.get_terminal_size((120, 24)).columns))
     return 1 if outcome.is_empty else 0
 

@@ -80,7 +80,7 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
 
 
 def _work(rows: Rows, passes: float) -> float:
-    return passes * len(rows.y) * (10.0 + rows.X.shape[1])
+    return passes * len(rows.y) * float(10 + rows.X.shape[1])
 
 
 def _learned(entry: Entry, learner: Learner, name: str, rows: Rows, parameters: Parameters, progress: Progress) -> Runs:

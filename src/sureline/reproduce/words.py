@@ -25,14 +25,15 @@ def cells_in_words(table: Table, *, mark: str = "*") -> list[list[str]]:
             *(
                 text
                 for column, cell in zip(table.columns, row.cells, strict=True)
-                for text in _cell(column, cell, mark)
+                for text in cell_in_words(column, cell, mark)
             ),
         ]
         for row in table.rows
     ]
 
 
-def _cell(column: Column, cell: Cell, mark: str) -> list[str]:
+def cell_in_words(column: Column, cell: Cell, mark: str) -> list[str]:
+    """Ours, the paper's and the difference, as far as the column has them; what is best is put between two marks."""
     ours = cell.text or ("" if cell.ours is None else cell.ours.text(column.digits))
     if cell.best:
         ours = f"{mark}{ours}{mark}"
