@@ -50,7 +50,7 @@ def load(data: DataSet, folder: Path | None, **arguments: Any) -> Rows | Missing
         X, y, *_ = getattr(datasets, data.generator)(**{**data.arguments, **arguments})
         return Rows(X, np.where(y == np.max(y), 1, -1), data.stand_in)
     absent = [name for name, path in zip(data.files, found, strict=True) if path is None]
-    return Missing(data.name, f"{_absent(absent, folder)} It is at {data.source}; {_looks(data)}.")
+    return Missing(data.name, f"{_absent(absent, folder)} Get it from {data.source}; it must be {_looks(data)}.")
 
 
 def find(folder: Path | None, name: str) -> Path | None:
@@ -66,16 +66,18 @@ def find(folder: Path | None, name: str) -> Path | None:
 
 
 def _absent(names: list[str], folder: Path | None) -> str:
-    files = " and ".join(names)
+    files, several = " and ".join(names), len(names) > 1
     if folder is None:
-        return f"the file {files} is needed and no folder of data was named (--data DIR, or SURELINE_DATA)."
-    return f"there is no file {files} (or with .svm, .bz2, .gz, .xz, .zst) in {folder}."
+        needed = f"the files {files} are needed" if several else f"the file {files} is needed"
+        return f"{needed}, and no folder of data was named (--data DIR, or SURELINE_DATA)."
+    lead = f"there are no files {files}" if several else f"there is no file {files}"
+    return f"{lead} (also with .svm, .libsvm, .txt, and .bz2, .gz, .xz, .zst) in {folder}."
 
 
 def _looks(data: DataSet) -> str:
     parts = [f"{data.rows:,} rows"] if data.rows else []
     parts += [f"{data.features:,} features"] if data.features else []
-    parts += [f"labels {' and '.join(f'{label:g}' for label in data.labels)}"]
+    parts += [f"the labels {', '.join(f'{label:g}' for label in data.labels)}"]
     return f"LIBSVM text with {', '.join(parts)}"
 
 

@@ -134,7 +134,6 @@ def _pictures(name: str, curves: Mapping[str, Curves]) -> list[Picture]:
     drawn = (
         ("rates", "mistakes", "mistake rate so far", True),
         ("updates", "updates", "updates so far", False),
-        ("seconds", "time", "seconds so far", False),
     )
     return [
         Picture(

@@ -9,6 +9,7 @@ from pathlib import Path
 from .._atomic import replacing
 from ..report import (
     Axis,
+    Badge,
     Chart,
     Command,
     Folded,
@@ -28,7 +29,10 @@ from ..report import Table as PageTable
 from ..report import Verdict as PageVerdict
 from ..report.blocks import Block
 from .outcome import Cell, Column, Outcome, Picture, Table, Verdict
-from .words import EXPLANATION, as_markdown, cell_in_words, has_differences, headings, kept_part, provenance
+from .words import EXPLANATION, as_markdown, cell_in_words, has_differences, kept_part, provenance
+
+
+_BELOW = "In small letters below ours are the paper's and the difference."
 
 
 def chart_of(picture: Picture) -> Chart:
@@ -95,7 +99,7 @@ def _picture(picture: Picture) -> PagePicture:
 
 
 def _tables(outcome: Outcome) -> list[Block]:
-    blocks: list[Block] = [Paragraph(EXPLANATION, quiet=True)] if has_differences(outcome) else []
+    blocks: list[Block] = [Paragraph(f"{EXPLANATION} {_BELOW}", quiet=True)] if has_differences(outcome) else []
     for table in outcome.findings.tables:
         if table.stand_in:
             blocks.append(Notice(f"Stand-in: {table.stand_in}."))
@@ -105,26 +109,27 @@ def _tables(outcome: Outcome) -> list[Block]:
 
 
 def _table(table: Table) -> PageTable:
-    n_heads = len(table.heads)
-    columns = [PageColumn(name, numeric=i >= n_heads) for i, name in enumerate(headings(table))]
+    """Ours with the paper's in small letters below it, so that a table is no wider than a page."""
+    heads = [PageColumn(name) for name in table.heads]
+    columns = [PageColumn(one.name, numeric=True) for one in table.columns]
     rows = [
-        PageRow(
-            [
-                *row.head,
-                *(cell for column, one in zip(table.columns, row.cells, strict=True) for cell in _cells(column, one)),
-            ]
-        )
+        PageRow([*row.head, *(_cell(column, one) for column, one in zip(table.columns, row.cells, strict=True))])
         for row in table.rows
     ]
-    return PageTable(columns, rows, caption=table.title, sortable=len(rows) > 1)
+    return PageTable([*heads, *columns], rows, caption=table.title, sortable=len(rows) > 1)
 
 
-def _cells(column: Column, cell: Cell) -> list[PageCell]:
-    """Ours, the paper's, and the difference, each sorted by its number."""
+def _cell(column: Column, cell: Cell) -> PageCell:
     ours, *others = cell_in_words(column, cell, mark="")
-    made = [PageCell(ours, None if cell.ours is None else cell.ours.mean, best=cell.best)]
-    numbers = [None if cell.paper is None else cell.paper.mean, cell.difference]
-    return made + [PageCell(text, number) for text, number in zip(others, numbers, strict=False)]
+    remark = ", ".join(text for text in others if text)
+    differs = cell.paper_text is not None and cell.paper_text != cell.text
+    return PageCell(
+        ours,
+        ours if cell.ours is None else cell.ours.mean,
+        best=cell.best,
+        remark=remark,
+        badge=Badge("not so", "bad") if differs else None,
+    )
 
 
 def _settings(outcome: Outcome) -> Folded:
