@@ -31,7 +31,8 @@ def test_every_entry_is_whole(name: str) -> None:
     module = protocol_of(entry)
     full, quick = (entry.parameters(module.Parameters, quick=quick) for quick in (False, True))
     assert entry.quick == {} or full != quick
-    named = {one.name for one in entry.data_sets}
+    shared = reproduce.entry(entry.protocol["of"]) if "of" in entry.protocol else entry
+    named = {one.name for one in shared.data_sets}
     assert set(entry.numbers) <= named
     assert all(set(rows) <= {one.name for one in entry.learners} for rows in entry.numbers.values())
     assert entry.numbers == {} or (entry.numbers_of and entry.runs)

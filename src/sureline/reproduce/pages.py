@@ -31,7 +31,6 @@ from ..report.blocks import Block
 from .outcome import Cell, Column, Outcome, Picture, Table, Verdict
 from .words import EXPLANATION, as_markdown, cell_in_words, has_differences, kept_part, provenance
 
-
 _BELOW = "In small letters below ours are the paper's and the difference."
 
 

@@ -22,6 +22,7 @@ KINDS = {
     "feature selection": "feature_selection",
     "held out": "held_out",
     "online curves": "online_curves",
+    "other conditions": "conditions",
     "permutations": "permutations",
     "properties": "properties",
 }
