@@ -261,6 +261,22 @@ def test_a_live_line_on_a_terminal(folder: Path, tmp_path: Path) -> None:
     assert "\n" not in shown
 
 
+def test_interrupted_while_it_is_imported():
+    code = """
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, *rest):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+from sureline.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code, "train"], capture_output=True, timeout=60)
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr == b""
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_saves_and_resume_goes_on(folder: Path, tmp_path: Path, number: int) -> None:
     rows = (folder / "train.svm").read_bytes() * 30

@@ -12,3 +12,4 @@ void bind_whitened(nanobind::module_& m);     // whitened.cpp: online-batch lear
 void bind_dual_ascent(nanobind::module_& m);  // dual_ascent.cpp: rows that are gone over again and again
 void bind_finite_dual(nanobind::module_& m);  // finite_dual.cpp: the same with other losses and regularisers
 void bind_groups(nanobind::module_& m);       // groups.cpp: groups of features
+void bind_scales(nanobind::module_& m);       // scales.cpp: rows on a common measure

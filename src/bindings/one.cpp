@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "held_scales.hpp"
 #include "models.hpp"
 #include "text/murmur.hpp"
 
@@ -262,6 +263,7 @@ class ArraysInPlace {
   ArraysInPlace& operator=(const ArraysInPlace&) = delete;
 
   explicit operator bool() const { return fits_; }
+  int64_t size() const { return columns_.shape[0]; }
 
   // The row, or nothing if its last column is beyond; whether the others ascend to it, the loops look at.
   std::optional<Rows> row(int64_t n_columns, bool single, int64_t* starts) const {
@@ -305,11 +307,12 @@ class OneByOne {
   OneByOne(nb::object rule, const std::string& shape, const Output& weights, const std::optional<Output>& factors,
            const Scalars& memory, const Counts& tally, nb::object beside, int64_t n_columns, int64_t n_heads,
            bool intercept, const std::string& policy, const std::optional<std::tuple<double, double>>& cost,
-           nb::object rounds, int bits)
+           nb::object rounds, int bits, nb::object scales)
       : example_(bits),
         rule_(rule),
         beside_(beside),
         rounds_(rounds),
+        scales_owner_(scales),
         weights_(weights),
         factors_(factors),
         memory_(memory),
@@ -355,6 +358,7 @@ class OneByOne {
     task_.journal = !has_factors(model_.shape) && model_.shape != Shape::simplex &&
                     (task_.policy == Policy::one_vs_rest || model_.shape == Shape::confident || task_.dual_rule);
     if (task_.policy == Policy::regression) task_.targets = &target_;
+    if (!scales.is_none()) scales_ = nb::cast<Scales*>(scales);
     task_.labels = &label_;
     task_.sample_weight = &weight_;
     task_.memory = memory_now_.data(), task_.tally = tally_now_.data();
@@ -370,7 +374,7 @@ class OneByOne {
     if (const ArraysInPlace arrays(x.ptr(), single_); arrays) {
       if (const auto row = arrays.row(n_columns_, single_, starts_in_place_)) {
         task_.rows = *row;
-        const Outcome outcome = learn_rows();
+        const Outcome outcome = learn_rows(arrays.size());
         if (outcome.refusal == Refusal::none) return 0;
         if (outcome.refusal != Refusal::order && outcome.refusal != Refusal::contents) refuse_outcome(outcome);
         // Columns in another order, or something wrong that is described when the row is read with care.
@@ -380,24 +384,34 @@ class OneByOne {
     const int64_t width = width_asked();
     if (width > n_columns_) return width;
     task_.rows = rows();
-    refuse_outcome(learn_rows());
+    refuse_outcome(learn_rows(example_.size()));
     return 0;
   }
 
   // w.x for each head, without the scales. Columns that the model does not have count for nothing.
   std::vector<double> scores(nb::handle x) {
     example_.read(x);
-    example_.cut(n_columns_);
+    if (!scales_) example_.cut(n_columns_);
     rounds_now_.clear();
     for (const Round* round : round_of_) rounds_now_.push_back(*round);
     const View view{rounds_now_.data(), int64_t(rounds_now_.size())};
-    refuse_outcome(kernels(single_).score(rows(), model_, view, scores_.data()));
+    Rows row = rows();
+    if (scales_) {  // of all of its columns
+      row.n_columns = kLargestColumn + 1;
+      refuse_outcome(normalize(row, false, example_.size()));
+      row.n_columns = n_columns_;
+      const auto& columns = example_.indices();
+      starts_[1] = int32_t(std::lower_bound(columns.begin(), columns.end(), n_columns_) - columns.begin());
+    }
+    refuse_outcome(kernels(single_).score(row, model_, view, scores_.data()));
     return scores_;
   }
 
  private:
-  // The turn of the row in the task. Nothing changes if it is refused.
-  Outcome learn_rows() {
+  // The turn of the row in the task, which has n values. Nothing changes if it is refused.
+  Outcome learn_rows(int64_t n) {
+    if (scales_)
+      if (const Outcome outcome = normalize(task_.rows, true, n); outcome.refusal != Refusal::none) return outcome;
     std::memcpy(static_cast<void*>(memory_now_.data()), memory_.data(), memory_.nbytes());
     std::memcpy(static_cast<void*>(tally_now_.data()), tally_.data(), tally_.nbytes());
     checkpoint(task_);
@@ -407,7 +421,18 @@ class OneByOne {
       std::memcpy(memory_.data(), static_cast<const void*>(memory_now_.data()), memory_.nbytes());
       std::memcpy(tally_.data(), static_cast<const void*>(tally_now_.data()), tally_.nbytes());
       look();
+    } else if (scales_) {
+      scales_->undo();
     }
+    return outcome;
+  }
+
+  // The row divided, in values of our own.
+  Outcome normalize(Rows& row, bool absorb, int64_t n) {
+    divided_.resize(size_t(n));
+    const Outcome outcome = scales_->pass(row, divided_.data(), absorb, nullptr, 0, absorb ? &weight_ : nullptr, n,
+                                          /*undoable=*/true, /*release_gil=*/false);
+    row.values = divided_.data();
     return outcome;
   }
 
@@ -449,7 +474,8 @@ class OneByOne {
   }
 
   Example example_;
-  const nb::object rule_, beside_, rounds_;  // keep them alive
+  const nb::object rule_, beside_, rounds_, scales_owner_;  // keep them alive
+  Scales* scales_ = nullptr;                                // or null, if rows are learned from as they are
   const Output weights_;
   const std::optional<Output> factors_;
   const Scalars memory_;
@@ -468,6 +494,7 @@ class OneByOne {
   std::vector<Round> rounds_now_;
   std::vector<double> scores_;
   std::vector<float> single_values_;
+  std::vector<double> divided_;  // or floats, in half of it
 };
 
 }  // namespace
@@ -485,9 +512,10 @@ void bind_one(nb::module_& m) {
   nb::class_<OneByOne>(m, "OneByOne", "A model that takes one example at a time, in place.")
       .def(nb::init<nb::object, const std::string&, const Output&, const std::optional<Output>&, const Scalars&,
                     const Counts&, nb::object, int64_t, int64_t, bool, const std::string&,
-                    const std::optional<std::tuple<double, double>>&, nb::object, int>(),
+                    const std::optional<std::tuple<double, double>>&, nb::object, int, nb::object>(),
            "rule"_a, "shape"_a, "weights"_a, "factors"_a.none(), "memory"_a, "tally"_a, "beside"_a.none(),
-           "n_columns"_a, "n_heads"_a, "intercept"_a, "policy"_a, "cost"_a.none(), "rounds"_a.none(), "bits"_a)
+           "n_columns"_a, "n_heads"_a, "intercept"_a, "policy"_a, "cost"_a.none(), "rounds"_a.none(), "bits"_a,
+           "scales"_a.none() = nb::none())
       .def("learn", &OneByOne::learn, "x"_a.none(), "label"_a, "weight"_a = 1.0, "target"_a = 0.0,
            "Learn from a row. Returns 0, or the width that the model needs first.")
       .def("scores", &OneByOne::scores, "x"_a.none(), "w.x for each head, without the scales.");

@@ -1,5 +1,21 @@
-"""``python -m sureline``: the command line."""
+"""The command line: the script ``sureline``, and ``python -m sureline``."""
 
-from .cli import main
+from __future__ import annotations
 
-main()
+import signal
+
+
+def main() -> None:
+    """Run the command of `sys.argv`; Ctrl-C ends it without a traceback even while modules are being imported."""
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # and not ignored, as under nohup
+    if usual:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from .cli import main as run
+
+    if usual:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -70,6 +70,7 @@ class BatchLearner(_OfBatches, ClassLearner):
         self._refuse_classes(len(classes))
         self.classes_ = classes
         self._state = self._fresh_state(n_columns, len(classes))
+        self._normalizer = self._fresh_normalizer()
         self.n_features_in_ = n_columns
 
     def take_batch(self, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None = None) -> None:
@@ -80,13 +81,14 @@ class BatchLearner(_OfBatches, ClassLearner):
         X = self._checked(X)
         n_classes = max(int(labels.max(initial=-1)) + 1, len(self.classes_))
         self._refuse_classes(n_classes)
+        self._refuse_another_normalizer()
         self._refuse_state(self._state)
-        state = self._state.grown(X.shape[1], n_classes, self._policy())
+        state, normalizer = self._state.grown(X.shape[1], n_classes, self._policy()), self._normalizer.copy()
         if weight is not None and not weight.all():  # as if those rows had not come
             X, labels, weight = X[weight > 0], labels[weight > 0], weight[weight > 0]
         if len(labels):
-            state = self._after(state, widened(X, state.n_columns), labels, weight)
-        self._state = state
+            state = self._after(state, widened(normalizer.learn_all(X), state.n_columns), labels, weight)
+        self._state, self._normalizer = state, normalizer
         self.n_features_in_ = state.n_columns
 
     def _checked(self, X: Any) -> Any:
@@ -102,7 +104,7 @@ class BatchLearner(_OfBatches, ClassLearner):
     def judge(self, X: Any, *, variances: bool) -> tuple[Floats, Floats | None]:
         """Scores of checked rows, and their variances if those are asked for; one column for each head."""
         state = cast(LinearBatchModel, self._fitted_state("scores"))
-        beyond = None
+        X, beyond = self._normalizer.apply(X), None
         if X.shape[1] > state.n_columns:
             rest = X[:, state.n_columns :].astype(np.float64)
             squares = rest.multiply(rest) if is_sparse(X) else np.square(rest)

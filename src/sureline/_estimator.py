@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
 from ._learner import ClassLearner, Learner
+from ._normalize import Normalizer
 from ._numbers import COVARIANCE_SCALE
 from ._one import OnlineLearner
 from ._online import RuleLearner
@@ -28,6 +29,7 @@ from ._rows import (
     checked_sample_weight,
     class_indices,
     distinct,
+    in_dtype,
     refuse_corrupt_sparse,
     tidy,
 )
@@ -82,10 +84,15 @@ class Estimator(BaseEstimator, Learner):  # type: ignore[misc]  # scikit-learn h
     def _all_or_nothing(self) -> Iterator[None]:
         """What refuses its input, or is interrupted, leaves the model as it was."""
         before = self.__dict__.copy()
+        normalizer, state = self._normalizer, before.get("_state")
+        normalizer.commit()
+        examples = None if state is None else state.tally.sum()
         try:
             yield
         except BaseException:
             self.__dict__ = before
+            if state is None or state.tally.sum() == examples:  # else it came too late to stop anything
+                normalizer.undo()
             raise
 
     @staticmethod
@@ -229,19 +236,27 @@ class OnlineEstimator(Estimator, RuleLearner):
 
     def _passes_over(
         self, X: Any, n_classes: int, labels: Any, weight: Any, orders: list[Any], targets: Any = None
-    ) -> State:
-        """A fresh state that has learned from the rows in each of these orders."""
-        rows = as_rows(X, self.dtype)
-        state = self._fresh_state(X.shape[1], n_classes)
+    ) -> tuple[State, Normalizer]:
+        """A fresh state that has learned from the rows in each of these orders, and what has divided them."""
+        state, normalizer = self._fresh_state(X.shape[1], n_classes), self._fresh_normalizer()
+        rule, costs = self._rule(), self._costs()
         for order in orders:
-            state.learn(self._rule(), rows, labels, weight, order, False, self._costs(), targets)
-        return state
+            for rows, part, here in normalizer.blocks(X, self.dtype, weight, order):
+                w, t = (None if numbers is None else numbers[part] for numbers in (weight, targets))
+                state.learn(rule, rows, labels[part], w, here, False, costs, t, first=part.start)
+        return state, normalizer
 
-    def _rows_of(self, X: Any) -> tuple[Callable[[int | None], _core.Rows], int, int]:
+    def _rows_of(self, X: Any, weight: Any) -> tuple[Callable[[int | None], _core.Rows], int, int]:
         """For `_go_on`: what makes rows of X, how wide they are, and how many numbers they have."""
         dtype = self._state.dtype if hasattr(self, "_state") else np.dtype(self.dtype)
         nonzeros = int(np.size(X.data if sparse.issparse(X) else X))
-        return lambda width: as_rows(X, dtype, width), X.shape[1], nonzeros
+
+        def rows(width: int | None) -> _core.Rows:
+            if self._normalizer.core is None:
+                return as_rows(X, dtype, width)
+            return as_rows(self._normalizer.learn(in_dtype(X, dtype), weight, undoable=True), dtype, width)
+
+        return rows, X.shape[1], nonzeros
 
     def _judge(self, X: Any, *, variances: bool = False) -> tuple[Any, Any]:
         check_is_fitted(self)
@@ -250,6 +265,8 @@ class OnlineEstimator(Estimator, RuleLearner):
         width = state.n_columns if state.factors is not None else None
 
         def judge(X: Any) -> tuple[Any, Any]:
+            if self._normalizer.core is not None:
+                X = self._normalizer.apply(in_dtype(X, state.dtype))
             beyond: Any = 0.0
             if X.shape[1] > state.n_columns:
                 # Refuses what is wrong with X, before SciPy cuts it and some columns are left out.
@@ -290,10 +307,12 @@ class OnlineClassifier(Classifier, OnlineEstimator, OnlineLearner):
             self._refuse_classes(len(classes))
             labels = class_indices(y, classes)
             orders = self._orders(X.shape[0])
-            state = with_columns_in_order(X, lambda X: self._passes_over(X, len(classes), labels, weight, orders))
+            state, normalizer = with_columns_in_order(
+                X, lambda X: self._passes_over(X, len(classes), labels, weight, orders)
+            )
             self.n_features_in_ = X.shape[1]
             self.classes_ = classes
-            self._state = state
+            self._state, self._normalizer = state, normalizer
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -319,8 +338,10 @@ class OnlineClassifier(Classifier, OnlineEstimator, OnlineLearner):
             n_known = len(known)
             known, labels = self._labels_of(y, known)
             weight = checked_sample_weight(sample_weight, X.shape[0])
+            if first:
+                self._normalizer = self._fresh_normalizer()
             state = with_columns_in_order(
-                X, lambda X: self._go_on(*self._rows_of(X), labels, n_known, len(known), weight)
+                X, lambda X: self._go_on(*self._rows_of(X, weight), labels, n_known, len(known), weight)
             )
             self.classes_ = known
             self._state = state

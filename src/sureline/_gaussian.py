@@ -73,7 +73,7 @@ class DiagonalLearner(Gaussian, OnlineLearner):
         n_features) or (n_classes, n_features, n_features).
         """
         S = self._fitted_state("covariance_").covariance()
-        return S[:, 1:] if S.ndim == 2 else S[:, 1:, 1:]
+        return self._normalizer.per_unit(S[:, 1:], power=2) if S.ndim == 2 else self._normalizer.per_pair(S[:, 1:, 1:])
 
     @property
     def intercept_variance_(self) -> Array:

@@ -17,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _core
 from ._constraints import Constraint
 from ._estimator import sorted_classes, with_columns_in_order
+from ._learner import scales_of
+from ._normalize import Normalizer
 from ._rows import Array, as_rows, checked_sample_weight, class_indices, refusal, refuse_corrupt_sparse, squared_norms
 
 Floats = npt.NDArray[np.float64]
@@ -76,6 +78,8 @@ def zeros(size: int) -> Floats:
 class InMemoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A linear classifier that is fitted as a whole, with more than two classes as one against the rest."""
 
+    normalize: str
+    _normalizer: Normalizer = Normalizer("none")
     _constraints: ClassVar[dict[str, Constraint]]
 
     # -- what an algorithm says of itself --------------------------------------------------------------------
@@ -117,14 +121,16 @@ class InMemoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             labels = class_indices(y, classes)
             heads = [1] if len(classes) == 2 else list(range(len(classes)))
 
-            def solve(X: Any) -> Solution:
+            def solve(X: Any) -> tuple[Solution, Normalizer]:
+                normalizer = Normalizer(self.normalize)
+                X = normalizer.learn_all(X, weight)
                 rows = as_rows(X, X.dtype)
-                return self._solve(Data(X, squared_norms(rows), rows, labels, weight, heads))
+                return self._solve(Data(X, squared_norms(rows), rows, labels, weight, heads)), normalizer
 
-            solution = with_columns_in_order(X, solve)
+            solution, normalizer = with_columns_in_order(X, solve)
             if solution.warning:
                 warnings.warn(solution.warning, ConvergenceWarning, stacklevel=2)
-            self.classes_ = classes
+            self.classes_, self._normalizer = classes, normalizer
             self._set(solution, X.shape[1])
         except BaseException:
             self.__dict__ = before  # a fit that is refused or interrupted leaves the model as it was
@@ -166,6 +172,7 @@ class InMemoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         return labels
 
     def _scores(self, X: Any) -> Floats:
+        X = self._normalizer.apply(X)
         rows = as_rows(X, X.dtype)
         scores = np.empty((len(self.intercept_), X.shape[0]))
         weights = zeros(X.shape[1] + 1)
@@ -183,14 +190,22 @@ class InMemoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def sparse_coef_(self) -> Any:
         """`coef_` as a SciPy CSR matrix."""
         self._refuse_unfitted("sparse_coef_")
-        return self._coef.copy()
+        coef = self._coef.copy()
+        coef.data = self._normalizer.per_unit(coef.data, coef.indices)
+        return coef
 
     @property
     def coef_(self) -> Floats:
         """Weights, of shape (1, n_features), or (n_classes, n_features) for more than two classes."""
         self._refuse_unfitted("coef_")
-        dense: Floats = self._coef.toarray()
+        dense: Floats = self.sparse_coef_.toarray()
         return dense
+
+    @property
+    def scale_(self) -> Floats:
+        """With ``normalize="scale"`` what each feature is divided by; 1 for features that are zero in every row."""
+        self._refuse_unfitted("scale_")
+        return scales_of(self, self._normalizer, self.n_features_in_)
 
     # -- pieces ----------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._constraints import Constraint, Flag, OneOf
+from ._normalize import DEFAULT, KINDS, Normalizer
 from ._numbers import MISTAKES, SEEN, UPDATES
 from ._rows import Array
 from .metrics import Tally
@@ -64,6 +65,7 @@ class Fitted:
     n_features_in_: int
     feature_names_in_: Array
     _state: Model
+    _normalizer: Normalizer = Normalizer("none")  # of what has not begun
     _takes_names: bool = True  # False if the columns are no hashes of names, or other hashes
 
 
@@ -74,6 +76,7 @@ class Learner(Fitted, ABC):
     fit_intercept: bool = True
     dtype: str = "float64"
     growing: bool = False
+    normalize: str = DEFAULT
 
     # What numbers the rows of a stream are read in, unless it is said: half of the memory in models of millions.
     stream_dtype: ClassVar[str] = "float32"
@@ -83,6 +86,7 @@ class Learner(Fitted, ABC):
         "fit_intercept": Flag(),
         "dtype": OneOf("float32", "float64"),
         "growing": Flag(),
+        "normalize": KINDS,
     }
 
     # -- what an algorithm says of itself --------------------------------------------------------------------
@@ -131,8 +135,12 @@ class Learner(Fitted, ABC):
 
     @property
     def coef_(self) -> Array:
-        """Weights, of shape (1, n_features), or (n_classes, n_features) for more than two classes."""
-        return self._fitted_state("coef_").coefficients()[:, 1:]
+        """Weights, of shape (1, n_features), or (n_classes, n_features) for more than two classes.
+
+        They are those of X as it is, not of features divided by their scale; with ``normalize="row"`` of rows that are
+        divided by their length.
+        """
+        return self._normalizer.per_unit(self._fitted_state("coef_").coefficients()[:, 1:])
 
     @property
     def intercept_(self) -> Array:
@@ -146,6 +154,7 @@ class Learner(Fitted, ABC):
 
         state = self._fitted_state("sparse_coef_")
         heads = [(slots[slots > 0] - 1, values[slots > 0]) for slots, values in state.nonzero()]
+        heads = [(columns, self._normalizer.per_unit(values, columns)) for columns, values in heads]
         indptr = np.cumsum([0] + [len(columns) for columns, _ in heads])
         index_dtype = np.int32 if max(state.n_columns, int(indptr[-1])) < 2**31 else np.int64
         return csr_matrix(
@@ -156,6 +165,15 @@ class Learner(Fitted, ABC):
             ),
             shape=(state.n_heads, state.n_columns),
         )
+
+    @property
+    def scale_(self) -> Floats:
+        """With ``normalize="scale"`` what each feature is divided by: the mean size of its values that are not zero.
+
+        Of shape (n_features,); 1 for features that were never seen, of which each value has its own size.
+        """
+        state = self._fitted_state("scale_")
+        return scales_of(self, self._normalizer, state.n_columns)
 
     @property
     def nonzero_(self) -> int:
@@ -180,10 +198,30 @@ class Learner(Fitted, ABC):
 
     # -- pieces ----------------------------------------------------------------------------------------------
 
+    def _fresh_normalizer(self) -> Normalizer:
+        """One that has seen nothing. Its scales are float64, but for learners whose rows are all in one dtype."""
+        return Normalizer(self.normalize)
+
+    def _refuse_another_normalizer(self) -> None:
+        if self.normalize != self._normalizer.kind:
+            raise ValueError(
+                f"The 'normalize' parameter of {type(self).__name__} cannot change after the first call of "
+                f"partial_fit. Got {self.normalize!r} instead of what the model was made with."
+            )
+
     def _fitted_state(self, attribute: str) -> Model:
         if not hasattr(self, "_state"):
             raise AttributeError(f"This {type(self).__name__} has no {attribute} before fit or partial_fit was called.")
         return self._state
+
+
+def scales_of(model: Any, normalizer: Normalizer, n_columns: int) -> Floats:
+    """What its features are divided by; AttributeError if that is nothing."""
+    if normalizer.kind != "scale":
+        raise AttributeError(
+            f"This {type(model).__name__} has no scale_: it was made with normalize={normalizer.kind!r}."
+        )
+    return normalizer.sizes(np.arange(n_columns))
 
 
 class _OfClasses:

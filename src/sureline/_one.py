@@ -107,6 +107,7 @@ class SingleLearner(_Kept, RuleLearner):
             self._costs(),
             state.view,
             self.bits if self._takes_names else 0,
+            self._normalizer.core,
         )
         careful = state.factors is not None and (state.policy == "ovr" or state.shape.startswith("confident"))
         careful |= state.shape == "simplex"
@@ -122,6 +123,8 @@ class SingleLearner(_Kept, RuleLearner):
         indices, values, _ = _core.read_row(x, self.bits if self._takes_names else 0)
         columns = np.array(indices, np.int32)
         numbers = np.array(values, state.dtype)
+        ends = np.array([0, len(columns)], np.int32)
+        numbers = self._normalizer.apply_values(numbers, columns, ends, int(columns.max(initial=-1)) + 1)
         here = columns < state.n_columns
         starts = np.array([0, int(here.sum())], np.int32)
         rows = _core.Rows.csr(numbers[here], columns[here], starts, 1, state.n_columns)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from . import _core
 from ._constraints import Constraint, Flag, Number
 from ._learner import ClassLearner, Fitted, Floats, Learner
+from ._normalize import Normalizer
 from ._numbers import COVARIANCE_SCALE, Policy, Rule, Shape
 from ._rows import Array
 from ._state import State
@@ -74,6 +75,7 @@ class RuleLearner(_OfRules, Learner):
     def judge_rows(self, values: Array, indices: Array, indptr: Array, n_columns: int) -> tuple[Floats, Floats | None]:
         state = self._fitted_state("scores")
         values = values if values.dtype == state.dtype else values.astype(state.dtype)
+        values = self._normalizer.apply_values(values, indices, indptr, n_columns)
         n_rows = len(indptr) - 1
         beyond = None
         if n_columns > state.n_columns:
@@ -111,6 +113,9 @@ class RuleLearner(_OfRules, Learner):
             raise ValueError(f"{type(self).__name__} with these parameters has no state like that")
         self._refuse_another_shape(state)
 
+    def _fresh_normalizer(self) -> Normalizer:
+        return Normalizer(self.normalize, self.dtype)
+
     def _fresh_state(self, n_columns: int, n_classes: int = 1) -> State:
         intercept = bool(self.fit_intercept)
         state = State(
@@ -121,6 +126,7 @@ class RuleLearner(_OfRules, Learner):
 
     def _refuse_another_shape(self, state: State) -> None:
         """Parameters that shape the state cannot change under it."""
+        self._refuse_another_normalizer()
         for parameter, same in (
             ("dtype", state.dtype == self.dtype),
             ("fit_intercept", state.intercept == bool(self.fit_intercept)),
@@ -180,6 +186,7 @@ class ClassRuleLearner(RuleLearner, ClassLearner):
         self._refuse_classes(len(classes))
         self.classes_ = classes
         self._state = self._fresh_state(self._width_to_begin_with(n_columns), len(classes))
+        self._normalizer = self._fresh_normalizer()
 
     def take(
         self,
@@ -192,8 +199,8 @@ class ClassRuleLearner(RuleLearner, ClassLearner):
         """Learn from a chunk of a stream in place, or from a part of its rows: wider and of more classes, if it is so.
 
         `make_rows` gets the width that the rows are to count as, if it is not their own. The rows are those of a
-        reader, which has looked at their values. If one is refused all the same, for a score or a step that overflows,
-        the model is of no further use: there is no journal here.
+        reader, which has looked at their values, and whoever calls has normalised them. If one is refused all the same,
+        for a score or a step that overflows, the model is of no further use: there is no journal here.
         """
         state = self._state
         first, last = part or (0, len(labels))

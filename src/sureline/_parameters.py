@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from ._normalize import DEFAULT
+
 C = TypeVar("C", bound=type)
 
-COMMON = """fit_intercept : bool, default=True
+NORMALIZE = f"""normalize : {{"none", "row", "scale"}}, default="{DEFAULT}"
+        Divide nothing, each row by its Euclidean length ("row"), or each value by the mean size that the feature has
+        had so far ("scale"). Sizes are the absolute values that are not zero, in the rows learned from, the present one
+        included. So 0/1 data stay as they are, and it does not matter in which unit a feature is measured. Rows to be
+        predicted are divided in the same way and change nothing; a value of a feature never seen becomes 1 or -1.
+        `coef_` is for X as it is; with "row", for rows that have been divided."""
+_SCALE = """scale_ : array of shape (n_features,)
+        With ``normalize="scale"`` what each feature is divided by, and 1 where it was never seen."""
+
+COMMON = """{normalize}
+    fit_intercept : bool, default=True
         Learn an intercept, as the weight of a feature that is always 1.
     dtype : {"float64", "float32"}, default="float64"
         Of the weights. float32 halves the memory and is faster on wide data.
@@ -36,6 +48,7 @@ COMMON = """fit_intercept : bool, default=True
         The intercepts.
     n_features_in_ : int
         Number of columns.
+    {scale}
     n_seen_ : int
         Examples learned from, over all passes; those of weight 0 do not count.
     n_mistakes_ : int
@@ -51,7 +64,8 @@ COMMON = """fit_intercept : bool, default=True
     progressive_ : sureline.metrics.Tally
         Examples and mistakes of each class so far: error, sensitivity, specificity, balanced accuracy, cost."""
 
-REGRESSION = """fit_intercept : bool, default=True
+REGRESSION = """{normalize}
+    fit_intercept : bool, default=True
         Learn an intercept, as the weight of a feature that is always 1.
     dtype : {"float64", "float32"}, default="float64"
         Of the weights. float32 halves the memory and is faster on wide data.
@@ -75,6 +89,7 @@ REGRESSION = """fit_intercept : bool, default=True
         The intercept.
     n_features_in_ : int
         Number of columns.
+    {scale}
     n_seen_ : int
         Examples learned from, over all passes; those of weight 0 do not count.
     n_updates_ : int
@@ -112,7 +127,9 @@ VARIANCES = (
 )
 
 BATCH = (
-    """fit_intercept : bool, default=True
+    """{normalize}
+        The means are those after all rows of the batch at hand have been counted.
+    fit_intercept : bool, default=True
         Learn an intercept, as the weight of a feature that is always 1.
     dtype : {{"float64", "float32"}}, default="float64"
         Of the large matrix products; float32 is twice as fast. The model is float64 either way.
@@ -132,7 +149,9 @@ BATCH = (
 )
 
 GROUPS = (
-    """fit_intercept : bool, default=True
+    """{normalize}
+        The means are those after all rows of the batch at hand have been counted.
+    fit_intercept : bool, default=True
         Learn an intercept, as the weight of a feature that is always 1 and belongs to no group.
     dtype : {{"float64", "float32"}}, default="float64"
         That rows of a stream are read in; arrays are taken as they are. The model is float64 either way.
@@ -158,7 +177,8 @@ GROUPS = (
 )
 
 KERNEL = (
-    """fit_intercept : bool, default=True
+    """{normalize}
+    fit_intercept : bool, default=True
         Learn an intercept, as the weight of a feature that is always 1: the kernel is k + 1.
     dtype : {{"float64", "float32"}}, default="float64"
         Of the stored examples; everything else is float64.
@@ -210,10 +230,11 @@ BUDGET = """max_nonzero : int or None, default=None
 
 
 def documented(common: str) -> Callable[[C], C]:
-    """Put `common` in the place of {common} in the docstring of a class."""
+    """Put `common` in the place of {common} in the docstring of a class, and what both have of `normalize` in its."""
 
     def fill(cls: C) -> C:
-        cls.__doc__ = (cls.__doc__ or "").replace("{common}", common).replace("{{", "{").replace("}}", "}")
+        text = (cls.__doc__ or "").replace("{common}", common).replace("{{", "{").replace("}}", "}")
+        cls.__doc__ = text.replace("{normalize}", NORMALIZE).replace("{scale}", _SCALE)
         return cls
 
     return fill

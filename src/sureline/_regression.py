@@ -32,6 +32,7 @@ class TargetLearner(SingleLearner):
         """Forget everything, and be ready for rows of that many columns."""
         self.check_parameters()
         self._state = self._fresh_state(self._width_to_begin_with(n_columns))
+        self._normalizer = self._fresh_normalizer()
 
     def take(
         self,

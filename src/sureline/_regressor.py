@@ -35,9 +35,11 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator, TargetLearner):  # type: 
             weight = self._weights_to_fit(sample_weight, X.shape[0])
             orders = self._orders(X.shape[0])
             no_labels = np.zeros(len(targets), np.int32)
-            state = with_columns_in_order(X, lambda X: self._passes_over(X, 1, no_labels, weight, orders, targets))
+            state, normalizer = with_columns_in_order(
+                X, lambda X: self._passes_over(X, 1, no_labels, weight, orders, targets)
+            )
             self.n_features_in_ = X.shape[1]
-            self._state = state
+            self._state, self._normalizer = state, normalizer
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -54,9 +56,12 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator, TargetLearner):  # type: 
         """
         with self._all_or_nothing():
             self.check_parameters()
-            X, targets = self._with_targets(X, y, reset=not hasattr(self, "_state"))
+            first = not hasattr(self, "_state")
+            X, targets = self._with_targets(X, y, reset=first)
             weight = checked_sample_weight(sample_weight, X.shape[0])
-            state = with_columns_in_order(X, lambda X: self._go_on(*self._rows_of(X), targets, weight))
+            if first:
+                self._normalizer = self._fresh_normalizer()
+            state = with_columns_in_order(X, lambda X: self._go_on(*self._rows_of(X, weight), targets, weight))
             self._state = state
             self.n_features_in_ = state.n_columns
         return self

@@ -64,10 +64,11 @@ class UnsortedColumns(ValueError):
     """The columns of a row do not ascend, which the core needs. `tidy` mends that."""
 
 
-def refusal(rows: _core.Rows, row: int, why: str, dtype: npt.DTypeLike) -> Exception:
-    """What to raise for a row that a loop over numbers of that dtype has refused."""
+def refusal(rows: _core.Rows, row: int, why: str, dtype: npt.DTypeLike, first: int = 0) -> Exception:
+    """What to raise for a row that a loop over numbers of that dtype has refused; rows are counted from `first`."""
     if why == "contents":
         return ValueError(rows.describe(row))
+    row += first
     if why == "order":
         return UnsortedColumns(f"Row {row} of X does not have its columns in order.")
     if why == "memory":
@@ -94,7 +95,12 @@ def as_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core
         if n_columns is not None and n_columns > dense.shape[1]:
             dense = np.pad(dense, ((0, 0), (0, n_columns - dense.shape[1])))
         return _core.Rows.dense(dense)
-    n_rows, width = X.shape
+    width = X.shape[1] if n_columns is None else max(X.shape[1], n_columns)
+    return _core.Rows.csr(*csr_arrays(X, dtype), X.shape[0], width)
+
+
+def csr_arrays(X: Any, dtype: npt.DTypeLike) -> tuple[Array, Array, Array]:
+    """Values in `dtype`, indices and indptr of a CSR matrix, as the core wants them; nobody has looked into them."""
     try:
         indices, indptr = _signed(X.indices, "indices"), _signed(X.indptr, "indptr")
         index_dtype = np.result_type(indices, indptr)
@@ -102,9 +108,24 @@ def as_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core
             values = np.ascontiguousarray(X.data, dtype=dtype)
     except (ValueError, TypeError) as error:
         raise ValueError(f"Input X is not a valid CSR matrix: {error}.") from None
-    indices = np.ascontiguousarray(indices, dtype=index_dtype)
-    indptr = np.ascontiguousarray(indptr, dtype=index_dtype)
-    return _core.Rows.csr(values, indices, indptr, n_rows, width if n_columns is None else max(width, n_columns))
+    return (
+        values,
+        np.ascontiguousarray(indices, dtype=index_dtype),
+        np.ascontiguousarray(indptr, dtype=index_dtype),
+    )
+
+
+def in_dtype(X: Any, dtype: npt.DTypeLike) -> Any:
+    """X, an array or CSR, with values of that dtype; what does not fit into float32 is infinite, and refused later."""
+    if X.dtype == dtype:
+        return X if is_sparse(X) else np.ascontiguousarray(X)
+    with np.errstate(over="ignore"):
+        return with_values(X, X.data.astype(dtype)) if is_sparse(X) else np.ascontiguousarray(X, dtype=dtype)
+
+
+def with_values(X: Any, values: Array) -> Any:
+    """X, an array or CSR, with other values in the same places."""
+    return type(X)((values, X.indices, X.indptr), shape=X.shape) if is_sparse(X) else values
 
 
 def squared_norms(rows: _core.Rows) -> npt.NDArray[np.float64]:

@@ -169,6 +169,11 @@ class State(Numbers):
         arrays = [self.weights, self.memory, self.tally] + ([] if self.factors is None else [self.factors])
         return all(array.flags.writeable for array in arrays)
 
+    @property
+    def forgets(self) -> bool:
+        """Whether single features can be left out: nothing is known of all of them together."""
+        return self.factors is None and self.length == 0
+
     def only_nonzero(self) -> State:
         """A copy that knows nothing of the features whose weights are zero in every head: fresh ones stand for them.
 
@@ -176,7 +181,7 @@ class State(Numbers):
         A full covariance is of all features together, and stays; so does all that a sliding window will take back.
         """
         twin = self.copy()
-        if self.factors is None and self.length == 0:
+        if self.forgets:
             slots = np.unique(np.concatenate([[0], *(slots for slots, _ in self.nonzero())])).astype(np.int64)
             twin.weights = self._fresh_weights(len(self.weights), self.n_heads)
             if self.shape in WITH_VARIANCES and (self.prior != 1).any():
@@ -326,11 +331,12 @@ class State(Numbers):
         journal: bool,
         cost: tuple[float, float] | None = (1.0, 1.0),
         targets: npt.NDArray[np.float64] | None = None,
+        first: int = 0,
     ) -> None:
         """One pass over the rows, in place. With `journal` a refused row takes everything back.
 
         `cost` is that of the negative and of the positive label; None balances them along the stream. A regression has
-        `targets`, and labels that are all 0.
+        `targets`, and labels that are all 0. `first` is the number of the first row, for what is said of one.
         """
         row, why = _core.learn(
             rule,
@@ -352,16 +358,16 @@ class State(Numbers):
             targets,
         )
         if why:
-            raise self._refusal(rows, row, why)
+            raise self._refusal(rows, row, why, first)
         self.look(rule)
 
-    def _refusal(self, rows: _core.Rows, row: int, why: str) -> Exception:
+    def _refusal(self, rows: _core.Rows, row: int, why: str, first: int = 0) -> Exception:
         if why in ("score", "step") and self.policy == "regression":
             return ValueError(
-                f"Row {row} of X has a prediction or a loss beyond float64, or needs a step that {self.dtype} cannot "
-                "hold; scale X and y so that their values are of the order of 1, and keep the parameters moderate."
+                f"Row {first + row} of X has a prediction or a loss beyond float64, or needs a step that {self.dtype} "
+                "cannot hold; scale X and y so that their values are of the order of 1, and keep the parameters moderate."
             )
-        return refusal(rows, row, why, self.dtype)
+        return refusal(rows, row, why, self.dtype, first)
 
     def look(self, rule: Rule) -> None:
         """From now on the weights are those that `rule` would predict with in the next round."""

@@ -12,9 +12,12 @@ from sklearn.utils import check_random_state
 from . import _core
 from ._constraints import NOT_NEGATIVE, POSITIVE, Constraint, Flag, Number, OneOf
 from ._in_memory import Data, InMemoryClassifier, Solution, Weights, zeros
+from ._normalize import DEFAULT, KINDS
+from ._parameters import documented
 from ._rows import refusal
 
 
+@documented("")
 @dataclass(eq=False, repr=False)
 class SDCA(InMemoryClassifier):
     """A linear classifier by stochastic dual coordinate ascent, and how far it is from the optimum at most.
@@ -51,6 +54,7 @@ class SDCA(InMemoryClassifier):
         Go over the rows in a new random order each time, as the theory has it; otherwise in theirs.
     random_state : int, RandomState instance or None, default=None
         For `shuffle`.
+    {normalize}
 
     Attributes
     ----------
@@ -64,6 +68,8 @@ class SDCA(InMemoryClassifier):
         The intercepts.
     n_features_in_ : int
         Number of columns.
+    scale_ : array of shape (n_features_in_,)
+        With ``normalize="scale"`` what each feature is divided by.
     n_iter_ : int
         How often the rows were gone over.
     dual_gap_ : float
@@ -92,6 +98,7 @@ class SDCA(InMemoryClassifier):
     fit_intercept: bool = True
     shuffle: bool = True
     random_state: Any = None
+    normalize: str = DEFAULT
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         "rho": POSITIVE,
@@ -103,6 +110,7 @@ class SDCA(InMemoryClassifier):
         "tol": NOT_NEGATIVE,
         "fit_intercept": Flag(),
         "shuffle": Flag(),
+        "normalize": KINDS,
     }
 
     def _check_parameters(self) -> None:

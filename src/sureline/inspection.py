@@ -23,6 +23,7 @@ class Weight:
     label: Any  # the class that a positive weight speaks for; None of a regressor
     weight: float
     std: float | None  # its standard deviation, for the learners that have one
+    scale: float = 1.0  # what the feature is divided by
 
     @property
     def title(self) -> str:
@@ -31,6 +32,9 @@ class Weight:
 
 def top_weights(model: ModelFile, n: int) -> list[Weight]:
     """The `n` weights of the largest size, over all classes and without the intercepts.
+
+    They are weights of features as they are learned from, divided by their scale or by the length of the row if the
+    learner normalises: only so can they be compared.
 
     A name that was hashed with the sign -1 sees the weight with the other sign; so it is told here.
     """
@@ -61,6 +65,7 @@ def top_weights(model: ModelFile, n: int) -> list[Weight]:
                 label=None if not labels else labels[-1] if state.n_heads == 1 else labels[head],
                 weight=value * sign,
                 std=None if variance is None else float(np.sqrt(variance)),
+                scale=float(model.learner._normalizer.sizes(np.array([slot - 1]))[0]),
             )
         )
     return weights
@@ -104,8 +109,10 @@ def summary(model: ModelFile, path: Path, top: int) -> dict[str, Any]:
         told["place"] = model.place
     if model.names is not None:
         told["names"] = {"kept": len(model.names), "collisions": model.names.n_collisions}
+    scaled = learner._normalizer.kind == "scale"
     told["top"] = [
         {"feature": w.feature, "names": w.names, "label": w.label, "weight": w.weight, "std": w.std}
+        | ({"scale": w.scale} if scaled else {})
         for w in top_weights(model, top)
     ]
     return told
@@ -150,7 +157,9 @@ def _draw_top(axes: Any, weights: list[Weight], model: ModelFile) -> None:
     axes.axvline(0, color="0.3", linewidth=0.8)
     axes.set_yticks(at, titles, fontsize=8)
     axes.set_ylim(-0.7, len(weights) - 0.3)
-    axes.set_xlabel("weight" + (" ± standard deviation" if weights[0].std is not None else ""))
+    what = {"none": "", "row": ", in rows of length 1", "scale": ", of a feature divided by its scale"}
+    sure = " ± standard deviation" if weights[0].std is not None else ""
+    axes.set_xlabel("weight" + sure + what[model.learner._normalizer.kind])
     if not several and len(labels) == 2:
         above = axes.get_xaxis_transform()
         axes.text(0, 1.01, f"← {_short(str(labels[0]), 16)}   ", ha="right", transform=above, fontsize=10)

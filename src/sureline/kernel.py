@@ -154,12 +154,14 @@ class KernelSCW(Gaussian, BatchLearner):
 
     def take_batch(self, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None = None) -> None:
         """Learn from the rows of X in their order. Cutting a stream into other batches changes nothing."""
-        X = checked_rows(X)
+        X, normalizer = checked_rows(X), self._normalizer.copy()
         n_classes = max(int(labels.max(initial=-1)) + 1, len(self.classes_))
         self._refuse_classes(n_classes)
         state = self._state
         assert isinstance(state, KernelModel)
+        self._refuse_another_normalizer()
         self._refuse_state(state)
+        X = normalizer.learn(X, weight)
         if is_sparse(X) and not state.tally.any() and not state.examples.is_sparse:
             state = self._sparse(state)
         rows = np.arange(len(labels)) if weight is None else np.flatnonzero(weight)
@@ -173,7 +175,7 @@ class KernelSCW(Gaussian, BatchLearner):
                 state = self._after(state, some, labels[here], None if weight is None else weight[here])
             except Unfit as unfit:
                 raise refusal(as_rows(X, state.dtype), int(here[unfit.row]), unfit.why, np.float64) from None
-        self._state = state
+        self._state, self._normalizer = state, normalizer
         self.n_features_in_ = state.n_columns
 
     def _after(self, state: KernelModel, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None) -> KernelModel:
@@ -191,7 +193,7 @@ class KernelSCW(Gaussian, BatchLearner):
     # -- answers ---------------------------------------------------------------------------------------------
 
     def judge(self, X: Any, *, variances: bool) -> tuple[Floats, Floats | None]:
-        state = self._kernel_model("scores")
+        state, X = self._kernel_model("scores"), self._normalizer.apply(X)
         with np.errstate(all="ignore"):
             scores = state.scores(X)
             v = state.variances(X) if variances else None
@@ -235,7 +237,10 @@ class KernelSCW(Gaussian, BatchLearner):
 
     @property
     def examples_(self) -> Any:
-        """The stored examples, of shape (n_examples_, n_features): an array, or a CSR matrix if the first rows were."""
+        """The stored examples, of shape (n_examples_, n_features): an array, or a CSR matrix if the first rows were.
+
+        They are stored as they were learned from, divided as `normalize` says.
+        """
         rows = self._kernel_model("examples_").examples.rows
         return rows.copy()
 
@@ -257,7 +262,7 @@ class KernelSCW(Gaussian, BatchLearner):
     @property
     def covariance_(self) -> Floats:
         """Covariance of the weights in `coef_`, with the linear kernel."""
-        return self._kernel_model("covariance_").covariance()
+        return self._normalizer.per_pair(self._kernel_model("covariance_").covariance())
 
     @property
     def intercept_variance_(self) -> Floats:

@@ -17,10 +17,13 @@ from . import _core
 from ._constraints import POSITIVE, Constraint, Flag, Number, OneOf
 from ._in_memory import Data, Solution, Weights, zeros
 from ._l1_selector import L1Selector
+from ._normalize import DEFAULT, KINDS
 from ._parameters import documented
 from ._rows import is_sparse, refusal
 
-_ATTRIBUTES = """Attributes
+_ATTRIBUTES = """{normalize}
+
+    Attributes
     ----------
     classes_ : array of shape (n_classes,)
         The labels; with two of them the second is the positive one.
@@ -32,6 +35,8 @@ _ATTRIBUTES = """Attributes
         The intercepts.
     n_features_in_ : int
         Number of columns.
+    scale_ : array of shape (n_features_in_,)
+        With ``normalize="scale"`` what each feature is divided by.
     n_fits_ : int
         How many penalties were tried: 1, or more to find the one for `n_features`."""
 
@@ -75,7 +80,6 @@ class SparseDCA(L1Selector):
         Go over the rows in a new random order each time, as the theory has it; otherwise in theirs.
     random_state : int, RandomState instance or None, default=None
         For `shuffle`.
-
     {common}
     lam_ : float
         The l1 penalty: the given one, or that found for `n_features`.
@@ -107,6 +111,7 @@ class SparseDCA(L1Selector):
     fit_intercept: bool = True
     shuffle: bool = True
     random_state: Any = None
+    normalize: str = DEFAULT
 
     _strength: ClassVar[str] = "lam"
     _constraints: ClassVar[dict[str, Constraint]] = {
@@ -118,6 +123,7 @@ class SparseDCA(L1Selector):
         "max_iter": Number(1, 1e9, integer=True),
         "fit_intercept": Flag(),
         "shuffle": Flag(),
+        "normalize": KINDS,
     }
 
     def _solver(self, data: Data) -> Callable[[float], Solution]:
@@ -227,7 +233,6 @@ class L1SVM(L1Selector):
         Learn an intercept, as the weight of a feature that is always 1. LIBLINEAR penalises it like the others.
     random_state : int, RandomState instance or None, default=None
         For the order in which the features are gone over.
-
     {common}
     C_ : float
         The weight of the losses: the given one, or that found for `n_features`.
@@ -249,6 +254,7 @@ class L1SVM(L1Selector):
     max_iter: int = 1000
     fit_intercept: bool = True
     random_state: Any = None
+    normalize: str = DEFAULT
 
     _strength: ClassVar[str] = "C"
     _constraints: ClassVar[dict[str, Constraint]] = {
@@ -257,6 +263,7 @@ class L1SVM(L1Selector):
         "tol": POSITIVE,
         "max_iter": Number(1, 1e9, integer=True),
         "fit_intercept": Flag(),
+        "normalize": KINDS,
     }
 
     def _of_strength(self, strength: float) -> float:

@@ -102,7 +102,7 @@ class BCW(Gaussian, BatchLearner):
         """Covariance of the weights in `coef_`, the same for all classes: (n_features, n_features)."""
         state = self._fitted_state("covariance_")
         assert isinstance(state, PrecisionState)
-        return state.covariance()
+        return self._normalizer.per_pair(state.covariance())
 
     @property
     def intercept_variance_(self) -> Array:

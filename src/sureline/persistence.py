@@ -11,8 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._groups import GroupState
 from ._learner import ClassLearner, Learner
+from ._normalize import Normalizer
 from ._rows import Array, label_array
+from ._state import State
 from .catalogue import LEARNERS, WITHOUT_COMMAND
 from .modelfile import ModelFileError, read_model, write_model
 
@@ -77,11 +80,14 @@ def write_learner(
 ) -> None:
     """Write a learner, with what else belongs to it; with a `place` it is a checkpoint."""
     state: Any = learner._fitted_state("state to write")
+    scales = learner._normalizer
     if compact:
         if names is not None:
             columns = [slots[slots > 0] - 1 for slots, _ in state.nonzero()]
             names = _only(names, np.unique(np.concatenate(columns)))
         state = state.only_nonzero()
+        if isinstance(state, GroupState) or (isinstance(state, State) and state.forgets):
+            scales = scales.only(np.concatenate([slots[slots > 0] - 1 for slots, _ in state.nonzero()]))
     metadata: dict[str, Any] = {"input": dict(input_options or {})}
     if place is not None:
         metadata["place"] = dict(place)
@@ -97,6 +103,7 @@ def write_learner(
         state=state,
         extra_metadata=metadata,
         extra_tensors=tensors,
+        scales=scales,
     )
 
 
@@ -116,8 +123,9 @@ def read_learner(path: Path) -> ModelFile:
     if contents.labels and not has_classes:
         refuse(f"has labels, and {contents.class_name} predicts numbers")
     try:
-        learner = known[contents.class_name](**_with_tuples(contents.parameters))
+        learner = known[contents.class_name](**_with_tuples({"normalize": "none"} | contents.parameters))
         learner.check_parameters()
+        learner._normalizer = _normalizer(learner, contents.scales)
         if isinstance(learner, ClassLearner):
             learner._refuse_classes(len(contents.labels))
             learner.classes_ = label_array(contents.labels)
@@ -138,6 +146,13 @@ def read_learner(path: Path) -> ModelFile:
     learner._takes_names = takes_names(input_options)
     labels = learner.classes_.tolist() if isinstance(learner, ClassLearner) else []
     return ModelFile(learner, labels, names, input_options, place, contents.library)
+
+
+def _normalizer(learner: Learner, scales: Normalizer | None) -> Normalizer:
+    fresh = learner._fresh_normalizer()
+    if (fresh.kind == "scale") != (scales is not None) or (scales is not None and scales.dtype != fresh.dtype):
+        raise ValueError(f"normalize={fresh.kind!r} and the scales")
+    return fresh if scales is None else scales
 
 
 def _only(names: _core.NameTable, columns: npt.NDArray[np.int64]) -> _core.NameTable:
@@ -179,7 +194,7 @@ def as_estimator(learner: Learner) -> Estimator:
     import sureline  # which knows where each of them is
 
     estimator: Estimator = getattr(sureline, type(learner).__name__)(**learner.parameters())
-    estimator._state = learner._fitted_state("state")
+    estimator._state, estimator._normalizer = learner._fitted_state("state"), learner._normalizer.copy()
     for attribute in ("classes_", "n_features_in_", "feature_names_in_", "_takes_names"):
         if hasattr(learner, attribute):
             setattr(estimator, attribute, getattr(learner, attribute))

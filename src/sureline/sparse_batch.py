@@ -275,8 +275,8 @@ class SBCW(Gaussian, _GroupLearner):
     @property
     def block_covariance_(self) -> list[Array]:
         """Covariance of the weights of each group, in the order of `groups_`."""
-        blocks = [group.S for group in self._groups("block_covariance_").groups]
-        return [S.copy() for S in blocks if S is not None]
+        groups = self._groups("block_covariance_").groups
+        return [self._normalizer.per_pair(group.S.copy(), group.columns) for group in groups if group.S is not None]
 
     @property
     def intercept_variance_(self) -> Array:

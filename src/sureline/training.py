@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +16,12 @@ from ._batch import BatchLearner
 from ._checkpoint import Checkpointing, Place, refuse_other_job
 from ._labels import Classes, targets_of
 from ._learner import ClassLearner, Learner
-from ._online import ClassRuleLearner, RuleLearner
+from ._lesson import Lesson, enrol
+from ._online import RuleLearner
 from ._pending import Pending
 from ._regression import TargetLearner
 from .catalogue import learner_named
-from .persistence import read_learner, takes_names, write_learner
+from .persistence import read_learner, write_learner
 from .stream import READING, Chunk, DataError, Label, Position, Stream, read
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ class Training:
             )
         if batch is not None and batch < 1:
             raise ValueError(f"batch must be a number of rows, at least 1. Got {batch!r} instead.")
-        if labels is not None and not isinstance(learner, ClassLearner):
-            raise ValueError(f"{type(learner).__name__} predicts numbers: labels is for learners of classes.")
+        enrol(learner, stream, labels)
         self.learner = learner
         self.batch = BATCH if batch is None else batch
         self.pending = Pending()
@@ -77,15 +76,6 @@ class Training:
         self.begun = False
         self._learning = False
         self._stop_asked = False
-        if "bits" in stream.model_options and isinstance(learner, RuleLearner):
-            learner.bits = stream.model_options[
-                "bits"
-            ]  # so that it hashes the names of single examples in the same way
-        learner._takes_names = takes_names(stream.model_options)
-        learner.check_parameters()
-        learner.refuse_stream()
-        if labels is None:
-            _refuse_costs_without_labels(learner)
 
     # -- the loop --------------------------------------------------------------------------------------------
 
@@ -160,39 +150,25 @@ class Training:
             self._learn_batches()
             return
         if chunk.n_rows:
-            learn = self._turn_of(chunk)
+            lesson = self._lesson_of(chunk)
+            if not self.begun:
+                lesson.begin(self.learner)
+                self.begun = True
             start, seen_before = 0, self.examples
             for stop in _powers_of_two(seen_before, seen_before + chunk.n_rows):
-                learn(start, stop - seen_before)
+                lesson.teach(self.learner, start, stop - seen_before)
                 start = stop - seen_before
                 if start < chunk.n_rows:  # the end of the chunk is told by the caller
                     tell()
-            learn(start, chunk.n_rows)
-            if isinstance(self.learner, ClassLearner):
-                self.learner.classes_ = self.classes.array()
+            lesson.teach(self.learner, start, chunk.n_rows)
+            lesson.end(self.learner)
         self._pass(chunk)
 
-    def _turn_of(self, chunk: Chunk) -> Callable[[int, int], None]:
-        """What learns from the rows of this chunk from one to another, once the learner is ready for them."""
-        learner, rows = self.learner, _RowsOf(chunk)
-        take: Callable[[tuple[int, int] | None], None]
-        if isinstance(learner, TargetLearner):
-            targets = targets_of(chunk, self._file(chunk), self.position.rows)
-            if not self.begun:
-                learner.begin(chunk.n_columns)
-            take = partial(learner.take, rows, chunk.n_columns, targets, chunk.weights)
-        elif isinstance(learner, ClassRuleLearner):
-            codes = self._class_codes(chunk)
-            if not self.begun:
-                learner.begin(self.classes.array(), chunk.n_columns)
-            take = partial(learner.take, rows, chunk.n_columns, codes, chunk.weights)
-        self.begun = True
-
-        def learn(start: int, stop: int) -> None:
-            if start < stop:
-                take(None if stop - start == chunk.n_rows else (start, stop))
-
-        return learn
+    def _lesson_of(self, chunk: Chunk) -> Lesson:
+        if isinstance(self.learner, TargetLearner):
+            return Lesson(chunk, targets_of(chunk, self._file(chunk), self.position.rows))
+        codes = self._class_codes(chunk)
+        return Lesson(chunk, codes, self.classes.array())
 
     def _pass(self, chunk: Chunk) -> None:
         """All of this chunk has been learned from."""
@@ -309,33 +285,9 @@ class Training:
         return self.batch if isinstance(self.learner, BatchLearner) else None
 
 
-class _RowsOf:
-    """The rows of a chunk for the core; made once, unless they are to count as wider than they are."""
-
-    def __init__(self, chunk: Chunk) -> None:
-        self.chunk = chunk
-        self._own: _core.Rows | None = None
-
-    def __call__(self, n_columns: int | None) -> _core.Rows:
-        if n_columns is not None:
-            return self.chunk.rows(n_columns)
-        if self._own is None:
-            self._own = self.chunk.rows()
-        return self._own
-
-
 def _powers_of_two(after: int, up_to: int) -> list[int]:
     """Those that are larger than `after` and not larger than `up_to`."""
     return [1 << k for k in range(up_to.bit_length()) if after < 1 << k <= up_to]
-
-
-def _refuse_costs_without_labels(learner: Learner) -> None:
-    costs = learner._costs()
-    if costs is not None and costs[0] != costs[1]:
-        raise ValueError(
-            f"{type(learner).__name__} with unequal costs or margins must know which class is the positive one: "
-            "name both with labels, the negative one first."
-        )
 
 
 # -- in one call ---------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import click
 
 from .._constraints import Flag, Number, OneOf
 from .._learner import Learner
+from .._normalize import DEFAULT
 from .._one import OnlineLearner
 from ..catalogue import LEARNERS
 from ._options import ParamType
@@ -19,7 +20,13 @@ from ._options import ParamType
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Of the base class, those that mean something here, with their defaults where they differ.
-_SHARED = {"fit_intercept": True, "dtype": Learner.stream_dtype, "multi_class": "native", "passes": 1}
+_SHARED = {
+    "normalize": DEFAULT,
+    "fit_intercept": True,
+    "dtype": Learner.stream_dtype,
+    "multi_class": "native",
+    "passes": 1,
+}
 _LEFT_OUT = {"bits", "growing", "shuffle", "random_state"}
 
 

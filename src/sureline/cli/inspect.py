@@ -13,6 +13,12 @@ from ..persistence import read_learner
 from ._options import json_option
 from ._words import labels_in_words, measures_in_words
 
+# What the weights in the table are weights of.
+_NORMALIZED = {
+    "row": ["weights of features in rows that are divided by their length"],
+    "scale": ["weights of features that are divided by their scale, the mean size of their values"],
+}
+
 
 @click.command("inspect", short_help="Show what a model has learned, how sure it is and how sparse.")
 @click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path, dir_okay=False))
@@ -61,13 +67,19 @@ def _in_words(told: dict[str, Any]) -> str:
         several = len(told.get("labels", [])) > 2
         width = max(max(len(_title(row)) for row in told["top"]), len("feature"))
         width = min(width, 60)
+        scaled = "scale" in told["top"][0]
         lines += [
             "",
-            f"{'feature':<{width}}{'weight':>14}" + (f"{'std':>12}" if sure else "") + ("  label" if several else ""),
+            *_NORMALIZED.get(told["parameters"]["normalize"], []),
+            f"{'feature':<{width}}{'weight':>14}"
+            + (f"{'std':>12}" if sure else "")
+            + (f"{'scale':>12}" if scaled else "")
+            + ("  label" if several else ""),
         ]
         for row in told["top"]:
             line = f"{_title(row):<{width}.{width}}{row['weight']:>14.6g}"
             line += f"{row['std']:>12.4g}" if sure else ""
+            line += f"{row['scale']:>12.4g}" if scaled else ""
             lines.append(line + (f"  {row['label']}" if several else ""))
     return "\n".join(lines)
 

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from .._atomic import WriteError, remove_stale
+from .._normalize import Normalizer
 from ._codec import AnyState, decode, encode
 from ._container import Array, Tensor, read_container, write_container
 from ._errors import ModelFileError, Refusal
 from ._json import canonical, pack, parse, unpack
+from ._scale_codec import arrays_of_scales, checked_scales
 
 __all__ = [
     "ModelContents",
@@ -56,6 +58,8 @@ class ModelContents:
         What was written as `extra_metadata` and `extra_tensors`.
     library : str
         What wrote the file, such as "sureline 0.1.0".
+    scales : Normalizer or None
+        What features are divided by, if there is something.
     """
 
     kind: str
@@ -66,6 +70,7 @@ class ModelContents:
     metadata: dict[str, Any]
     tensors: dict[str, Array]
     library: str
+    scales: Normalizer | None = None
 
 
 def write_model(
@@ -78,6 +83,7 @@ def write_model(
     kind: str = "model",
     extra_metadata: Mapping[str, Any] | None = None,
     extra_tensors: Mapping[str, Array] | None = None,
+    scales: Normalizer | None = None,
 ) -> None:
     """Write a model in place of the file at `path`, which stays as it is until the new one is complete on the disk.
 
@@ -95,6 +101,8 @@ def write_model(
         As for parameters.
     extra_tensors : mapping of str to arrays, default=None
         Of float64, float32, int64, int32, uint64, uint32 or uint8; names of lower-case letters, digits, dots and _.
+    scales : Normalizer, default=None
+        What features are divided by. Must not change meanwhile.
 
     Raises
     ------
@@ -122,6 +130,7 @@ def write_model(
     if reason := _wrong_with_labels(unpack(metadata["labels"], "")):
         raise ValueError(f"{reason[0].upper()}{reason[1:]}.")
     metadata["state"], tensors = encode(state)
+    tensors |= {name: Tensor.of(array) for name, array in arrays_of_scales(scales).items()}
     for name, array in (extra_tensors or {}).items():
         tensors[_EXTRA + name] = Tensor.of(np.asarray(array))
     write_container(path, canonical(metadata), tensors)
@@ -167,6 +176,7 @@ def _contents(text: str, tensors: dict[str, Array]) -> ModelContents:
     if reason := _wrong_with_labels(labels):
         raise Refusal(reason)
     state = decode(metadata["state"], tensors, len(labels))
+    scales = checked_scales(tensors, state)
     for name in tensors:
         if not name.startswith(_EXTRA):
             raise Refusal(f"the tensor {name} does not belong to this model")
@@ -179,6 +189,7 @@ def _contents(text: str, tensors: dict[str, Array]) -> ModelContents:
         metadata=extra,
         tensors={name.removeprefix(_EXTRA): array for name, array in tensors.items()},
         library=metadata["library"],
+        scales=scales,
     )
 
 

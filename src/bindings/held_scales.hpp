@@ -1,0 +1,154 @@
+// What a model knows of the scale of its features, as Python owns it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "mapping.hpp"
+#include "models.hpp"
+#include "scales.hpp"
+
+namespace sureline::bindings {
+
+class Scales {
+ public:
+  Scales(const std::string& kind, const std::string& dtype) : by_row_(kind == "row"), single_(dtype == "float32") {
+    if (!by_row_ && kind != "scale") refuse("kind must be 'row' or 'scale', not '" + kind + "'.");
+    if (!single_ && dtype != "float64") refuse("dtype must be 'float32' or 'float64', not '" + dtype + "'.");
+  }
+
+  // `rows` divided, their values to `out` if it is not null. With `absorb` the rows are taken in, each before it is
+  // divided; with `undoable` what they change can be taken back, and is if one is refused.
+  Outcome pass(const Rows& rows, void* out, bool absorb, const int64_t* order, int64_t n_order,
+               const double* sample_weight, int64_t n_values, bool undoable, bool release_gil) {
+    absorb = absorb && !by_row_;
+    Normalizing task;
+    task.rows = rows, task.out = out, task.order = order, task.n_order = n_order, task.sample_weight = sample_weight;
+    task.by_row = by_row_, task.absorb = absorb, task.single = single_;
+    if (absorb) {
+      commit();
+      widen(rows.n_columns);
+    }
+    const std::shared_ptr<Memory> memory = memory_;  // stays as long as it is read, whoever else widens
+    task.scales = memory ? memory->data : nullptr, task.n_scales = memory ? n_scales_ : 0;
+    std::shared_ptr<Memory> before;
+    std::vector<ScaleChange> changes;
+    if (absorb && undoable) {
+      if (memory && size_t(n_values) * sizeof(ScaleChange) > memory->bytes) {
+        before = copied(*memory, memory->bytes);
+      } else {
+        changes.resize(size_t(n_values));
+        task.changes = changes.data();
+      }
+    }
+    Outcome outcome;
+    if (release_gil) {
+      nb::gil_scoped_release release;
+      outcome = run(task);
+    } else {
+      outcome = run(task);
+    }
+    if (absorb && undoable) {
+      changes.resize(size_t(task.n_changes));
+      before_ = std::move(before), changes_ = std::move(changes);
+      if (outcome.refusal != Refusal::none) undo();
+    }
+    return outcome;
+  }
+
+  // Take back the latest pass, if it was undoable and nothing has been committed since.
+  void undo() {
+    if (before_) memory_ = std::move(before_);
+    for (size_t i = changes_.size(); i-- > 0;) set(changes_[i].column, changes_[i].mean, changes_[i].count);
+    commit();
+  }
+  void commit() {
+    before_.reset();
+    if (changes_.size() > 0) changes_.clear();
+  }
+
+  Scales copy() const {
+    Scales twin(*this);
+    twin.commit();
+    if (memory_) twin.memory_ = copied(*memory_, memory_->bytes);
+    return twin;
+  }
+
+  bool by_row() const { return by_row_; }
+  bool single() const { return single_; }
+
+  // f(column, mean, count) for the features that were seen.
+  template <class F>
+  void each(const F& f) const {
+    for (int64_t j = 0; j < (memory_ ? n_scales_ : 0); ++j) {
+      const auto [mean, count] = at(j);
+      if (count > 0) f(j, mean, count);
+    }
+  }
+
+  std::pair<double, double> at(int64_t column) const {
+    if (single_) return {scales<float>()[column].mean, scales<float>()[column].count};
+    return {scales<double>()[column].mean, scales<double>()[column].count};
+  }
+  int64_t size() const { return memory_ ? n_scales_ : 0; }
+
+  void restore(int64_t column, double mean, double count) {
+    widen(column + 1);
+    set(column, mean, count);
+  }
+  void widen(int64_t n_columns) {
+    if (n_columns <= size() && memory_) return;
+    const int64_t now = std::max(n_columns, size() + size() / 2) + 1;
+    const size_t bytes = size_t(now) * (single_ ? sizeof(Scale<float>) : sizeof(Scale<double>));
+    memory_ = memory_ ? copied(*memory_, bytes) : std::make_shared<Memory>(bytes);
+    n_scales_ = now;
+  }
+
+ private:
+  struct Memory {
+    explicit Memory(size_t n) : data(map_zeros(n)), bytes(n) {
+      if (!data) throw std::bad_alloc();
+    }
+    Memory(const Memory&) = delete;
+    ~Memory() { unmap(data, bytes); }
+    void* const data;
+    const size_t bytes;
+  };
+
+  static std::shared_ptr<Memory> copied(const Memory& memory, size_t bytes) {
+    auto copy = std::make_shared<Memory>(bytes);
+    copy_touched(static_cast<char*>(copy->data), static_cast<const char*>(memory.data), memory.bytes);
+    return copy;
+  }
+
+  static Outcome run(Normalizing& task) {
+#if SURELINE_X86_VARIANTS
+    if (g_instruction_set == &instruction_sets()[2]) return avx512::normalize(task);
+    if (g_instruction_set == &instruction_sets()[1]) return avx2::normalize(task);
+#endif
+    return baseline::normalize(task);
+  }
+
+  template <class T>
+  Scale<T>* scales() const {
+    return static_cast<Scale<T>*>(memory_->data);
+  }
+  void set(int64_t column, double mean, double count) {
+    if (column >= size()) return;
+    if (single_)
+      scales<float>()[column] = {float(mean), float(count)};
+    else
+      scales<double>()[column] = {mean, count};
+  }
+
+  bool by_row_, single_;
+  std::shared_ptr<Memory> memory_, before_;
+  int64_t n_scales_ = 0;
+  std::vector<ScaleChange> changes_;
+};
+
+}  // namespace sureline::bindings

@@ -1,0 +1,104 @@
+// Rows divided by their length or by the scales of their features.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <cmath>
+
+#include "bindings.hpp"
+#include "held_scales.hpp"
+#include "rows_again.hpp"
+
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace sureline;
+using namespace sureline::bindings;
+
+int64_t n_values(const Rows& rows) {
+  if (rows.layout == Rows::Layout::dense) return rows.n_rows * rows.n_columns;
+  return rows.layout == Rows::Layout::csr32 ? static_cast<const int32_t*>(rows.indptr)[rows.n_rows]
+                                            : static_cast<const int64_t*>(rows.indptr)[rows.n_rows];
+}
+
+Answer pass(Scales& scales, const HeldRows& held, const std::optional<Output>& out, bool absorb,
+            const std::optional<Vector<int64_t>>& order, const std::optional<Vector<double>>& sample_weight,
+            bool undoable) {
+  const Rows& rows = held.rows;
+  const int64_t n = n_values(rows);
+  if (out && (is_single(Input(*out), "out") != rows.single || int64_t(out->size()) < n))
+    refuse("out must have the dtype of the rows, and room for all of their values.");
+  check_order(order, rows.n_rows);
+  if (order && undoable && int64_t(order->size()) > rows.n_rows) refuse("order must name each row once.");
+  if (sample_weight) check_size("sample_weight", sample_weight->size(), rows.n_rows);
+  if (rows.n_columns > (int64_t(1) << 40)) refuse("There are more columns than a scale can be kept for.");
+  const Outcome outcome = scales.pass(rows, out ? out->data() : nullptr, absorb, order ? order->data() : nullptr,
+                                      order ? int64_t(order->size()) : 0,
+                                      sample_weight ? sample_weight->data() : nullptr, n, undoable, true);
+  return {outcome.row, name_of(outcome.refusal)};
+}
+
+using Arrays = std::tuple<NewArray<int64_t>, NewArray<double>, NewArray<int64_t>>;
+
+Arrays arrays(const Scales& scales) {
+  int64_t n = 0;
+  scales.each([&](int64_t, double, double) { ++n; });
+  Arrays all = {new_array<int64_t>(n), new_array<double>(n), new_array<int64_t>(n)};
+  auto& [columns, means, counts] = all;
+  int64_t i = 0;
+  scales.each([&](int64_t column, double mean, double count) {
+    columns.data()[i] = column, means.data()[i] = mean, counts.data()[i++] = int64_t(count);
+  });
+  return all;
+}
+
+Scales restored(const std::string& dtype, const Vector<int64_t>& columns, const Vector<double>& means,
+                const Vector<int64_t>& counts) {
+  Scales scales("scale", dtype);
+  const size_t n = columns.size();
+  if (means.size() != n || counts.size() != n) refuse("The arrays differ in length.");
+  const int64_t most = int64_t(1) << (scales.single() ? 24 : 53);
+  for (size_t i = 0; i < n; ++i) {
+    const int64_t column = columns.data()[i], before = i ? columns.data()[i - 1] : -1;
+    const double mean = means.data()[i];
+    if (column <= before || column >= int64_t(1) << 40) refuse("The columns must ascend.");
+    if (!(mean > 0) || !std::isfinite(scales.single() ? double(float(mean)) : mean) ||
+        (scales.single() && !(float(mean) > 0)))
+      refuse("A scale must be a positive number.");
+    if (counts.data()[i] < 1 || counts.data()[i] > most) refuse("A count is out of range.");
+  }
+  if (n > 0) scales.widen(columns.data()[n - 1] + 1);
+  for (size_t i = 0; i < n; ++i) scales.restore(columns.data()[i], means.data()[i], double(counts.data()[i]));
+  return scales;
+}
+
+// For each of these columns the mean size of its values; 1 if it was never seen.
+NewArray<double> means_of(const Scales& scales, const Vector<int64_t>& columns) {
+  NewArray<double> means = new_array<double>(int64_t(columns.size()));
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const int64_t column = columns.data()[i];
+    const double mean = column >= 0 && column < scales.size() ? scales.at(column).first : 0;
+    means.data()[i] = mean > 0 ? mean : 1;
+  }
+  return means;
+}
+
+}  // namespace
+
+void bind_scales(nb::module_& m) {
+  nb::class_<Scales>(m, "Scales", "Rows divided by their length, or by the mean size of each feature so far.")
+      .def(nb::init<const std::string&, const std::string&>(), "kind"_a, "dtype"_a)
+      .def("normalize", &pass, "rows"_a, "out"_a.none(), "absorb"_a, "order"_a.none() = nb::none(),
+           "sample_weight"_a.none() = nb::none(), "undoable"_a = false,
+           "Divide the values of the rows, and put them into `out`; with `absorb` take each row in before. Returns "
+           "(refused row or -1, why it was refused).")
+      .def("undo", &Scales::undo, "Take back what the latest call changed, if it was undoable.")
+      .def("commit", &Scales::commit, "From now on the latest call cannot be taken back.")
+      .def("copy", &Scales::copy)
+      .def("arrays", &arrays, "Of the features that were seen: columns, ascending, mean sizes and counts.")
+      .def("means_of", &means_of, "columns"_a, "The mean size of each of these columns; 1 if it was never seen.")
+      .def_static("restored", &restored, "dtype"_a, "columns"_a, "means"_a, "counts"_a);
+}

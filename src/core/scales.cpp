@@ -1,0 +1,128 @@
+#include "scales.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "row.hpp"
+
+namespace sureline::SURELINE_ISA {
+
+namespace {
+
+// Values at a time: their scales are fetched one by one and then divided by in vectors.
+constexpr int kAtOnce = 64;
+
+template <class V, class T>
+class Pass {
+ public:
+  explicit Pass(Normalizing& n) : n_(n), scales_(static_cast<Scale<T>*>(n.scales)), out_(static_cast<V*>(n.out)) {}
+
+  template <class AllRows>
+  Outcome over(const AllRows& rows) {
+    const V* const first = static_cast<const V*>(n_.rows.values);
+    const int64_t n = n_.order ? n_.n_order : n_.rows.n_rows;
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t row = n_.order ? n_.order[k] : k;
+      const auto x = rows[row];
+      if (const Refusal refusal = x.inspect(n_.rows.n_columns); refusal != Refusal::none) return {refusal, row};
+      V* const out = out_ ? out_ + (x.values - first) : nullptr;
+      if (n_.sample_weight && n_.sample_weight[row] == 0) {
+        if (out) std::copy(x.values, x.values + x.n, out);
+        continue;
+      }
+      if (!std::isfinite(largest_size(x.values, x.n))) return {Refusal::contents, row};
+      if (n_.by_row)
+        by_length(x, out);
+      else if (n_.absorb)
+        take_in(x, out, end_of(rows));
+      else
+        by_scale(x, out);
+    }
+    return {};
+  }
+
+ private:
+  // One sum, so that zeros between the values, which a dense row has, change no bit of it.
+  template <class Row>
+  static void by_length(const Row& x, V* out) {
+    if (!out) return;
+    double square = 0, m = 1;
+    for (int64_t i = 0; i < x.n; ++i) square += double(x.values[i]) * double(x.values[i]);
+    if (!(square > 1e-280 && square < 1e280)) {  // it may have lost digits, or all
+      m = largest_size(x.values, x.n), square = 0;
+      if (m == 0) m = 1;
+      for (int64_t i = 0; i < x.n; ++i) square += (double(x.values[i]) / m) * (double(x.values[i]) / m);
+    }
+    const double length = square > 0 ? std::sqrt(square) : 1;
+    for (int64_t i = 0; i < x.n; ++i) out[i] = V(double(x.values[i]) / m / length);
+  }
+
+  template <class Row, class I>
+  void take_in(const Row& x, V* out, [[maybe_unused]] const I* end) {
+    T mean[kAtOnce], count[kAtOnce];
+    V quotient[kAtOnce];
+    for (int64_t start = 0; start < x.n; start += kAtOnce) {
+      const int n = int(std::min<int64_t>(kAtOnce, x.n - start));
+      const V* const values = x.values + start;
+      for (int i = 0; i < n; ++i) {
+        if constexpr (!Row::dense)
+          if (start + i + kAtOnce < end - x.indices) fetch(x.indices[start + i + kAtOnce]);
+        const Scale<T>& scale = scales_[x.index(start + i)];
+        mean[i] = scale.mean, count[i] = scale.count;
+      }
+      if (n_.changes)
+        for (int i = 0; i < n; ++i)
+          if (values[i] != 0) n_.changes[n_.n_changes++] = {x.index(start + i), double(mean[i]), double(count[i])};
+      for (int i = 0; i < n; ++i) {
+        const double a = mean[i];
+        count[i] = count[i] + 1;
+        mean[i] = T(a + (std::fabs(double(values[i])) - a) / double(count[i]));
+        quotient[i] = V(double(values[i]) / double(mean[i]));
+      }
+      for (int i = 0; i < n; ++i)
+        if (values[i] != 0) scales_[x.index(start + i)] = {mean[i], count[i]};
+      if (out)
+        for (int i = 0; i < n; ++i) out[start + i] = values[i] != 0 ? quotient[i] : V(0);
+    }
+  }
+
+  template <class Row>
+  void by_scale(const Row& x, V* out) const {
+    if (!out) return;
+    for (int64_t i = 0; i < x.n; ++i) {
+      const double mean = x.index(i) < n_.n_scales ? double(scales_[x.index(i)].mean) : 0.0;
+      const double value = double(x.values[i]), a = mean > 0 ? mean : std::fabs(value);
+      out[i] = value != 0 ? V(value / a) : V(0);
+    }
+  }
+
+  // The column has not been looked at yet and may be anything, and so the address is no pointer arithmetic.
+  void fetch(int64_t column) const {
+    const uintptr_t first = reinterpret_cast<uintptr_t>(scales_);
+    __builtin_prefetch(reinterpret_cast<const void*>(first + uintptr_t(column) * sizeof(Scale<T>)), 1);
+  }
+
+  static const int32_t* end_of(const DenseRows<V>&) { return nullptr; }
+  template <class I>
+  static const I* end_of(const SparseRows<V, I>& rows) {
+    return rows.indices + rows.indptr[rows.n_rows];
+  }
+
+  Normalizing& n_;
+  Scale<T>* const scales_;
+  V* const out_;
+};
+
+}  // namespace
+
+Outcome normalize(Normalizing& n) {
+  const auto pass = [&](auto value, auto scale) {
+    using V = decltype(value);
+    Pass<V, decltype(scale)> turn(n);
+    return with_rows<V>(n.rows, [&](const auto& rows) { return turn.over(rows); });
+  };
+  if (n.single) return n.rows.single ? pass(float(), float()) : pass(double(), float());
+  return n.rows.single ? pass(float(), double()) : pass(double(), double());
+}
+
+}  // namespace sureline::SURELINE_ISA

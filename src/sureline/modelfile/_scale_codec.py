@@ -1,0 +1,45 @@
+"""The scales that rows are divided by, as tensors, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._normalize import Normalizer
+from .._numbers import SEEN
+from ._checks import everywhere, take_tensor
+from ._container import Array
+from ._errors import Refusal
+
+_COLUMNS, _MEANS, _COUNTS = "scale_columns", "scale_means", "scale_counts"
+
+
+def arrays_of_scales(scales: Normalizer | None) -> dict[str, Array]:
+    if scales is None or scales.kind != "scale":
+        return {}
+    columns, means, counts = scales.arrays()
+    return {_COLUMNS: columns.astype(np.uint32), _MEANS: means, _COUNTS: counts}
+
+
+def checked_scales(tensors: dict[str, Array], state: Any) -> Normalizer | None:
+    """What `arrays_of_scales` made tensors of, everything checked; None if there are none."""
+    if _COLUMNS not in tensors:
+        return None
+    columns, counts = take_tensor(tensors, _COLUMNS, "uint32"), take_tensor(tensors, _COUNTS, "int64")
+    means = tensors.pop(_MEANS, None)
+    if means is None or means.dtype not in (np.float32, np.float64):
+        raise Refusal(f"the tensor {_MEANS} is missing, or no tensor of numbers")
+    if columns.ndim != 1 or not columns.shape == means.shape == counts.shape:
+        raise Refusal("the tensors of the scales do not fit each other")
+    if not everywhere(lambda block: block[1:] > block[:-1], columns, overlap=1) or (
+        len(columns) > 0 and int(columns[-1]) >= state.n_columns
+    ):
+        raise Refusal("the columns of the scales do not ascend, or are out of range")
+    if not everywhere(lambda block: np.isfinite(block) & (block > 0), means):
+        raise Refusal("a scale is not a positive number")
+    examples = int(state.tally[:, SEEN].sum())
+    most = min(examples, 1 << (24 if means.dtype == np.float32 else 53))
+    if not everywhere(lambda block: (block >= 1) & (block <= most), counts):
+        raise Refusal("a scale is not from 1 to as many rows as were learned from")
+    return Normalizer.restored(means.dtype, columns, means, counts)
