@@ -44,6 +44,7 @@ def test_every_entry_is_whole(name: str) -> None:
             model = build(entry, learner, point)
             assert point.items() <= model.get_params().items()
             assert model.get_params().get("fit_intercept", False) is False
+            assert model.get_params().get("normalize", "none") == "none"
 
 
 def test_the_entries_of_the_confidence_weighted_papers_are_there() -> None:
@@ -231,6 +232,8 @@ def test_an_outcome_as_text() -> None:
     assert "DOES NOT HOLD: It is fast." in text
     assert "CANNOT BE CHECKED HERE: It sees." in text
     assert "  w7a: there is no file w7a." in text
+    assert "Partial: without w7a, for want of data (see below)." in text
+    assert "Partial" not in as_text(replace(outcome(), findings=replace(outcome().findings, missing=())))
 
 
 def test_an_outcome_as_markdown_and_what_was_written_by_hand() -> None:
@@ -238,6 +241,7 @@ def test_an_outcome_as_markdown_and_what_was_written_by_hand() -> None:
     assert "| learner | tuned | rate | paper | difference | seconds | paper |" in text
     assert "| CW | C=1 | **0.2937 ± 0.0084** | 0.294 ± 0.011 | -0.1 | 1.50 | 2.0 |" in text
     assert "![data](picture.svg)" in text
+    assert "**Partial: without w7a, for want of data (see below).**" in text
     assert text.endswith("## Where we differ and why\n\nBecause.\n")
 
 
@@ -250,6 +254,7 @@ def test_an_outcome_as_a_page() -> None:
     assert html.count("does not hold") == 1
     assert "cannot be checked here" in html
     assert "rough version" not in html
+    assert "Partial: without w7a" in html
     assert "rough version" in page_of(outcome(quick=True))
     assert "Nothing could be run" in page_of(replace(outcome(), findings=Findings(missing=(Missing("a", "b"),))))
 

@@ -124,6 +124,7 @@ def test_missing_data_are_named_and_the_others_are_run(table3: Entry, tmp_path) 
     assert [table.title for table in outcome.findings.tables] == ["synthetic"]
     assert [one.data for one in outcome.findings.missing] == ["w7a"]
     assert not outcome.is_empty
+    assert outcome.command == f"sureline.reproduce.run(<an entry like 'scw-table3'>, data='{tmp_path}')"
     with pytest.raises(ValueError, match="no such folder of data"):
         reproduce.run(table3, data=tmp_path / "elsewhere")
 

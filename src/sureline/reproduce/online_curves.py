@@ -14,7 +14,7 @@ from . import data as data_module
 from .data import Rows
 from .entry import Entry, Learner
 from .learners import build, in_words, passes_of_tuning, permutation, tuned
-from .online_claims import verdicts
+from .online_claims import FIRST_ORDER, verdicts
 from .outcome import Cell, Column, Findings, Missing, Picture, Row, Series, Table
 from .progress import Progress
 from .statistics import best_of, mean_of
@@ -142,10 +142,16 @@ def _pictures(name: str, curves: Mapping[str, Curves]) -> list[Picture]:
             "examples",
             words,
             tuple(
-                Series(who, tuple(map(float, one.examples)), tuple(map(float, getattr(one, measure).mean(axis=0))))
+                Series(
+                    who,
+                    tuple(map(float, one.examples)),
+                    tuple(map(float, getattr(one, measure).mean(axis=0))),
+                    faint=who in FIRST_ORDER,
+                )
                 for who, one in curves.items()
             ),
             y_log=log,
+            note=f"In grey the first-order learners: {', '.join(who for who in curves if who in FIRST_ORDER)}.",
         )
         for measure, short, words, log in drawn
     ]

@@ -82,13 +82,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Series:
-    """A curve, with a band if `low` and `high` are given."""
+    """A curve, with a band if `low` and `high` are given. `faint` is what is drawn in grey, behind the others."""
 
     name: str
     x: tuple[float, ...]
     y: tuple[float, ...]
     low: tuple[float, ...] | None = None
     high: tuple[float, ...] | None = None
+    faint: bool = False
 
 
 @dataclass(frozen=True)

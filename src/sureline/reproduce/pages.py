@@ -29,13 +29,14 @@ from ..report import Table as PageTable
 from ..report import Verdict as PageVerdict
 from ..report.blocks import Block
 from .outcome import Cell, Column, Outcome, Picture, Table, Verdict
-from .words import EXPLANATION, as_markdown, cell_in_words, has_differences, kept_part, provenance
+from .words import EXPLANATION, as_markdown, cell_in_words, has_differences, kept_part, partial, provenance
 
 _BELOW = "In small letters below ours are the paper's and the difference."
 
 
 def chart_of(picture: Picture) -> Chart:
     """A picture, drawn; what is a stand-in says so in its title."""
+    in_front = [one.name for one in picture.series if not one.faint]
     return Chart(
         picture.title,
         Axis(picture.x_label, log=picture.x_log),
@@ -45,12 +46,12 @@ def chart_of(picture: Picture) -> Chart:
                 one.name,
                 one.x,
                 one.y,
-                style=i,
+                style=None if one.faint else in_front.index(one.name),
                 line=not picture.points,
                 low=one.low,
                 high=one.high,
             )
-            for i, one in enumerate(picture.series)
+            for one in sorted(picture.series, key=lambda one: not one.faint)
         ],
         description=picture.note,
     )
@@ -67,13 +68,15 @@ def page_of(outcome: Outcome) -> str:
     first: list[Block] = [Paragraph(outcome.shows, lead=True)]
     if outcome.quick:
         first.append(Notice("This is a rough version (--quick): fewer runs, fewer rows or fewer data sets."))
+    if partial(outcome):
+        first.append(Notice(partial(outcome)))
     if outcome.is_empty:
         first.append(Notice("Nothing could be run, for want of data: see below."))
     sections = [
         Section("", first),
         Section("Verdicts", [_verdict(one) for one in findings.verdicts]),
         Section("Pictures", [Pictures([_picture(one) for one in findings.pictures])] if findings.pictures else []),
-        Section("Ours and the paper's", _tables(outcome)),
+        Section("Ours and the paper's" if _has_theirs(outcome) else "Numbers", _tables(outcome)),
         Section("Remarks", [Paragraph(note) for note in findings.notes]),
         Section("Not run, for want of data", [Notice(str(one)) for one in findings.missing]),
         Section("How this was made", [Command(outcome.command), _settings(outcome)]),
@@ -95,6 +98,10 @@ def _verdict(verdict: Verdict) -> PageVerdict:
 def _picture(picture: Picture) -> PagePicture:
     parts = [f"Stand-in: {picture.stand_in}."] if picture.stand_in else []
     return PagePicture(chart_of(picture), picture.title, " ".join([*parts, *([picture.note] if picture.note else [])]))
+
+
+def _has_theirs(outcome: Outcome) -> bool:
+    return any(column.compared for table in outcome.findings.tables for column in table.columns)
 
 
 def _tables(outcome: Outcome) -> list[Block]:

@@ -79,7 +79,9 @@ def run(
         raise ValueError(f"{folder}: there is no such folder of data.")
     began = time.monotonic()
     findings = module.run(entry, parameters, folder, Progress(on_progress))
-    call = f"sureline.reproduce.run({entry.name!r}" + (", quick=True)" if quick else ")")
+    given = [repr(name) if isinstance(name, str) else f"<an entry like {entry.name!r}>"]
+    given += [f"data={str(data)!r}"] if data is not None else []
+    given += ["quick=True"] if quick else []
     return Outcome(
         name=entry.name,
         title=entry.title,
@@ -91,6 +93,6 @@ def run(
         protocol=dataclasses.asdict(parameters),
         version=__version__,
         date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        command=command or call,
+        command=command or f"sureline.reproduce.run({', '.join(given)})",
         seconds=round(time.monotonic() - began, 1),
     )

@@ -52,6 +52,14 @@ def provenance(outcome: Outcome) -> str:
     return f"{rough}sureline {outcome.version}, {outcome.date}, {outcome.seconds:,.0f} s."
 
 
+def partial(outcome: Outcome) -> str:
+    """What to say first if not all data were there; nothing if they were, or if none were."""
+    missing = [one.data for one in outcome.findings.missing]
+    if not missing or outcome.is_empty:
+        return ""
+    return f"Partial: without {', '.join(missing)}, for want of data (see below)."
+
+
 def has_differences(outcome: Outcome) -> bool:
     """Whether there is a column for which `EXPLANATION` is needed."""
     columns = [column for table in outcome.findings.tables for column in table.columns]
@@ -68,6 +76,7 @@ EXPLANATION = (
 def as_text(outcome: Outcome, width: int = 120) -> str:
     """For the terminal."""
     parts = [f"{outcome.title}\n{outcome.paper}, {outcome.where}\n{outcome.shows}"]
+    parts += [_wrapped(partial(outcome), width)] if partial(outcome) else []
     for table in outcome.findings.tables:
         parts.append(_text_table(table))
     if has_differences(outcome):
@@ -106,6 +115,7 @@ def as_markdown(outcome: Outcome, pictures: list[str], kept: str = "") -> str:
     """A page; `pictures` are the files beside it, and `kept` what was written by hand."""
     parts = [f"# {outcome.title}", f"{outcome.paper}, {outcome.where}. {outcome.shows}", f"    {outcome.command}"]
     parts.append(provenance(outcome))
+    parts += [f"**{partial(outcome)}**"] if partial(outcome) else []
     for name, picture in zip(pictures, outcome.findings.pictures, strict=True):
         parts.append(f"![{picture.title}]({name})")
         parts += [f"**Stand-in:** {picture.stand_in}"] if picture.stand_in else []
