@@ -156,7 +156,8 @@ def test_what_is_missing_is_said_with_where_to_get_it(tmp_path: Path) -> None:
 def test_a_stand_in_is_used_and_named_only_without_the_files(tmp_path: Path) -> None:
     both = replace(SMALL, generator="make_rotated_gaussian", arguments={"n_samples": 50}, stand_in="made up")
     made = data_module.load(both, tmp_path, random_state=0)
-    assert (made.X.shape, made.stand_in, made.label("small")) == ((50, 20), "made up", "small (stand-in)")
+    assert (made.X.shape, made.label("small")) == ((50, 20), "small (stand-in)")
+    assert made.stand_in == "made up. With small in the folder of data (from https://example.org) the original is used"
     assert set(made.y) == {-1, 1}
     (tmp_path / "small").write_text("1 1:2 4:1\n-1 2:1\n1 3:0.5\n")
     assert data_module.load(both, tmp_path).label("small") == "small"
@@ -221,7 +222,14 @@ def outcome(**changes: object) -> Outcome:
         ("A note.",),
     )
     made = Outcome("x-table1", "A <title>", "Somebody, 2012", "table 1", "It shows.", False, findings)
-    return replace(made, version="0", date="2026-01-01T00:00:00+00:00", command="sureline reproduce x", **changes)
+    return replace(
+        made,
+        version="0",
+        date="2026-01-01T00:00:00+00:00",
+        command="sureline reproduce x",
+        numbers_of="means of 20",
+        **changes,
+    )
 
 
 def test_an_outcome_as_text() -> None:
@@ -232,6 +240,7 @@ def test_an_outcome_as_text() -> None:
     assert "DOES NOT HOLD: It is fast." in text
     assert "CANNOT BE CHECKED HERE: It sees." in text
     assert "  w7a: there is no file w7a." in text
+    assert "The paper's: means of 20." in " ".join(text.split())
     assert "Partial: without w7a, for want of data (see below)." in text
     assert "Partial" not in as_text(replace(outcome(), findings=replace(outcome().findings, missing=())))
 

@@ -48,9 +48,17 @@ def load(data: DataSet, folder: Path | None, **arguments: Any) -> Rows | Missing
         return _read(data, paths)
     if data.generator is not None:
         X, y, *_ = getattr(datasets, data.generator)(**{**data.arguments, **arguments})
-        return Rows(X, np.where(y == np.max(y), 1, -1), data.stand_in)
+        return Rows(X, np.where(y == np.max(y), 1, -1), _stand_in(data))
+    note = f" {data.note}" if data.note else ""
     absent = [name for name, path in zip(data.files, found, strict=True) if path is None]
-    return Missing(data.name, f"{_absent(absent, folder)} Get it from {data.source}; it must be {_looks(data)}.")
+    return Missing(data.name, f"{_absent(absent, folder)} Get it from {data.source}; it must be {_looks(data)}.{note}")
+
+
+def _stand_in(data: DataSet) -> str | None:
+    if data.stand_in is None or not data.files:
+        return data.stand_in
+    files = " and ".join(data.files)
+    return f"{data.stand_in}. With {files} in the folder of data (from {data.source}) the original is used"
 
 
 def find(folder: Path | None, name: str) -> Path | None:

@@ -43,6 +43,8 @@ class DataSet:
     stand_in : str or None
         If the generator does not make what the paper had, what it makes instead, in words. It is then used only where
         there are no files.
+    note : str
+        What else must be known to get the files.
     """
 
     name: str

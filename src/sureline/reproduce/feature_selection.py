@@ -100,9 +100,11 @@ def _paths(
     for draw in range(parameters.draws):
         seed = parameters.first_seed + draw
         progress.advance(0, f"{data.name}: loading")
-        rows = data_module.load(data, folder, random_state=seed)
-        if isinstance(rows, Missing):
-            return rows
+        if draw == 0 or stand_in:
+            found = data_module.load(data, folder, random_state=seed)
+            if isinstance(found, Missing):
+                return found
+            rows = found
         train, test = _split(rows.first(parameters.rows), parameters.test_share, seed)
         stand_in = rows.stand_in
         shape = f"{len(train.y):,} rows for training, {len(test.y):,} for testing, {rows.X.shape[1]:,} features"

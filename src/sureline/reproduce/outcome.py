@@ -149,7 +149,7 @@ class Outcome:
 
     Attributes
     ----------
-    name, title, paper, where, shows : str
+    name, title, paper, where, shows, numbers_of : str
         Of the entry.
     quick : bool
         Whether this was a rough version.
@@ -168,6 +168,7 @@ class Outcome:
     shows: str
     quick: bool
     findings: Findings
+    numbers_of: str = ""
     protocol: dict[str, Any] = field(default_factory=dict)
     version: str = ""
     date: str = ""

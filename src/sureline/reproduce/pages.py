@@ -29,7 +29,7 @@ from ..report import Table as PageTable
 from ..report import Verdict as PageVerdict
 from ..report.blocks import Block
 from .outcome import Cell, Column, Outcome, Picture, Table, Verdict
-from .words import EXPLANATION, as_markdown, cell_in_words, has_differences, kept_part, partial, provenance
+from .words import as_markdown, cell_in_words, explanation, has_differences, kept_part, partial, provenance
 
 _BELOW = "In small letters below ours are the paper's and the difference."
 
@@ -105,7 +105,9 @@ def _has_theirs(outcome: Outcome) -> bool:
 
 
 def _tables(outcome: Outcome) -> list[Block]:
-    blocks: list[Block] = [Paragraph(f"{EXPLANATION} {_BELOW}", quiet=True)] if has_differences(outcome) else []
+    blocks: list[Block] = (
+        [Paragraph(f"{explanation(outcome)} {_BELOW}", quiet=True)] if has_differences(outcome) else []
+    )
     for table in outcome.findings.tables:
         if table.stand_in:
             blocks.append(Notice(f"Stand-in: {table.stand_in}."))

@@ -113,7 +113,7 @@ def _compared(
     holds = {"all": len(better) == n, "most": len(better) > n / 2, "most no worse": len(worse) < n / 2}[how_many]
     parts = [
         f"{word} on {', '.join(sets)}"
-        for word, sets in (("better", better), ("not to be told apart", equal), ("worse", worse))
+        for word, sets in (("so", better), ("not to be told apart", equal), ("the other way round", worse))
         if sets
     ]
     return Verdict(claim, holds, f"By the paired t-test (95 %): {'; '.join(parts)}.")

@@ -90,6 +90,7 @@ def run(
         shows=entry.shows,
         quick=quick,
         findings=findings,
+        numbers_of=entry.numbers_of,
         protocol=dataclasses.asdict(parameters),
         version=__version__,
         date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

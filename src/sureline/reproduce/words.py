@@ -61,16 +61,22 @@ def partial(outcome: Outcome) -> str:
 
 
 def has_differences(outcome: Outcome) -> bool:
-    """Whether there is a column for which `EXPLANATION` is needed."""
+    """Whether there is a column for which `explanation` is needed."""
     columns = [column for table in outcome.findings.tables for column in table.columns]
     return any(column.compared and column.difference for column in columns)
 
 
-EXPLANATION = (
+_EXPLANATION = (
     "Ours and the paper's are means ± standard deviations of the runs; the difference is in standard errors of the "
     "difference of the two means, above zero where ours is larger. Marked are the best and those that a paired "
     "t-test over the runs cannot tell from it (95 %)."
 )
+
+
+def explanation(outcome: Outcome) -> str:
+    """What the columns of a table mean in which ours are beside the paper's."""
+    theirs = f" The paper's: {outcome.numbers_of}." if outcome.numbers_of else ""
+    return _EXPLANATION + theirs
 
 
 def as_text(outcome: Outcome, width: int = 120) -> str:
@@ -80,7 +86,7 @@ def as_text(outcome: Outcome, width: int = 120) -> str:
     for table in outcome.findings.tables:
         parts.append(_text_table(table))
     if has_differences(outcome):
-        parts.append(_wrapped(EXPLANATION, width))
+        parts.append(_wrapped(explanation(outcome), width))
     if outcome.findings.verdicts:
         lines = [f"{verdict.word.upper()}: {verdict.claim} {verdict.evidence}" for verdict in outcome.findings.verdicts]
         parts.append("\n".join(_wrapped(line, width) for line in lines))
@@ -127,7 +133,7 @@ def as_markdown(outcome: Outcome, pictures: list[str], kept: str = "") -> str:
         parts.append("\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines))
         parts += [table.note] if table.note else []
     if has_differences(outcome):
-        parts.append(EXPLANATION)
+        parts.append(explanation(outcome))
     if outcome.findings.verdicts:
         items = [f"- **{one.word}**: {one.claim} {one.evidence}" for one in outcome.findings.verdicts]
         parts += ["## Verdicts", "\n".join(items)]
