@@ -48,7 +48,7 @@ def without_times(outcome: Outcome) -> dict[str, Any]:
     findings["pictures"] = [one for one in findings["pictures"] if "second" not in one["y_label"]]
     findings["tables"] = [one for one in findings["tables"] if "second" not in one["title"]]
     for table in findings["tables"]:
-        kept = [i for i, column in enumerate(table["columns"]) if column["name"] != "seconds"]
+        kept = [i for i, column in enumerate(table["columns"]) if column["name"] != "CPU seconds"]
         for row in table["rows"]:
             row["cells"] = [row["cells"][i] for i in kept]
     return made

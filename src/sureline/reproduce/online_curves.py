@@ -104,9 +104,9 @@ def _curves(
         X, y = rows.X[order], rows.y[order]
         model, seen, seconds = build(entry, learner, point), 0, 0.0
         for i, look in enumerate(looks):
-            began = time.perf_counter()
+            began = time.process_time()
             model.partial_fit(X[seen:look], y[seen:look], classes=[-1, 1])
-            seconds += time.perf_counter() - began
+            seconds += time.process_time() - began
             counts[:, run, i] = model.n_mistakes_, model.n_updates_, seconds
             seen = int(look)
         progress.advance(size, f"{name}, {learner.name}")
@@ -125,7 +125,7 @@ def _table(name: str, curves: Mapping[str, Curves]) -> Table:
         Column("tuned", compared=False),
         Column("mistake rate", 4, compared=False),
         Column("updates", 1, compared=False),
-        Column("seconds", 4, compared=False),
+        Column("CPU seconds", 4, compared=False),
     )
     return Table(f"{name}, at the end of the pass", ("learner",), columns, tuple(rows))
 
