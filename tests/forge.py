@@ -124,6 +124,7 @@ def seeds(folder: Path) -> list[bytes]:
                     dtype="float32" if k == 1 else "float64",
                     multi_class="ovr" if k == 2 else "native",
                     fit_intercept=k != 2,
+                    normalize=("scale", "row", "none")[(k + len(found)) % 3],
                 )
                 n_classes = 2 if k == 0 else 3
                 n_columns = 5 if k == 1 or shape.endswith("full") else 300  # dense and sparse
@@ -131,6 +132,8 @@ def seeds(folder: Path) -> list[bytes]:
                 labels = np.arange(4, dtype=np.int32) % n_classes
                 for seed in range(3):
                     some = rows(n_columns, learner.dtype, seed)
+                    if learner._normalizer.core is not None:
+                        learner._normalizer.core.normalize(some, None, True)
                     learner.take(lambda _, some=some: some, n_columns, labels)  # type: ignore[misc]
                 assert learner._state.shape == shape.removeprefix("selected ")
                 words = [{"cheap": 1.0, "pills": 2.0}, {"cheap": 1.0, "lunch": 1.0, "naïve": 1.0}]

@@ -21,20 +21,24 @@ import sureline
 ROOT = Path(__file__).parent.parent
 SPECIFICATION = (ROOT / "docs" / "model-file.md").read_text(encoding="utf-8")
 GOLDEN = [(ROOT / "tests" / "golden" / f"{name}.sureline").read_bytes() for name in ("sparse", "full")]
-SPARSE, FULL, SELECTED, SELECTED_SPARSE = 0, 1, 2, 3
+SPARSE, FULL, SELECTED, SELECTED_SPARSE, SCALED = 0, 1, 2, 3, 4
 
 
-def selected(n_columns: int) -> bytes:
-    """A selection of three features in each of three classes; the file has all weights, or places and values."""
+def saved(model: Any, n_columns: int) -> bytes:
     rng = np.random.default_rng(0)
     X = np.zeros((60, n_columns))
     X[:, :8] = rng.standard_normal((60, 8))
     with tempfile.TemporaryDirectory() as folder:
-        sureline.save(sureline.SOFS(n_features=3).fit(X, np.arange(60) % 3), Path(folder) / "m")
+        sureline.save(model.fit(X, np.arange(60) % 3), Path(folder) / "m")
         return (Path(folder) / "m").read_bytes()
 
 
-GOLDEN += [selected(8), selected(1000)]
+def selected(n_columns: int) -> bytes:
+    """A selection of three features in each of three classes; the file has all weights, or places and values."""
+    return saved(sureline.SOFS(n_features=3, normalize="none"), n_columns)
+
+
+GOLDEN += [selected(8), selected(1000), saved(sureline.AROW(normalize="scale"), 9)]
 
 
 def words(change: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any], Tensors], Any]:
@@ -66,10 +70,15 @@ def unselected(metadata: dict[str, Any], tensors: Tensors) -> None:
     metadata["state"]["budget"]["active"] = n - 1
 
 
+def without_columns(_: dict[str, Any], tensors: Tensors) -> None:
+    del tensors["scale_columns"], tensors["scale_means"]
+
+
 def nested(depth: int) -> Any:
     return json.loads("[" * depth + "]" * depth)
 
 
+SCALES = ("scale_columns", "scale_means", "scale_counts")
 MISSING = "the tensor {} is missing, or its type or shape does not fit the others"
 WIDE = {"n_columns": 1 << 31, "n_heads": 300}
 FORGERIES: dict[str, list[tuple[int, Callable[[dict[str, Any], Tensors], Any]]]] = {
@@ -221,6 +230,25 @@ FORGERIES: dict[str, list[tuple[int, Callable[[dict[str, Any], Tensors], Any]]]]
         (FULL, numbers("fresh_memory", 0, np.nan)),
     ],
     "a prior variance is not a positive number": [(FULL, numbers("prior", 0, 0)), (FULL, numbers("prior", 1, np.inf))],
+    "the columns of the scales do not ascend, or are out of range": [
+        (SCALED, numbers("scale_columns", 0, 1)),
+        (SCALED, numbers("scale_columns", 7, 9)),
+        (SCALED, numbers("scale_columns", 7, (1 << 32) - 1)),
+        (SCALED, lambda _, t: t.update({name: (t[name][0], [2, 4], t[name][2]) for name in SCALES})),
+    ],
+    "a scale is not a positive number": [
+        (SCALED, numbers("scale_means", at, value)) for at, value in ((0, 0.0), (3, -1.0), (7, np.inf), (1, np.nan))
+    ],
+    "a scale is not of at least one row and at most all of them": [
+        (SCALED, numbers("scale_counts", at, value)) for at, value in ((0, 0), (7, -1), (3, 61), (5, 1 << 60))
+    ],
+    MISSING.format("scale_means"): [
+        (SCALED, lambda _, t: t.pop("scale_means")),
+        (SCALED, reshaped("scale_means", [4, 2])),
+        (SCALED, lambda _, t: t.update(scale_means=("I64", [8], bytes(64)))),
+    ],
+    MISSING.format("scale_counts"): [(SCALED, lambda _, t: t.pop("scale_counts"))],
+    "the tensor scale_counts does not belong to this model": [(SCALED, without_columns)],
     "the view is not a number": [(SPARSE, numbers("view", 1, np.nan))],
     "the tensor budget does not belong to this model": [
         (SPARSE, state(budget=None)),

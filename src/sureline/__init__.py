@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .contest import tournament
     from .estimators import (
         ALMA,
         AROW,
@@ -88,6 +89,7 @@ __all__ = [
     "plot_sparsity_paths",
     "save",
     "sparsity_path",
+    "tournament",
     "train",
 ]
 
@@ -103,6 +105,7 @@ _ELSEWHERE = {
     "plot_sparsity_paths": ".sparsity",
     "save": ".persistence",
     "sparsity_path": ".sparsity",
+    "tournament": ".contest",
     "train": ".training",
 }
 _SUBMODULES = {

@@ -89,6 +89,9 @@ class Learner(Fitted, ABC):
         "normalize": KINDS,
     }
 
+    # What is tried of its parameters where they are to be tuned, as data; penalties that make a model sparse are not.
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {}
+
     # -- what an algorithm says of itself --------------------------------------------------------------------
 
     @abstractmethod

@@ -238,3 +238,8 @@ def documented(common: str) -> Callable[[C], C]:
         return cls
 
     return fill
+
+
+def flag(name: str) -> str:
+    """The option of the command line that a parameter has."""
+    return "--" + name.removeprefix("n_").replace("_", "-")

@@ -364,8 +364,9 @@ class State(Numbers):
     def _refusal(self, rows: _core.Rows, row: int, why: str, first: int = 0) -> Exception:
         if why in ("score", "step") and self.policy == "regression":
             return ValueError(
-                f"Row {first + row} of X has a prediction or a loss beyond float64, or needs a step that {self.dtype} "
-                "cannot hold; scale X and y so that their values are of the order of 1, and keep the parameters moderate."
+                f"Row {first + row} of X has a prediction or a loss beyond float64, or needs a step that "
+                f"{self.dtype} cannot hold; scale X and y so that their values are of the order of 1, and keep the "
+                "parameters moderate."
             )
         return refusal(rows, row, why, self.dtype, first)
 

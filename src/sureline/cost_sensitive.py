@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from . import _core
-from ._constraints import LOSSES, POSITIVE, Constraint, Number, OneOf
+from ._constraints import LOSSES, POSITIVE, PRICES, RATES, Constraint, Number, OneOf
 from ._cost import CostSensitiveLearner
 from ._numbers import Rule
 from ._one import OnlineLearner
@@ -47,6 +47,7 @@ class CSOGD(CostSensitiveLearner):
         "power_t": Number(0, 1),
         "loss": LOSSES,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
 
     def _rule(self) -> Rule:
         return _core.OGD(self.eta, self.power_t, self.loss, self.form)
@@ -75,6 +76,7 @@ class CPA(CostSensitiveLearner):
         **CostSensitiveLearner._constraints,
         "C": POSITIVE,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
 
     def _rule(self) -> Rule:
         return _core.CPA(self.C)
@@ -111,6 +113,7 @@ class PAUM(OnlineLearner):
         "margin_pos": Number(open="both"),
         "margin_neg": Number(open="both"),
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": PRICES}
 
     def _rule(self) -> Rule:
         return _core.PAUM(self.eta)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from . import _core
-from ._constraints import LOSSES, POSITIVE, Constraint, Flag, Number, OneOf
+from ._constraints import LOSSES, POSITIVE, PRICES, RATES, Constraint, Flag, Number, OneOf
 from ._one import OnlineLearner
 from ._parameters import COMMON, LOSS, documented
 
@@ -58,6 +58,7 @@ class OGD(OnlineLearner):
         "power_t": Number(0, 1),
         "loss": LOSSES,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
 
     def _rule(self) -> _core.Rule:
         return _core.OGD(self.eta, self.power_t, self.loss)
@@ -91,6 +92,7 @@ class PA(OnlineLearner):
         "variant": OneOf("I", "II", "hard"),
         "C": POSITIVE,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
 
     def _rule(self) -> _core.Rule:
         return _core.PA(self.variant, self.C)
@@ -120,6 +122,7 @@ class ROMMA(OnlineLearner):
         **OnlineLearner._constraints,
         "aggressive": Flag(),
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"aggressive": (False, True)}
 
     def _rule(self) -> _core.Rule:
         return _core.ROMMA(bool(self.aggressive))
@@ -156,6 +159,7 @@ class ALMA(OnlineLearner):
         "B": Number(0, open="both", optional=True),
         "C": POSITIVE,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"alpha": (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)}
 
     def _rule(self) -> _core.Rule:
         return _core.ALMA(self.alpha, 1 / self.alpha if self.B is None else self.B, self.C)

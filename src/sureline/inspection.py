@@ -46,7 +46,7 @@ def top_weights(model: ModelFile, n: int) -> list[Weight]:
     variances: dict[tuple[int, int], float] = {}
     for head, (slots, values) in enumerate(state.nonzero()):
         slots, values = slots[slots > 0], values[slots > 0].astype(np.float64)
-        largest = np.argsort(-np.abs(values), kind="stable")[:n]
+        largest = _largest(np.abs(values), n)
         chosen = slots[largest]
         found += [(float(value), int(slot), head) for value, slot in zip(values[largest], chosen, strict=True)]
         spread = state.weight_variances(chosen, head)
@@ -69,6 +69,14 @@ def top_weights(model: ModelFile, n: int) -> list[Weight]:
             )
         )
     return weights
+
+
+def _largest(sizes: Any, n: int) -> Any:
+    """Where the n largest are, the largest first, of equal ones the first; without sorting all of them."""
+    near = np.arange(len(sizes))
+    if 0 < n < len(sizes):
+        near = np.flatnonzero(sizes >= np.partition(sizes, len(sizes) - n)[len(sizes) - n])
+    return near[np.argsort(-sizes[near], kind="stable")][:n]
 
 
 def progressive_measures(learner: Learner) -> dict[str, Any]:

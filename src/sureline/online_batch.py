@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._batch import BatchLearner, Labels, checked_rows
-from ._constraints import POSITIVE, Constraint, Number
+from ._constraints import POSITIVE, PRICES, Constraint, Number
 from ._gaussian import Gaussian
 from ._gaussian_batch import PrecisionState
 from ._parameters import BATCH, documented
@@ -65,6 +65,7 @@ class BCW(Gaussian, BatchLearner):
         "C": POSITIVE,
         "q": Number(1, 2, integer=True),
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
 
     def _fresh_state(self, n_columns: int, n_classes: int) -> PrecisionState:
         return PrecisionState.fresh(n_columns, n_classes, self._policy(), bool(self.fit_intercept), self.dtype)

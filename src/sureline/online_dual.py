@@ -227,6 +227,7 @@ class ODCA(DualAscent, OnlineLearner):
         **DualAscent._constraints,
         "loss": OneOf("hinge", "squared_hinge", "log", "squared", "absolute", "huber"),
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"rho": (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)}
 
 
 @documented(_ASCENT.replace("{loss}", _LOSSES_OF_TARGETS) + REGRESSION)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from . import _core
-from ._constraints import NOT_NEGATIVE, POSITIVE, Constraint, Number
+from ._constraints import NOT_NEGATIVE, POSITIVE, PRICES, Constraint, Number
 from ._gaussian import DiagonalLearner
 from ._one import OnlineLearner
 from ._parameters import COMMON, VARIANCES, documented
@@ -77,6 +77,7 @@ class SOFS(_SelectingLearner, DiagonalLearner):
         **_SelectingLearner._constraints,
         "r": POSITIVE,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"r": PRICES}
 
     def _rule(self) -> _core.Rule:
         return _core.AROW(self.r)
@@ -118,6 +119,7 @@ class FOFS(_SelectingLearner):
         "eta": POSITIVE,
         "lam": NOT_NEGATIVE,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": PRICES}
 
     def check_parameters(self) -> None:
         super().check_parameters()

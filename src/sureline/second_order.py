@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._constraints import POSITIVE, Constraint, Number, OneOf
+from ._constraints import CONFIDENCES, POSITIVE, PRICES, Constraint, Number, OneOf
 from ._gaussian import GaussianLearner
 from ._numbers import Shape
 from ._parameters import COVARIANCE, documented
@@ -51,6 +51,7 @@ class SOP(GaussianLearner):
         **GaussianLearner._constraints,
         "a": POSITIVE,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"a": PRICES}
 
     def _rule(self) -> _core.Rule:
         return _core.SOP()
@@ -93,6 +94,7 @@ class IELLIP(GaussianLearner):
         "b": Number(0, 1, open="high"),
         "c": Number(0, 1, open="both"),
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"b": (0.1, 0.3, 0.5, 0.7, 0.9)}
 
     def _rule(self) -> _core.Rule:
         return _core.IELLIP(self.b)
@@ -125,6 +127,7 @@ class CW(GaussianLearner):
         **GaussianLearner._constraints,
         "eta": CONFIDENCE,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": CONFIDENCES}
 
     def _rule(self) -> _core.Rule:
         return _core.SCW("I", inf, _phi(self.eta))
@@ -153,6 +156,7 @@ class AROW(GaussianLearner):
         **GaussianLearner._constraints,
         "r": POSITIVE,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"r": PRICES}
 
     def _rule(self) -> _core.Rule:
         return _core.AROW(self.r)
@@ -180,6 +184,7 @@ class NAROW(GaussianLearner):
         **GaussianLearner._constraints,
         "b": POSITIVE,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"b": PRICES}
 
     def _rule(self) -> _core.Rule:
         return _core.NAROW(self.b)
@@ -207,6 +212,7 @@ class NHERD(GaussianLearner):
         **GaussianLearner._constraints,
         "C": POSITIVE,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
 
     def _rule(self) -> _core.Rule:
         return _core.NHERD(self.C)
@@ -256,6 +262,7 @@ class SCW(GaussianLearner):
         "C": POSITIVE,
         "eta": CONFIDENCE,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES, "eta": CONFIDENCES}
 
     def _rule(self) -> _core.Rule:
         return _core.SCW(self.variant, self.C, _phi(self.eta))

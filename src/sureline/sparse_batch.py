@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._batch import BatchLearner, Labels
-from ._constraints import NOT_NEGATIVE, POSITIVE, Constraint, Number, OneOf
+from ._constraints import NOT_NEGATIVE, POSITIVE, PRICES, Constraint, Number, OneOf
 from ._cutting_planes import Batch, Plan, after
 from ._gaussian import Gaussian
 from ._groups import GroupState
@@ -257,6 +257,7 @@ class SBCW(Gaussian, _GroupLearner):
         "pool": _COUNT,
         "final_passes": Number(0, integer=True),
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
     _covariance = True
 
     def _plan(self) -> Plan:
@@ -335,6 +336,7 @@ class FGM(_GroupLearner):
     max_memory: float | None = None
     multi_class: str = field(default="ovr", kw_only=True)
 
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
     _covariance = False
 
     def _plan(self) -> Plan:

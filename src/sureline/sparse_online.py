@@ -12,7 +12,7 @@ from math import inf
 from typing import Any, ClassVar, cast
 
 from . import _core
-from ._constraints import LOSSES, NOT_NEGATIVE, POSITIVE, Constraint, Number, OneOf
+from ._constraints import LOSSES, NOT_NEGATIVE, POSITIVE, PRICES, RATES, Constraint, Number, OneOf
 from ._cost import CostSensitiveLearner
 from ._gaussian import GaussianLearner
 from ._numbers import Shape
@@ -93,6 +93,7 @@ class STG(_FrameworkLearner):
         "K": Number(1, integer=True),
         "theta": Number(0),
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.STG(self.eta, self.lam, self.K, self.theta, self.loss)
@@ -128,6 +129,7 @@ class FOBOS(_FrameworkLearner):
         "eta": POSITIVE,
         "lam": NOT_NEGATIVE,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.FOBOS(self.eta, self.lam, self.loss)
@@ -163,6 +165,7 @@ class RDA(_FrameworkLearner):
         "lam": NOT_NEGATIVE,
         "rho": NOT_NEGATIVE,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"gamma": tuple(1 / eta for eta in RATES)}
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.RDA(self.gamma, self.lam, self.rho, self.loss)
@@ -200,6 +203,7 @@ class AdaFOBOS(_FrameworkLearner):
         "lam": NOT_NEGATIVE,
         "delta": POSITIVE,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"delta": PRICES, "eta": RATES}
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.AdaFOBOS(self.eta, self.lam, self.delta, self.loss)
@@ -241,6 +245,7 @@ class AdaRDA(_BudgetedLearner):
         "lam": NOT_NEGATIVE,
         "delta": POSITIVE,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"delta": PRICES, "eta": RATES}
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.AdaRDA(self.eta, self.lam, self.delta, self.loss)
@@ -283,6 +288,7 @@ class FTRL(_FrameworkLearner):
         "l1": NOT_NEGATIVE,
         "l2": NOT_NEGATIVE,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"alpha": PRICES}
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.FTRL(self.alpha, self.beta, self.l1, self.l2, self.loss)
@@ -324,6 +330,7 @@ class FSOL(_BudgetedLearner, CostSensitiveLearner):
         "lam": NOT_NEGATIVE,
         "schedule": _SCHEDULES,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.FSOL(self.eta, self.lam, self.schedule, self.loss)
@@ -369,6 +376,7 @@ class SSOL(_BudgetedLearner, CostSensitiveLearner, GaussianLearner):
         "r": POSITIVE,
         "schedule": _SCHEDULES,
     }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"r": PRICES, "eta": RATES}
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.SSOL(self.eta, self.lam, self.r, self.schedule, self.covariance == "full", self.loss)

@@ -1,4 +1,4 @@
-"""The command line: ``sureline train``, ``predict``, ``evaluate``, ``inspect``, ``reproduce``, ``convert``."""
+"""The command line: train, compare, tune, predict, evaluate, inspect, reproduce, convert."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from .. import __version__
 # Commands with the line that `sureline --help` has for them. What a command needs is imported when it is called.
 _COMMANDS = {
     "train": "Learn from a stream and write a model.",
+    "compare": "Train many learners in one reading of the data, and say which one to use.",
+    "tune": "Find parameters in one reading of the data, and write the best model.",
     "predict": "Write a label, a score and a confidence, or a predicted number, for each row.",
     "evaluate": "Measure a model on labelled rows.",
     "inspect": "Show what a model has learned, how sure it is and how sparse.",

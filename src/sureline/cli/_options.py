@@ -172,3 +172,13 @@ def refuse_same_file(option: str, path: Path, inputs: Iterable[str]) -> None:
     for name in inputs:
         if os.path.exists(name) and path.exists() and os.path.samefile(name, path):
             raise click.BadParameter(f"{path} is read, and must not be written over.", param_hint=option)
+
+
+def refuse_unwritable(option: str, path: Path) -> None:
+    """Before hours of work, not after them."""
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        what = option.removeprefix("--")
+        raise click.BadParameter(f"there is no folder {folder} to write the {what} into.", param_hint=option)
+    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise click.BadParameter(f"{path} cannot be written.", param_hint=option)

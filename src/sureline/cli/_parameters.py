@@ -14,6 +14,7 @@ from .._constraints import Flag, Number, OneOf
 from .._learner import Learner
 from .._normalize import DEFAULT
 from .._one import OnlineLearner
+from .._parameters import flag
 from ..catalogue import LEARNERS
 from ._options import ParamType
 
@@ -59,6 +60,19 @@ def parameter_options() -> Callable[[F], F]:
     return add
 
 
+def shared_options() -> Callable[[F], F]:
+    """An option for every parameter that all learners have, as far as it means something for a single pass."""
+    owners = _owners()
+    options = [_option(name, owners[name]) for name in _SHARED if name != "passes"]
+
+    def add(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
 def make_learner(learner: type[Learner], options: dict[str, Any]) -> Learner:
     """The learner with the parameters that were given, taken out of `options`."""
     own = {field.name for field in fields(learner)}
@@ -66,8 +80,8 @@ def make_learner(learner: type[Learner], options: dict[str, Any]) -> Learner:
     parameters = {name: value for name, value in given.items() if value is not None}
     strangers = sorted(name for name in parameters if name not in own)
     if strangers:
-        known = ", ".join(_flag(name) for name in sorted(own - _LEFT_OUT))
-        raise click.UsageError(f"{_flag(strangers[0])} is no parameter of {learner.__name__}, which has {known}.")
+        known = ", ".join(flag(name) for name in sorted(own - _LEFT_OUT))
+        raise click.UsageError(f"{flag(strangers[0])} is no parameter of {learner.__name__}, which has {known}.")
     for name, value in parameters.items():
         constraint = learner._constraints.get(name)
         if isinstance(constraint, Number) and constraint.integer and isinstance(value, float) and value.is_integer():
@@ -91,22 +105,18 @@ def _owners() -> dict[str, list[type[Learner]]]:
     return {**dict(sorted(owners.items(), key=lambda item: item[0].lower())), **{name: [base] for name in _SHARED}}
 
 
-def _flag(name: str) -> str:
-    return "--" + name.removeprefix("n_").replace("_", "-")
-
-
 def _option(name: str, owners: list[type[Learner]]) -> Callable[[F], F]:
     constraints = [owner._constraints.get(name) for owner in owners]
     text = f"{_description(name, owners)} {_defaults(name, owners)}"
     if isinstance(constraints[0], Flag):
-        return click.option(f"{_flag(name)}/--no-{name.replace('_', '-')}", name, default=None, help=text)
+        return click.option(f"{flag(name)}/--no-{name.replace('_', '-')}", name, default=None, help=text)
     kind: Any = Cost()
     if isinstance(constraints[0], OneOf):
         words = {word for constraint in constraints if isinstance(constraint, OneOf) for word in constraint.words}
         kind = click.Choice(sorted(words))
     elif isinstance(constraints[0], Number):
         kind = int if all(isinstance(c, Number) and c.integer for c in constraints) else float
-    return click.option(_flag(name), name, type=kind, help=text)
+    return click.option(flag(name), name, type=kind, help=text)
 
 
 def _defaults(name: str, owners: list[type[Learner]]) -> str:

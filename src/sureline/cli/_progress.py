@@ -137,7 +137,7 @@ class _Told(NamedTuple):
 
 
 def clock(seconds: float) -> str:
-    """Minutes and seconds, and hours if there are any."""
+    """Such as 1:05, or 2:00:00."""
     minutes, seconds = divmod(int(seconds + 0.5), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import click
@@ -30,9 +25,11 @@ from ._options import (
     reading_arguments,
     reading_options,
     refuse_same_file,
+    refuse_unwritable,
 )
 from ._parameters import make_learner, parameter_options
 from ._progress import Reporter
+from ._signals import signals_to
 from ._words import labels_in_words, measures_in_words
 
 _MUCH_WORK = 10.0  # seconds: what has taken longer is saved when the data turn out to be wrong
@@ -108,7 +105,7 @@ def command(
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--algorithm") from None
     every = checkpoint_every(checkpoint) if checkpoint else (None, None)
-    _refuse_unwritable(model_path)
+    refuse_unwritable("--model", model_path)
     refuse_same_file("--model", model_path, data)
     if log is not None:
         refuse_same_file("--log", log, data)
@@ -138,7 +135,7 @@ def command(
     started, before = time.monotonic(), training.examples
     checkpointing = Checkpointing(place, *every)
     try:
-        with _signals_to(training):
+        with signals_to(training.interrupt):
             training.run(checkpointing=checkpointing if checkpoint else None, on_progress=reporter)
             training.save_model(model_path, compact=compact)
     except KeyboardInterrupt:
@@ -173,31 +170,6 @@ def command(
             quiet,
         )
     print(json.dumps(summary) if as_json else _in_words(summary))
-
-
-@contextmanager
-def _signals_to(training: Training) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the training after the chunk at hand; a second Ctrl-C ends it at once."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        training.interrupt()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _refuse_unwritable(path: Path) -> None:
-    """Before hours of work, not after them."""
-    folder = path.resolve().parent
-    if not folder.is_dir():
-        raise click.BadParameter(f"there is no folder {folder} to write the model into.", param_hint="--model")
-    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise click.BadParameter(f"{path} cannot be written.", param_hint="--model")
 
 
 def _say(text: str, quiet: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import types
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any, Literal, TypedDict, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 Status = Literal["finished", "dropped", "failed"]
@@ -139,6 +139,8 @@ class TournamentResult:
         The name of the best run by the metric among those that finished.
     ties : list of str
         The names of the runs that cannot be told from it (paired, 95 %).
+    models : dict
+        The trained estimators of the runs that finished, by name. They are no part of `to_dict`.
     """
 
     version: str
@@ -152,6 +154,7 @@ class TournamentResult:
     runs: list[Run] = field(default_factory=list)
     best: str | None = None
     ties: list[str] = field(default_factory=list)
+    models: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def run(self, name: str) -> Run:
         """The run of that name."""
@@ -162,14 +165,15 @@ class TournamentResult:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it: dicts, lists, text and plain numbers. A number that is not finite is None."""
-        told: dict[str, Any] = _plain(asdict(self))
+        told: dict[str, Any] = _plain(asdict(replace(self, models={})))
+        del told["models"]
         return told
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> TournamentResult:
         """The result that `to_dict` told of. Raises ValueError with the place of what does not fit."""
-        made: TournamentResult = _made(cls, told, "result")
-        return made
+        result: TournamentResult = _made(cls, told, "result")
+        return result
 
 
 def _plain(value: Any) -> Any:

@@ -26,20 +26,17 @@ def checked_scales(tensors: dict[str, Array], state: Any) -> Normalizer | None:
     """What `arrays_of_scales` made tensors of, everything checked; None if there are none."""
     if _COLUMNS not in tensors:
         return None
-    columns, counts = take_tensor(tensors, _COLUMNS, "uint32"), take_tensor(tensors, _COUNTS, "int64")
-    means = tensors.pop(_MEANS, None)
-    if means is None or means.dtype not in (np.float32, np.float64):
-        raise Refusal(f"the tensor {_MEANS} is missing, or no tensor of numbers")
-    if columns.ndim != 1 or not columns.shape == means.shape == counts.shape:
-        raise Refusal("the tensors of the scales do not fit each other")
-    if not everywhere(lambda block: block[1:] > block[:-1], columns, overlap=1) or (
-        len(columns) > 0 and int(columns[-1]) >= state.n_columns
-    ):
+    columns = take_tensor(tensors, _COLUMNS, "uint32")
+    single = _MEANS in tensors and tensors[_MEANS].dtype == np.float32
+    means = take_tensor(tensors, _MEANS, np.float32 if single else np.float64, columns.shape)
+    counts = take_tensor(tensors, _COUNTS, "int64", columns.shape)
+    # Ascending, so that none is there twice and the last is the largest.
+    ascending = columns.ndim == 1 and everywhere(lambda block: block[1:] > block[:-1], columns, overlap=1)
+    if not ascending or (len(columns) > 0 and int(columns[-1]) >= state.n_columns):
         raise Refusal("the columns of the scales do not ascend, or are out of range")
     if not everywhere(lambda block: np.isfinite(block) & (block > 0), means):
         raise Refusal("a scale is not a positive number")
-    examples = int(state.tally[:, SEEN].sum())
-    most = min(examples, 1 << (24 if means.dtype == np.float32 else 53))
+    most = min(int(state.tally[:, SEEN].sum()), 1 << (24 if single else 53))
     if not everywhere(lambda block: (block >= 1) & (block <= most), counts):
-        raise Refusal("a scale is not from 1 to as many rows as were learned from")
+        raise Refusal("a scale is not of at least one row and at most all of them")
     return Normalizer.restored(means.dtype, columns, means, counts)

@@ -16,6 +16,7 @@ are given. A learner is made with the parameters of the algorithm, `fit_intercep
 from .finite_dual import SDCA
 from .kernel_learners import KernelSCW
 from .learners import ALMA, AROW, CW, IELLIP, NAROW, NHERD, PA, ROMMA, SCW, SOP, Perceptron
+from .normalization import Normalization
 from .online_batch import BCW
 from .online_dual import ODCA, ODCARegressor
 from .selecting_learners import FOFS, SOFS
@@ -54,6 +55,7 @@ __all__ = [
     "AdaFOBOS",
     "AdaRDA",
     "KernelSCW",
+    "Normalization",
     "ODCARegressor",
     "Perceptron",
     "SparseDCA",

@@ -51,6 +51,11 @@ class Stream:
         return self._options.dtype
 
     @property
+    def duplicates(self) -> str:
+        """What is done where an index comes twice in a row."""
+        return self._options.duplicates
+
+    @property
     def size(self) -> int | None:
         """The bytes of the files as they are on the disk, or of the shard's share in them; None for pipes."""
         spans = [part.span for part in self._parts]

@@ -1,0 +1,292 @@
+"""What ``sureline compare`` and ``sureline tune`` share."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TextIO, TypeVar
+
+import click
+
+from .. import stream
+from .._learner import Learner
+from ..contest import Run, Standing, Tournament, TournamentResult
+from ..contest.grid import Entry
+from ..contest.judge import Judge
+from ..contest.narrowing import dtype_to_read
+from ..contest.telling import result_of
+from ..stream import Label
+from ._options import (
+    Count,
+    data_argument,
+    json_option,
+    opened,
+    reading_arguments,
+    reading_options,
+    refuse_same_file,
+    refuse_unwritable,
+)
+from ._parameters import Cost, shared_options
+from ._progress import clock
+from ._signals import signals_to
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+METRICS = ("error", "cost", "balanced_accuracy")
+
+
+def contest_options() -> Callable[[F], F]:
+    """The options that both commands have."""
+    options = [
+        data_argument,
+        click.option(
+            "--metric",
+            type=click.Choice(METRICS),
+            help="What decides. [default: error; with --cost and two numbers cost, with --cost balanced "
+            "balanced_accuracy]",
+        ),
+        click.option(
+            "--cost",
+            type=Cost(),
+            help="What a mistake costs: balanced, or two numbers such as 10,1, of a missed positive and of a false "
+            "alarm, which need --labels. The learners that know of costs are told. [default: 1,1]",
+        ),
+        click.option(
+            "--labels",
+            help="All labels, separated by commas, the negative one first. [default: those of the first rows in "
+            "ascending order, then as they come]",
+        ),
+        click.option(
+            "--memory",
+            type=Count(1),
+            help="Bytes that all models together may take, such as 500M or 8G. [default: half of the machine's]",
+        ),
+        click.option(
+            "--report",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="Write a page to look at, HTML in one file. [default: none]",
+        ),
+        click.option("--quiet", is_flag=True, help="No progress."),
+        json_option,
+        reading_options(),
+        shared_options(),
+    ]
+
+    def add(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+class Contest:
+    """A command from its options to its output."""
+
+    def __init__(
+        self,
+        data: Sequence[str],
+        *,
+        metric: str | None,
+        cost: Any,
+        labels: str | None,
+        memory: int | None,
+        report: Path | None,
+        quiet: bool,
+        as_json: bool,
+        options: dict[str, Any],
+        model: Path | None = None,
+    ) -> None:
+        self.data, self.memory, self.report, self.quiet, self.as_json = data, memory, report, quiet, as_json
+        self.model = model
+        self.reading = reading_arguments(options)
+        self.shared = {name: value for name, value in options.items() if value is not None}
+        self.labels: list[Label] | None = None
+        if labels is not None:
+            self.labels = [stream.from_text(label.strip()) for label in labels.split(",")]
+        self.cost = cost
+        pair = cost if isinstance(cost, tuple) else None
+        if metric == "cost" and pair is None:
+            raise click.UsageError("--metric cost needs what a mistake costs: --cost 10,1.")
+        if pair is not None and self.labels is None:
+            raise click.UsageError("--cost with two numbers needs --labels, the negative one first.")
+        by_cost = "error" if cost is None else "cost" if pair else "balanced_accuracy"
+        self.judge = Judge(metric or by_cost, pair or (1.0, 1.0))  # type: ignore[arg-type]
+        for option, path in (("--report", report), ("--model", model)):
+            if path is not None:
+                refuse_unwritable(option, path)
+                refuse_same_file(option, path, data)
+
+    def parameters(self, kind: type[Learner]) -> dict[str, Any]:
+        """Those of a learner that the options of the command set."""
+        knows = self.cost is not None and "cost" in kind.__dataclass_fields__
+        return {**self.shared, **({"cost": self.cost} if knows else {})}
+
+    def run(self, entries: Sequence[Entry], *, race: bool, reliability: bool = True) -> Tournament:
+        """The tournament, as far as it came."""
+        dtype = dtype_to_read([entry.learner for entry in entries])
+        source = opened(self.data, dtype=dtype, collect_names=True, **self.reading)
+        try:
+            tournament = Tournament(
+                entries,
+                source,
+                judge=self.judge,
+                labels=self.labels,
+                race=race,
+                memory=self.memory,
+                reliability=reliability,
+            )
+        except ValueError as error:
+            raise click.UsageError(str(error).replace("with labels", "with --labels")) from None
+        show = Line(quiet=self.quiet)
+        try:
+            with signals_to(tournament.interrupt):
+                tournament.run(on_begin=show.say, on_progress=show)
+        except KeyboardInterrupt:
+            pass  # it says so itself
+        except ValueError as error:  # too little memory
+            raise click.ClickException(str(error).replace("(memory)", "(--memory)")) from None
+        finally:
+            show.close()
+        return tournament
+
+    def tell(self, tournament: Tournament, table: Callable[[TournamentResult], str]) -> int:
+        """Print and write what came of it. The exit status: 1 if the stream was not read whole."""
+        result = result_of(tournament, shlex.join(["sureline", *sys.argv[1:]]))
+        problem = result.stream["problem"]
+        if self.as_json:
+            print(json.dumps(result.to_dict()))
+        else:
+            print(table(result))
+        sys.stdout.flush()
+        if self.report is not None:
+            from ..report import write_report
+
+            write_report(result, self.report)
+        if problem is not None:
+            print(f"sureline: {' '.join(problem.split())}", file=sys.stderr)
+        return 0 if result.stream["complete"] else 1
+
+
+class Line:
+    """A live line on a terminal, otherwise plain lines at 1, 2, 4, ... thousand examples."""
+
+    def __init__(self, *, quiet: bool = False, out: TextIO | None = None) -> None:
+        self._out = sys.stderr if out is None else out
+        self._live = not quiet and self._out.isatty()
+        self._plain = not quiet and not self._live
+        self._next = 1
+        self._drawn = 0.0
+        self._shown = False
+
+    def say(self, sentence: str) -> None:
+        """Before it begins."""
+        if self._live or self._plain:
+            print(f"{sentence}.", file=self._out, flush=True)
+
+    def __call__(self, standing: Standing) -> None:
+        if self._live and time.monotonic() - self._drawn >= 0.1:
+            self._drawn = time.monotonic()
+            width = shutil.get_terminal_size().columns - 1
+            self._out.write("\r\x1b[2K" + "  ".join(_parts(standing))[:width])
+            self._out.flush()
+            self._shown = True
+        elif self._plain and standing.examples >= self._next:
+            while self._next <= standing.examples:
+                self._next *= 2
+            print("  ".join(_parts(standing)), file=self._out, flush=True)
+
+    def close(self) -> None:
+        """Clear the live line."""
+        if self._shown:
+            self._out.write("\r\x1b[2K")
+            self._out.flush()
+
+
+def _parts(standing: Standing) -> list[str]:
+    parts = [
+        f"{standing.examples:,} examples",
+        f"{standing.examples / max(standing.seconds, 1e-9):,.0f}/s",
+        f"{standing.alive} model{'s' if standing.alive != 1 else ''}",
+    ]
+    if standing.leader is not None and standing.score is not None:
+        parts.append(f"{standing.leader} leads with {standing.score:.4f}")
+    if standing.share:
+        left = standing.seconds * (1 - standing.share) / standing.share
+        parts += [f"{standing.share:.0%}", f"{clock(left)} left"]
+    return parts
+
+
+# -- tables --------------------------------------------------------------------------------------------------
+
+
+def in_order(result: TournamentResult) -> list[Run]:
+    """Those that finished, the best first; then those that were dropped, the last first; then those that failed."""
+    sign = -1 if result.metric == "balanced_accuracy" else 1
+    place = {"finished": 0, "dropped": 1, "failed": 2}
+
+    def key(run: Run) -> tuple[int, int, float]:
+        later = 0 if run.status == "finished" else -run.examples
+        return place[run.status], later, sign * (run.score if run.score is not None else sign * 2.0)
+
+    return sorted(result.runs, key=key)
+
+
+def table(result: TournamentResult, runs: Sequence[Run]) -> str:
+    """A line for each run."""
+    scored = result.metric != "error"
+    head = ["learner", *([result.metric.replace("_", " ")] if scored else []), "error", "95 %", "mistakes", "nonzeros"]
+    rows = [[*head, "updates", "seconds", ""]]
+    for run in runs:
+        known = run.error is not None and run.error_interval is not None
+        row = [run.name]
+        if scored:
+            row.append(f"{run.score:.4f} ± {1.96 * (run.score_se or 0):.4f}" if run.score is not None else "-")
+        row.append(f"{run.error:.4f}" if known else "-")
+        row.append(f"{run.error_interval[0]:.4f} to {run.error_interval[1]:.4f}" if known else "-")  # type: ignore[index]
+        row += [f"{run.mistakes:,}", "-" if run.nonzeros is None else f"{run.nonzeros:,}", f"{run.updates:,}"]
+        row += [f"{run.seconds:.2f}", "" if run.status == "finished" else f"{run.status}: {run.reason}"]
+        rows.append(row)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+    lines = []
+    for row in rows:
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:-1], widths[1:], strict=True))]
+        lines.append("  ".join([*cells, row[-1]]).rstrip())
+    return "\n".join(lines)
+
+
+_MEASURES = {"error": "the least error", "cost": "the least cost", "balanced_accuracy": "the best balanced accuracy"}
+
+
+def advice(result: TournamentResult) -> list[str]:
+    """Which one to use, and why, in sentences."""
+    if result.best is None:
+        finished = any(run.status == "finished" and run.examples for run in result.runs)
+        return ["There is nothing to recommend: " + ("only one class came." if finished else "no learner finished.")]
+    best = result.run(result.best)
+    said = f"{best.name} has {_MEASURES[result.metric]}, {best.score:.4f}"
+    ties = [result.run(name) for name in result.ties]
+    if not ties:
+        others = any(run.status == "finished" and run.name != best.name for run in result.runs)
+        lines = [said + (", and no other comes close enough to be as good by chance." if others else ".")]
+    else:
+        listed = ", ".join(run.name for run in ties[:5]) + (f" and {len(ties) - 5} more" if len(ties) > 5 else "")
+        lines = [f"{said}; {listed} cannot be told from it (paired, 95 %)."]
+        small = [run for run in ties if run.nonzeros is not None and best.nonzeros and run.nonzeros < best.nonzeros / 2]
+        if small:
+            least = min(small, key=lambda run: run.nonzeros or 0)
+            lines.append(f"Of these {least.name} has the smallest model, {least.nonzeros:,} nonzero weights.")
+        elif all(run.seconds > best.seconds for run in ties):
+            lines.append(f"Of these {best.name} is also the fastest.")
+        else:
+            fast = min(ties, key=lambda run: run.seconds)
+            if fast.seconds < best.seconds / 1.5:
+                lines.append(f"Of these {fast.name} is the fastest.")
+    if best.train_command is not None:
+        lines.append(f"To train it: {best.train_command}")
+    return lines

@@ -1,0 +1,68 @@
+"""``sureline compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..catalogue import learner_named
+from ..contest import TournamentResult
+from ..contest.grid import Entry, entries_of, every_learner
+from ._contest import Contest, advice, contest_options, in_order, table
+
+
+@click.command("compare", short_help="Train many learners in one reading of the data, and say which one to use.")
+@click.option(
+    "--algorithm",
+    metavar="NAMES",
+    help="Separated by commas. [default: every classifier that sees one example at a time: "
+    + ", ".join(name.lower() for name in every_learner())
+    + "]",
+)
+@contest_options()
+def command(
+    data: tuple[str, ...],
+    algorithm: str | None,
+    metric: str | None,
+    cost: Any,
+    labels: str | None,
+    memory: int | None,
+    report: Path | None,
+    quiet: bool,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Learn from DATA, files, globs or - for standard input, with many learners at once, and compare them.
+
+    The data are read once. Every learner has its default parameters, predicts each example before it learns from it,
+    and ends with the model that sureline train gives. Without --algorithm the learners of batches are left out: bcw
+    takes the square of the number of features in memory, and sbcw and fgm many passes over each batch. odca-regressor
+    predicts numbers. Use sureline tune to try other parameters.
+    """
+    contest = Contest(
+        data,
+        metric=metric,
+        cost=cost,
+        labels=labels,
+        memory=memory,
+        report=report,
+        quiet=quiet,
+        as_json=as_json,
+        options=options,
+    )
+    names = every_learner() if algorithm is None else [name.strip() for name in algorithm.split(",")]
+    entries: list[Entry] = []
+    try:
+        for name in names:
+            entries += entries_of([name], **contest.parameters(learner_named(name)))
+        if len({entry.name for entry in entries}) < len(entries):
+            raise ValueError("An algorithm comes twice.")
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--algorithm") from None
+    return contest.tell(contest.run(entries, race=False), _in_words)
+
+
+def _in_words(result: TournamentResult) -> str:
+    return "\n".join([table(result, in_order(result)), "", *advice(result)])

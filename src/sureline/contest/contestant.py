@@ -1,0 +1,101 @@
+"""A learner on its way through a tournament."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .._learner import ClassLearner
+from .._lesson import Lesson
+from .._numbers import MISTAKES, UPDATES
+from ..stream import Chunk
+from .grid import Entry
+from .judge import Counts
+from .memory import model_bytes
+from .reliability import Reliability
+from .result import Status
+
+
+@dataclass
+class Turn:
+    """A chunk as all contestants take it.
+
+    `cuts` are the rows after which the curve has a point. `samples` has rows that are asked for before the rows from
+    one cut to the next are learned from, by where those begin.
+    """
+
+    lesson: Lesson
+    cuts: list[int]
+    samples: dict[int, Chunk] = field(default_factory=dict)
+
+
+class Contestant:
+    """A learner, what is known of its mistakes at the points of the curve, and how it ended."""
+
+    def __init__(self, entry: Entry, *, reliability: bool) -> None:
+        self.name, self.learner, self.parameters = entry.name, entry.learner, entry.parameters
+        self.status: Status = "finished"
+        self.reason: str | None = None
+        self.begun = False
+        self.seconds = 0.0  # of the processor, for learning alone
+        self.mistakes: list[Counts] = []  # of each class, at each point
+        self.reliability = Reliability() if reliability and entry.learner.has_probabilities else None
+        self.n_updates = self.n_features = self.n_bytes = 0
+        self.n_nonzero: int | None = None
+
+    @property
+    def alive(self) -> bool:
+        return self.status == "finished"
+
+    def take(self, turn: Turn) -> None:
+        """Learn from a chunk. A learner that refuses a row fails, and no other does."""
+        lesson, learner = turn.lesson, self.learner
+        begin = time.thread_time()
+        try:
+            if not self.begun:
+                lesson.begin(learner)
+                self.begun = True
+            start = 0
+            for stop in turn.cuts:
+                self._learn(turn, start, stop)
+                self.mistakes.append(learner._state.tally[:, MISTAKES].copy())
+                start = stop
+            self._learn(turn, start, lesson.chunk.n_rows)
+            lesson.end(learner)
+        except (ValueError, MemoryError) as error:
+            self.leave("failed", str(error) or "out of memory")
+        self.seconds += time.thread_time() - begin
+
+    def _learn(self, turn: Turn, start: int, stop: int) -> None:
+        if self.reliability is not None and start in turn.samples:
+            rows = turn.samples[start]
+            truth = turn.lesson.labels[rows.labels[0]].astype(np.int32, copy=False)
+            begin = time.thread_time()
+            self.reliability.ask(self.learner, rows, truth)
+            self.seconds -= time.thread_time() - begin
+        turn.lesson.teach(self.learner, start, stop)
+
+    def leave(self, status: Status, reason: str) -> None:
+        """Be done with it before the end; its memory is given back."""
+        self.status, self.reason = status, reason
+        self.tell()
+        if self.begun:
+            del self.learner._state
+            self.begun = False
+
+    def tell(self) -> None:
+        """Note what there is to be told of the model."""
+        if self.begun:
+            state = self.learner._state
+            self.n_updates = int(state.tally[:, UPDATES].sum())
+            self.n_nonzero = state.count_nonzero()
+            self.n_features = state.n_columns
+            self.n_bytes = bytes_of(self.learner)
+
+
+def bytes_of(learner: ClassLearner) -> int:
+    """What the model takes at most."""
+    state = learner._state
+    return getattr(state, "nbytes", None) or model_bytes(learner, state.n_columns, len(state.tally))

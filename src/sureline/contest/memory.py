@@ -1,0 +1,53 @@
+"""What the models of a tournament take in memory, before they take it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+
+from .._batch import BatchLearner
+from .._learner import ClassLearner
+from .._numbers import WITH_FACTORS, width_of
+from .._online import RuleLearner
+from ..online_batch import BCW
+
+_LIMIT_OF_GROUP = Path("/sys/fs/cgroup/memory.max")
+
+
+def half_of_the_machine() -> int:
+    """Half of the memory that there is, or that this process may have."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):  # there is none, or it is "max"
+        total = min(total, int(_LIMIT_OF_GROUP.read_text()))
+    return total // 2
+
+
+def model_bytes(learner: ClassLearner, n_columns: int, n_classes: int) -> int:
+    """The most that a model of so many columns and classes takes.
+
+    Memory that no feature has touched costs nothing, so that it may be much less. The rows that a sliding window
+    keeps, and those that a batch consists of, are not counted.
+    """
+    slots, heads = n_columns + 1, n_classes if n_classes > 2 else 1
+    size = np.dtype(learner.dtype).itemsize
+    if isinstance(learner, RuleLearner):
+        shape = learner._shape()
+        factors = heads * slots * (slots + 1) // 2 if shape in WITH_FACTORS else 0
+        return size * (slots * heads * width_of(shape) + factors)
+    if isinstance(learner, BCW):
+        return 8 * slots * (slots + heads)
+    assert isinstance(learner, BatchLearner)
+    return 8 * slots * heads
+
+
+def in_words(n_bytes: int) -> str:
+    """Such as 208 MB."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6)):
+        if n_bytes >= 10 * size or (unit == "MB" and n_bytes >= size):
+            return f"{n_bytes / size:,.0f} {unit}"
+        if n_bytes >= size:
+            return f"{n_bytes / size:.1f} {unit}"
+    return f"{max(round(n_bytes / 1000), 1):,} kB"

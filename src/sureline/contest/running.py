@@ -1,0 +1,337 @@
+"""Many learners over one reading of a stream."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from .._labels import Classes
+from .._learner import ClassLearner
+from .._lesson import Lesson, Normalizers, enrol
+from ..stream import Chunk, DataError, Label, Position, Stream
+from .contestant import Contestant, Turn
+from .grid import Entry
+from .judge import Counts, Judge
+from .memory import half_of_the_machine, in_words, model_bytes
+from .narrowing import Narrowing
+from .race import Race, index_of, points
+from .reliability import EVERY, FIRST, LEAST, SHARE, sample
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a tournament stands."""
+
+    examples: int
+    seconds: float
+    share: float | None  # of the stream that has been read, where its size is known
+    alive: int  # learners that are still in it
+    leader: str | None
+    score: float | None  # of the leader, by the metric
+
+
+class Tournament:
+    """Learners that take the chunks of a stream one after the other, each chunk all at the same time.
+
+    A chunk is parsed once, its labels are decoded once and its rows are made once. The cores then take learners from a
+    queue, those that took longest first, so that nobody waits long for the last one; the next chunks are parsed
+    meanwhile. Each learner sees all chunks in their order, and ends with the bits that it would have alone.
+    """
+
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        stream: Stream,
+        *,
+        judge: Judge | None = None,
+        labels: Sequence[Label] | None = None,
+        race: bool = False,
+        memory: int | None = None,
+        reliability: bool = True,
+        workers: int | None = None,
+    ) -> None:
+        self.stream = stream
+        self.judge = Judge() if judge is None else judge
+        self.labels = None if labels is None else list(labels)
+        self.classes = Classes(labels)
+        self.contestants = [Contestant(entry, reliability=reliability) for entry in entries]
+        for contestant in self.contestants:
+            enrol(contestant.learner, stream, labels)
+        self.race = Race(len(entries)) if race else None
+        self.limit = half_of_the_machine() if memory is None else memory
+        self.workers = workers or len(os.sched_getaffinity(0))
+        self.date = datetime.now(UTC).isoformat(timespec="seconds")
+        self.names: _core.NameTable | None = None
+        self.position = Position()
+        self.rows = self.nonzeros = self.columns = 0
+        self.seen: Counts = np.zeros(0, np.int64)  # examples of each class
+        self.at: list[int] = []  # the examples at the points of the curves
+        self.seen_at: list[Counts] = []  # and of each class
+        self.memory_bytes = 0
+        self.seconds = 0.0
+        self.complete = False
+        self.problem: str | None = None
+        self._narrowing = Narrowing(stream, [contestant.learner for contestant in self.contestants])
+        self._normalizers = Normalizers()
+        self._asked = 0  # nonzeros at the last sample
+        self._learning = False
+        self._stop_asked = False
+
+    # -- the loop --------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        *,
+        on_begin: Callable[[str], None] | None = None,
+        on_progress: Callable[[Standing], None] | None = None,
+    ) -> None:
+        """Read the stream. What is wrong with it ends the tournament, and is told in `problem`.
+
+        `on_begin` is called before the first learner begins, with a sentence on the memory that they may take. Raises
+        KeyboardInterrupt if `interrupt` was called; all that is known by then can still be told.
+        """
+        started = time.monotonic()
+        chunks = self.stream.read_from(Position())
+        try:
+            with ThreadPoolExecutor(self.workers, thread_name_prefix="sureline-learner") as pool:
+                for chunk in chunks:
+                    self._learning = True
+                    self._take(chunk, pool, on_begin)
+                    self._learning = False
+                    self.seconds = time.monotonic() - started
+                    if on_progress is not None:
+                        on_progress(self.standing())
+                    if self._stop_asked:
+                        raise KeyboardInterrupt
+                    if not self._alive():
+                        self.problem = "no learner is left, so the rest of the stream was not read"
+                        return
+            self._end()
+        except DataError as error:
+            self.problem = str(error)
+        except KeyboardInterrupt:
+            self.problem = f"it was stopped after {self.rows:,} rows"
+            raise
+        finally:
+            chunks.close()
+            self._narrowing.close()
+            self.seconds = time.monotonic() - started
+
+    def interrupt(self) -> None:
+        """Stop after the chunk at hand; at once, with KeyboardInterrupt, if the stream is being waited for."""
+        if self._learning:
+            self._stop_asked = True
+        else:
+            raise KeyboardInterrupt
+
+    def _end(self) -> None:
+        """The stream has been read to its end."""
+        self.complete = self.rows > 0
+        if self.rows == 0:
+            self.problem = f"{self.stream.paths[0]}: there are no examples"
+        elif np.count_nonzero(self.seen) < 2:
+            only = [label for label, n in zip(self.classes.labels, self.seen, strict=False) if n]
+            self.problem = f"only one class came, {only[0]!r}, so there was nothing to tell apart" if only else None
+
+    def _take(self, chunk: Chunk, pool: ThreadPoolExecutor, on_begin: Callable[[str], None] | None) -> None:
+        file = self.stream.paths[min(chunk.end.file, len(self.stream.paths) - 1)]
+        codes = self.classes.of(chunk, file, self.position.rows)
+        lesson = Lesson(chunk, codes, self.classes.array(), self._normalizers)
+        self._make_room(max(self.columns, chunk.n_columns), on_begin)
+        self._prepare(lesson)
+        cuts = [n - self.rows for n in points(self.rows, self.rows + chunk.n_rows)]
+        self._teach(Turn(lesson, cuts, self._samples(lesson, cuts)), pool)
+        self._count(chunk, codes, cuts)
+        if chunk.names is not None:
+            if self.names is None:
+                self.names = _core.NameTable()
+            self.names.merge(chunk.names)
+        self.position = chunk.end
+        if self.race is not None:
+            self._look(self.race, len(self.at) - len(cuts))
+
+    def _prepare(self, lesson: Lesson) -> None:
+        """Make the rows that the learners need, before several threads ask for them."""
+        narrow, why = None, ""
+        try:
+            narrow = self._narrowing.values(lesson.chunk)
+        except ValueError as error:
+            why = str(error)
+        for contestant in self._alive():
+            narrowed = contestant.learner.dtype == self._narrowing.dtype
+            try:
+                if narrowed and why:
+                    raise ValueError(why)
+                lesson.prepare(contestant.learner, narrow if narrowed else None)
+            except ValueError as error:
+                contestant.leave("failed", str(error))
+
+    def _teach(self, turn: Turn, pool: ThreadPoolExecutor) -> None:
+        queue = deque(sorted(self._alive(), key=lambda contestant: -contestant.seconds))
+
+        def work() -> None:
+            while True:
+                try:
+                    contestant = queue.popleft()
+                except IndexError:
+                    return
+                contestant.take(turn)
+
+        for done in [pool.submit(work) for _ in range(self.workers)]:
+            done.result()
+
+    def _samples(self, lesson: Lesson, cuts: list[int]) -> dict[int, Chunk]:
+        """Rows that are asked for before they are learned from, by where the rows from one cut to the next begin.
+
+        At powers of two, and then when enough has been learned since the last time for the question to cost little.
+        """
+        found: dict[int, Chunk] = {}
+        if not any(contestant.reliability is not None for contestant in self._alive()):
+            return found
+        chunk = lesson.chunk
+        bounds = [0, *cuts, chunk.n_rows]
+        for start, stop in pairwise(bounds):
+            row = self.rows + start
+            read = self.nonzeros + int(chunk.indptr[start])
+            power = row >= FIRST and row & (row - 1) == 0
+            if start < stop and (power or read - self._asked >= EVERY):
+                since = max(read - self._asked, 0) * chunk.n_rows // max(int(chunk.indptr[-1]), 1)
+                found[start] = sample(chunk, start, stop, max(since // SHARE, LEAST))
+                self._asked = read
+        return found
+
+    def _count(self, chunk: Chunk, codes: npt.NDArray[np.int32], cuts: list[int]) -> None:
+        """What all have seen."""
+        n_classes = max(len(self.classes.labels), 2)
+        counted = codes if chunk.weights is None else np.where(chunk.weights > 0, codes, n_classes)
+        seen = np.zeros(n_classes, np.int64)
+        seen[: len(self.seen)] = self.seen
+        bounds = [0, *cuts, chunk.n_rows]
+        for i, (start, stop) in enumerate(pairwise(bounds)):
+            seen = seen + np.bincount(counted[start:stop], minlength=n_classes)[:n_classes]
+            if i < len(cuts):
+                self.at.append(int(seen.sum()))
+                self.seen_at.append(seen)
+        self.seen = seen
+        self.rows += chunk.n_rows
+        self.nonzeros += int(chunk.indptr[-1] - chunk.indptr[0])
+        self.columns = max(self.columns, chunk.n_columns)
+
+    # -- memory ----------------------------------------------------------------------------------------------
+
+    def _make_room(self, n_columns: int, on_begin: Callable[[str], None] | None) -> None:
+        """Say what the models may take; let learners go, the largest and of those the last, if it is too much."""
+        n_classes = len(self.classes.labels)
+        sizes = {contestant: model_bytes(contestant.learner, n_columns, n_classes) for contestant in self._alive()}
+        total = sum(sizes.values())
+        if self.rows == 0:
+            self.memory_bytes = total
+            models = f"{len(sizes)} model{'s' if len(sizes) != 1 else ''} of {n_columns:,} columns"
+            if total > self.limit:
+                raise ValueError(
+                    f"{models} may take {in_words(total)}, and the limit is {in_words(self.limit)}: let fewer take "
+                    "part, or raise the limit (memory)."
+                )
+            if on_begin is not None:
+                on_begin(f"{models}: up to {in_words(total)}")
+        while total > self.limit:
+            largest = max(sizes.values())
+            last = [contestant for contestant, size in sizes.items() if size == largest][-1]
+            last.leave(
+                "failed",
+                f"after {self.rows:,} rows the models would have taken {in_words(total)} for {n_columns:,} columns, "
+                f"more than the limit of {in_words(self.limit)}; this one would have taken {in_words(largest)}",
+            )
+            del sizes[last]
+            total -= largest
+
+    # -- where it stands -------------------------------------------------------------------------------------
+
+    def _alive(self) -> list[Contestant]:
+        return [contestant for contestant in self.contestants if contestant.alive]
+
+    def _total(self) -> float | None:
+        """About how many rows the stream has."""
+        share = self.stream.progress
+        return self.rows / share if share else None
+
+    def standing(self) -> Standing:
+        """Who leads by now."""
+        alive = self._alive()
+        leader, score = None, None
+        if alive and self.seen.any():
+            weights = self.judge.weights(self.seen)
+            losses = [self._loss(contestant.learner, weights) for contestant in alive]
+            best = int(np.argmin(losses))
+            leader, score = alive[best].name, self.judge.value(losses[best])
+        return Standing(int(self.seen.sum()), self.seconds, self.stream.progress, len(alive), leader, score)
+
+    def best(self) -> Contestant | None:
+        """The one with the least loss, unless there was nothing to tell apart."""
+        finished = [contestant for contestant in self._alive() if contestant.begun]
+        if not finished or np.count_nonzero(self.seen) < 2:
+            return None
+        weights = self.judge.weights(self.seen)
+        return min(finished, key=lambda contestant: self._loss(contestant.learner, weights))
+
+    def _loss(self, learner: ClassLearner, weights: npt.NDArray[np.float64]) -> float:
+        mistakes = learner.progressive_.mistakes
+        return float((weights[: len(mistakes)] * mistakes).sum()) / max(int(self.seen.sum()), 1)
+
+    def losses(
+        self, contestants: Sequence[Contestant], first: int, last: int
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Sums of losses and of their squares at the points from first to last, weighed as at the last one.
+
+        Both are of shape (points, contestants).
+        """
+        weights = self.judge.weights(self.seen_at[last])
+        sums = np.zeros((last - first + 1, len(contestants)))
+        squares = np.zeros_like(sums)
+        for j, contestant in enumerate(contestants):
+            for i, mistakes in enumerate(contestant.mistakes[first : last + 1]):
+                known = mistakes[: len(weights)]
+                sums[i, j] = weights[: len(known)] @ known
+                squares[i, j] = weights[: len(known)] ** 2 @ known
+        return sums, squares
+
+    def _look(self, race: Race, first_new: int) -> None:
+        """Drop those that are clearly behind, by the points of the chunk at hand."""
+        total = self._total()
+        for i in range(first_new, len(self.at)):
+            n = _row_of(i)
+            alive = self._alive()
+            if len(alive) < 2 or not race.due(n, total):
+                continue
+            last = index_of(n)
+            losses, squares = self.losses(alive, last - 16, last)
+            out = race.behind(n, total, losses, squares, np.ones(len(alive), bool))
+            leader = int(np.argmin(losses[-1]))
+            seen = max(self.at[last], 1)
+            ahead = self.judge.value(losses[-1, leader] / seen)
+            for contestant, goes, loss in zip(alive, out, losses[-1], strict=True):
+                if goes:
+                    del contestant.mistakes[last + 1 :]
+                    contestant.leave(
+                        "dropped",
+                        f"clearly behind after {self.at[last]:,} examples: {self.judge.metric.replace('_', ' ')} "
+                        f"{self.judge.value(loss / seen):.4f} against {ahead:.4f} of {alive[leader].name}",
+                    )
+
+
+def _row_of(index: int) -> int:
+    """The rows at the point of that place."""
+    if index <= 6:
+        return 1 << index
+    octave, eighth = divmod(index - 6, 8)
+    return (64 << octave) + eighth * (8 << octave)

@@ -1,0 +1,52 @@
+"""What becomes of rows with each value of the parameter `normalize`, one row after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+class Normalization:
+    """Divides rows: by nothing, by their length, or each feature by the mean of its sizes so far.
+
+    Attributes
+    ----------
+    a : array
+        The mean of |x_j| over the rows in which it was not zero.
+    k : array
+        How many these were.
+    """
+
+    def __init__(self, kind: str, n_features: int) -> None:
+        self.kind = kind
+        self.a = np.zeros(n_features)
+        self.k = np.zeros(n_features)
+
+    def learn(self, x: Any) -> Floats:
+        """The row as it is learned from."""
+        x = np.asarray(x, np.float64)
+        if self.kind == "scale":
+            for j in np.flatnonzero(x):
+                self.k[j] += 1
+                self.a[j] += (abs(x[j]) - self.a[j]) / self.k[j]
+        return self.apply(x)
+
+    def apply(self, x: Any) -> Floats:
+        """The row as it is predicted: nothing is taken in."""
+        x = np.array(x, np.float64)
+        if self.kind == "row" and x.any():
+            x /= np.sqrt((x**2).sum())
+        if self.kind == "scale":
+            for j in np.flatnonzero(x):
+                x[j] /= self.a[j] if self.k[j] > 0 else abs(x[j])
+        return x
+
+    def learn_rows(self, X: Any) -> Floats:
+        return np.array([self.learn(x) for x in X])
+
+    def apply_rows(self, X: Any) -> Floats:
+        return np.array([self.apply(x) for x in X])

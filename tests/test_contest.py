@@ -1,0 +1,276 @@
+"""Tournaments: every learner ends as it would alone, and what went wrong is said while the others go on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from catalogue import ALL
+from scipy import sparse
+from test_training import write
+
+import sureline
+from sureline import AROW, PA, SCW, ODCARegressor, stream
+from sureline.catalogue import LEARNERS
+from sureline.contest import TournamentResult, tournament
+from sureline.contest.grid import entries_of, every_learner, settings
+from sureline.datasets import make_sparse_stream
+from sureline.stream import DataError
+
+X, Y = make_sparse_stream(1500, 200, 10, n_informative=40, random_state=0)
+NARROW = [case for case in ALL if not case.fixed]
+
+
+def growing(tmp_path: Path, n_classes: int) -> Path:
+    """Rows that get wider, of classes of which some come late."""
+    wide = sparse.csr_matrix(X)
+    wide.data[:] = np.round(wide.data, 3)
+    y = np.arange(len(Y)) // 20 % n_classes if n_classes > 2 else Y
+    y = np.where(np.arange(len(Y)) < 150, np.minimum(y, 1), y)
+    lines = []
+    for i in range(300):
+        entries = [(j, v) for j, v in zip(wide[i].indices, wide[i].data, strict=True) if j < 20 + i]
+        lines.append(f"{y[i]} " + " ".join(f"{j}:{v}" for j, v in entries) + "\n")
+    path = tmp_path / "growing.svm"
+    path.write_text("".join(lines))
+    return path
+
+
+def same_model(path: Path, other: Path) -> bool:
+    return path.read_bytes() == other.read_bytes()
+
+
+@pytest.mark.parametrize(("n_classes", "block"), [(2, 700), (4, 5000), (4, 1 << 22)])
+def test_every_learner_ends_as_it_would_alone(tmp_path: Path, n_classes: int, block: int) -> None:
+    path = growing(tmp_path, n_classes)
+    kinds = ["none", "row", "scale"]
+    cases = {
+        str(case): case.make(dtype="float32" if i % 2 else "float64", normalize=kinds[(i + block) % 3])
+        for i, case in enumerate(NARROW)
+    }
+    labels = [0, 1] if n_classes == 2 else [0, 1, 2, 3]
+    rows = stream.read(path)._with(block=block)
+    result = tournament(cases, rows, labels=labels)
+    assert result.stream["complete"]
+    assert {run.status for run in result.runs} == {"finished"}
+    for name, learner in cases.items():
+        alone = sureline.train(stream.read(path, dtype=learner.dtype), learner, labels=labels)
+        sureline.save(alone, tmp_path / "alone")
+        sureline.save(result.models[name], tmp_path / "together")
+        assert same_model(tmp_path / "alone", tmp_path / "together"), name
+        run = result.run(name)
+        assert run.normalize == learner.normalize
+        assert (run.mistakes, run.updates, run.nonzeros) == (alone.n_mistakes_, alone.n_updates_, alone.nonzero_)
+
+
+def test_weights_and_classes_that_come_as_they_come(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    weights = rng.integers(0, 3, 400)
+    lines = ["label,weight,a,b\n"]
+    for i in range(400):
+        word = "yes" if i < 100 else ["no", "yes", "maybe"][i % 3]
+        lines.append(f"{word},{weights[i]},{rng.normal():.3f},{rng.normal():.3f}\n")
+    path = tmp_path / "rows.csv"
+    path.write_text("".join(lines))
+    names = every_learner()
+    result = tournament(names, path, weight="weight")
+    assert result.stream["classes"] == ["maybe", "no", "yes"]
+    assert sum(result.stream["class_counts"]) == np.count_nonzero(weights) == result.runs[0].examples
+    assert result.stream["rows"] == 400
+    for name in names:
+        alone = sureline.train(path, name, weight="weight")
+        sureline.save(alone, tmp_path / "alone")
+        sureline.save(result.models[name], tmp_path / "together")
+        assert same_model(tmp_path / "alone", tmp_path / "together"), name
+
+
+def test_rows_in_memory() -> None:
+    weight = np.random.default_rng(0).integers(0, 3, len(Y)).astype(float)
+    labels = np.array(["ham", "spam"])[Y]
+    for data in ((X, labels), (sparse.csr_matrix(X.toarray()), labels, weight)):
+        result = tournament([AROW(), SCW(dtype="float32")], data)
+        for name, model in (("AROW", AROW()), ("SCW", SCW(dtype="float32"))):
+            fitted = model.fit(*data)
+            assert np.array_equal(result.models[name].coef_, fitted.coef_)
+            assert result.run(name).mistakes == fitted.n_mistakes_
+            assert result.run(name).train_command is None
+        assert result.stream["classes"] == ["ham", "spam"]
+
+
+def test_the_result_can_be_kept() -> None:
+    result = tournament({"scw": {"C": [0.1, 1.0], "eta": 0.9}, "perceptron": None}, (X, Y))
+    told = json.loads(json.dumps(result.to_dict()))
+    assert TournamentResult.from_dict(told) == result
+    run = result.run("SCW(C=0.1, eta=0.9)")
+    assert run.parameters == {"C": 0.1, "eta": 0.9}
+    assert run.all_parameters["variant"] == "I"
+    assert run.curve["examples"][:8] == [1, 2, 4, 8, 16, 32, 64, 72]
+    assert run.curve["examples"][-1] == 1500
+    assert run.curve["error"][-1] == run.error == run.mistakes / 1500
+    assert run.reliability is not None
+    assert all(0.5 <= each["confidence"] <= 1 and 0 <= each["accuracy"] <= 1 for each in run.reliability)
+    assert result.run("Perceptron").reliability is None
+    assert len(run.top_features) == 20
+    assert abs(run.top_features[0]["weight"]) >= abs(run.top_features[1]["weight"])
+
+
+def test_curves_do_not_depend_on_the_chunks(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.svm", X, Y)
+    curves = []
+    for block in (500, 5000, 1 << 22):
+        result = tournament(["arow"], stream.read(path, dtype="float32")._with(block=block), labels=[0, 1])
+        curves.append(result.runs[0].curve)
+    assert curves[0] == curves[1] == curves[2]
+
+
+# -- what goes wrong -----------------------------------------------------------------------------------------
+
+
+def test_a_learner_that_diverges_fails_alone(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.svm", X, Y)
+    result = tournament(
+        {"wild": PA(variant="hard", dtype="float32"), "arow": AROW(), "ogd": sureline.OGD(eta=1e308)}, path
+    )
+    wild = result.run("ogd")
+    assert wild.status == "failed"
+    assert wild.reason is not None
+    assert "scale X" in wild.reason
+    assert wild.examples < 1500
+    assert result.run("arow").mistakes == sureline.train(path, AROW()).n_mistakes_
+    assert result.best in ("arow", "wild")
+    assert "ogd" not in result.models
+
+
+def test_streams_with_something_wrong(tmp_path: Path) -> None:
+    (tmp_path / "one.svm").write_text("1 1:1\n1 2:1\n" * 50)
+    one = tournament(["arow", "pa"], tmp_path / "one.svm", format="libsvm")
+    assert one.stream["complete"]
+    assert one.stream["problem"] is not None
+    assert "only one class came, 1" in one.stream["problem"]
+    assert (one.best, one.ties) == (None, [])
+    assert one.runs[0].examples == 100
+
+    (tmp_path / "none.svm").write_text("\n")
+    none = tournament(["arow", "pa"], tmp_path / "none.svm", format="libsvm")
+    assert not none.stream["complete"]
+    assert none.stream["problem"] is not None
+    assert "there are no examples" in none.stream["problem"]
+    assert none.runs[0].error is None
+    assert none.best is None
+
+    good = "".join(f"{i % 2} {1 + i % 7}:1 {8 + i % 2}:2\n" for i in range(3000))
+    (tmp_path / "bad.svm").write_text(good + "1 2:x\n" + good)
+    bad = tournament(["arow", "pa"], tmp_path / "bad.svm")
+    assert not bad.stream["complete"]
+    assert bad.stream["problem"] is not None
+    assert "bad.svm:3001" in bad.stream["problem"].replace(" ", "")
+    assert bad.runs[0].examples == 3000
+    skipped = tournament(["arow", "pa"], tmp_path / "bad.svm", errors="skip")
+    assert skipped.stream["complete"]
+    assert (skipped.stream["skipped_lines"], skipped.runs[0].examples) == (1, 6000)
+
+    unknown = tournament(["arow"], tmp_path / "bad.svm", labels=[1, 2])
+    assert unknown.stream["problem"] is not None
+    assert "the label 0 is not among those given" in unknown.stream["problem"]
+
+
+def test_memory_is_bounded(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="2 models of 200 columns may take 2 kB, and the limit is 1 kB"):
+        tournament(["arow", "pa"], (X, Y), memory=1000)
+    narrow = "".join(f"{i % 2} {1 + i % 7}:1\n" for i in range(2000))
+    (tmp_path / "wider.svm").write_text(narrow + "1 100000:1\n" + narrow)
+    rows = stream.read(tmp_path / "wider.svm", dtype="float32")._with(block=5000)
+    result = tournament(["pa", "arow", "perceptron", "scw"], rows, memory=1_700_000)
+    assert [run.status for run in result.runs] == ["finished", "finished", "finished", "failed"]
+    scw = result.run("SCW")
+    assert scw.reason is not None
+    assert "more than the limit of 2 MB; this one would have taken 800 kB" in scw.reason
+    assert result.stream["complete"]
+    assert 1000 < scw.examples <= 2000
+
+
+def test_what_a_tournament_refuses() -> None:
+    for grid, sentence in (
+        ([ODCARegressor()], "ODCARegressor predicts numbers: it cannot take part"),
+        ({"odca-regressor": None}, "ODCARegressor predicts numbers"),
+        ([AROW(), AROW()], "Two learners are both AROW"),
+        ([], "at least one learner"),
+        ([3], "must be a list of estimators"),
+        ({"arow": 3}, "must have an estimator for 'arow'"),
+        ({"arow": {"C": [1]}}, "AROW has no parameter 'C'"),
+        ({"arow": {"r": []}}, "no value for 'r'"),
+        ({"arow": {"r": [-1.0]}}, "The 'r' parameter of AROW must be"),
+        ([AROW(passes=2)], "reads its stream once"),
+        (["svm"], "There is no algorithm 'svm'"),
+        ([sureline.KernelSCW()], "for data that is in memory"),
+        ([sureline.CPA(cost=(2.0, 1.0))], "must know which class is the positive one"),
+    ):
+        path = "nowhere.svm"
+        with pytest.raises((ValueError, FileNotFoundError), match=sentence):
+            tournament(grid, path if "both" in sentence else (X, Y) if "positive" not in sentence else _chunks())
+    with pytest.raises(ValueError, match="The metric must be one of"):
+        tournament(["arow"], (X, Y), metric="auc")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="The cost must be a pair"):
+        tournament(["arow"], (X, Y), metric="cost", cost=(0, 1))
+    with pytest.raises(TypeError, match="no parameter 'speed'"):
+        tournament(["arow"], (X, Y), speed=3)
+
+
+def _chunks() -> Any:
+    from sureline.contest.arrays import ArrayStream
+
+    return ArrayStream(X, Y.astype(np.int32), [0, 1], None, "float64")
+
+
+# -- grids ---------------------------------------------------------------------------------------------------
+
+
+def test_search_spaces_are_valid() -> None:
+    for name, kind in LEARNERS.items():
+        if name == "ODCARegressor":
+            continue
+        for parameter, values in kind.search_space.items():
+            assert parameter in kind.__dataclass_fields__
+            assert len(set(values)) == len(values) > 1
+        for entry in settings(kind, None):
+            entry.learner.check_parameters()
+    assert len(settings(LEARNERS["SCW"], None)) == 99
+    assert len(every_learner()) == 26
+
+
+def test_names_of_settings() -> None:
+    entries = entries_of({"scw": {"C": [2**-5, 1.0], "variant": "II"}, "mine": AROW(r=0.1)})
+    assert [entry.name for entry in entries] == ["SCW(variant='II', C=0.03125)", "SCW(variant='II', C=1)", "mine"]
+    assert entries[0].learner.dtype == "float32"
+    assert entries[2].learner.dtype == "float64"
+
+
+# -- two kinds of numbers ------------------------------------------------------------------------------------
+
+
+def test_numbers_of_two_kinds(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{i % 2} | a:{rng.normal():.9f} b:{rng.normal():.9f} a:{rng.normal():.9f} c{i % 5}" for i in range(300)]
+    (tmp_path / "twice.vw").write_text("\n".join(rows) + "\n")
+    grid = {"narrow": AROW(dtype="float32"), "wide": AROW()}
+    result = tournament(grid, tmp_path / "twice.vw", bits=3)
+    wide = stream.read(tmp_path / "twice.vw", bits=3, dtype="float64")
+    narrow = stream.read(tmp_path / "twice.vw", bits=3, dtype="float32")
+    assert any(
+        not np.array_equal(a.values.astype(np.float32), b.values) for a, b in zip(wide, narrow, strict=True)
+    )  # or it would be no test
+    for name, data in (("narrow", narrow), ("wide", wide)):
+        alone = sureline.train(data, grid[name])
+        assert np.array_equal(alone.coef_, result.models[name].coef_)
+
+    for name, rows in (("large.svm", "1 1:1\n0 2:1\n1 1:1e300\n"), ("large.vw", "1 | a\n-1 | b\n1 | a:1e300\n")):
+        (tmp_path / name).write_text(rows)
+        result = tournament({"a": AROW(dtype="float32"), "b": PA()}, tmp_path / name)
+        assert result.run("a").status == "failed"
+        assert "float32" in str(result.run("a").reason)
+        assert result.run("b").status == "finished"
+        with pytest.raises(DataError):
+            sureline.train(tmp_path / name, AROW(dtype="float32"))
