@@ -11,11 +11,11 @@ SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(shell find src -typ
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
 
-.PHONY: help install demo test quicktest lint format fuzz torture bench bench-batch bench-large bench-width bench-selection table3 figure1 figures45 figures12 wheel clean
+.PHONY: help install demo test quicktest lint format fuzz torture bench bench-batch bench-large bench-width bench-selection results table3 figure1 figures45 figures12 wheel clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
-	@echo "make lint    formatting, types, layers, compiler warnings      make table3  the SCW paper's table 3 (minutes)"
+	@echo "make lint    formatting, types, layers, compiler warnings      make results  the papers' tables and figures, into docs/results (hours)"
 	@echo "make wheel   an abi3 wheel in dist/                            make clean   remove what was built"
 	@echo "make fuzz    a million inputs to every parser (an hour)        make torture kill and resume, hundreds of times (minutes)"
 	@echo "make bench-width   time a row and memory, as the width grows   make bench-batch, bench-large   BCW against its rivals"
@@ -88,8 +88,13 @@ bench-width: install
 bench-selection: install
 	$(BIN)/python benchmarks/selection.py
 
+# Full runs of all entries, one after the other; NAMES="scw-table3 ..." makes some of them.
+NAMES ?= $(shell ls src/sureline/reproduce/entries | sed 's/\.toml$$//')
+results: install
+	@for name in $(NAMES); do OPENBLAS_NUM_THREADS=1 $(BIN)/sureline reproduce $$name --data "$(DATA)" --output docs/results >/dev/null || exit 1; done
+
 table3: install
-	$(BIN)/python benchmarks/scw_table3.py --data "$(DATA)"
+	$(BIN)/sureline reproduce scw-table3 --data "$(DATA)"
 
 figure1: install
 	$(BIN)/python benchmarks/sol_figures.py figure1

@@ -115,6 +115,7 @@ _SUBMODULES = {
     "metrics",
     "reference",
     "report",
+    "reproduce",
     "rules",
     "selection",
     "sparsity",

@@ -1,4 +1,4 @@
-"""The command line: ``sureline train``, ``compare``, ``tune``, ``predict``, ``evaluate``, ``inspect``, ``convert``."""
+"""The command line: train, compare, tune, predict, evaluate, inspect, reproduce, convert."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ _COMMANDS = {
     "predict": "Write a label, a score and a confidence, or a predicted number, for each row.",
     "evaluate": "Measure a model on labelled rows.",
     "inspect": "Show what a model has learned, how sure it is and how sparse.",
+    "reproduce": "Make a table or figure of the papers again, ours beside theirs.",
     "convert": "Parse once, and write Arrow for training many times.",
     "completion": "Print the script that completes commands and options in bash or zsh.",
 }

@@ -1,0 +1,116 @@
+"""``sureline reproduce``."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from .. import reproduce
+from ..reproduce.words import as_text
+from ._options import json_option
+from ._progress import clock
+
+
+@click.command("reproduce", short_help="Make a table or figure of the papers again, ours beside theirs.")
+@click.argument("name", required=False)
+@click.option("--list", "list_them", is_flag=True, help="Say which tables and figures there are, and stop.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="The folder with the data sets. [default: that of the environment variable SURELINE_DATA]",
+)
+@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write a page (HTML) as well.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write numbers (JSON), a page (Markdown) and pictures (SVG) into this folder.",
+)
+@click.option("--quick", is_flag=True, help="A rough version, in about a minute.")
+@json_option
+def command(
+    name: str | None,
+    list_them: bool,
+    data: Path | None,
+    report: Path | None,
+    output: Path | None,
+    quick: bool,
+    as_json: bool,
+) -> int:
+    """Make NAME, a table or figure of the papers, again: their protocol on their data, and verdicts on what they claim.
+
+    Where the data are not there, it says what is missing and where to get it. Ends with 1 if nothing could be run.
+    """
+    if list_them:
+        _list(as_json)
+        return 0
+    known = reproduce.names()
+    if name not in known:
+        lead = "Name one of" if name is None else f"There is no {name!r}; there are"
+        raise click.UsageError(f"{lead} {', '.join(known)}.")
+    words = ["sureline", "reproduce", name, *(["--data", str(data)] if data else []), *(["--quick"] if quick else [])]
+    if report is not None and find_spec("jinja2") is None:
+        raise click.ClickException("a page (--report) needs jinja2: pip install 'sureline[report]'.")
+    reporter = _Reporter(sys.stderr)
+    try:
+        outcome = reproduce.run(name, data=data, quick=quick, on_progress=reporter, command=shlex.join(words))
+    finally:
+        reporter.close()
+    if report is not None or output is not None:
+        from ..reproduce.pages import write_files, write_report
+
+        if report is not None:
+            write_report(outcome, report)
+        for path in [] if output is None else write_files(outcome, output):
+            print(f"wrote {path}", file=sys.stderr)
+    print(json.dumps(outcome.to_dict()) if as_json else as_text(outcome, shutil.get_terminal_size((120, 24)).columns))
+    return 1 if outcome.is_empty else 0
+
+
+def _list(as_json: bool) -> None:
+    entries = [reproduce.entry(name) for name in reproduce.names()]
+    if as_json:
+        keys = ("name", "title", "paper", "where", "shows")
+        print(json.dumps([{key: getattr(entry, key) for key in keys} for entry in entries]))
+        return
+    paper = None
+    for entry in entries:
+        if entry.paper != paper:
+            print(("\n" if paper else "") + entry.paper)
+            paper = entry.paper
+        print(f"  {entry.name:<15} {entry.where}: {entry.title}")
+
+
+class _Reporter:
+    """A live line on a terminal, otherwise a plain one every half minute."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out, self._live = out, out.isatty()
+        self._last = time.monotonic()
+        self._shown = False
+
+    def __call__(self, step: reproduce.Step) -> None:
+        now = time.monotonic()
+        if now - self._last < (0.1 if self._live else 30.0):
+            return
+        self._last = now
+        left = step.seconds_left
+        parts = [f"{step.done / step.total:.0%}", step.what, *([] if left is None else [f"about {clock(left)} left"])]
+        if self._live:
+            self._out.write("\r\x1b[2K" + "  ".join(parts)[: shutil.get_terminal_size().columns - 1])
+            self._shown = True
+        else:
+            self._out.write("  ".join(parts) + "\n")
+        self._out.flush()
+
+    def close(self) -> None:
+        if self._shown:
+            self._out.write("\r\x1b[2K")
+            self._out.flush()

@@ -1,0 +1,217 @@
+"""Entries: what a table or figure of a paper consists of, read from a file and checked."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ._fields import EntryError, built
+from .outcome import Mean
+
+__all__ = ["DataSet", "Entry", "EntryError", "Learner", "entry", "names"]
+
+P = TypeVar("P")
+FOLDER = Path(__file__).parent / "entries"
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A set of data: files in the data folder, or what a generator of `sureline.datasets` makes.
+
+    Attributes
+    ----------
+    files : tuple of str
+        LIBSVM text, one below the other; each without the endings that it may have (.svm, .libsvm, .txt, then .bz2,
+        .gz, .xz, .zst).
+    source : str
+        Where to get the files.
+    rows, features, labels
+        What the data must look like. `rows` are those of all files.
+    positive, against : float or None, tuple of float
+        The positive class, by default the largest label, and the negative ones, by default all others. Rows of other
+        classes are left out.
+    take : int or None
+        Only so many of the first rows count.
+    zero_based : bool
+        The file's indices count from 0.
+    generator, arguments
+        The function of `sureline.datasets` and its arguments.
+    stand_in : str or None
+        If the generator does not make what the paper had, what it makes instead, in words. It is then used only where
+        there are no files.
+    note : str
+        What else must be known to get the files.
+    """
+
+    name: str
+    files: tuple[str, ...] = ()
+    source: str = ""
+    rows: int | None = None
+    features: int | None = None
+    labels: tuple[float, ...] = (-1.0, 1.0)
+    positive: float | None = None
+    against: tuple[float, ...] = ()
+    take: int | None = None
+    zero_based: bool = False
+    generator: str | None = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+    stand_in: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Learner:
+    """An algorithm of the paper: a class of sureline (or scikit-learn's LinearSVC), what is fixed, and what is tuned.
+
+    A grid is a list of values or, as text, powers of two: "2^-4..2^4", or every third of them: "2^-4..2^4 by 3".
+    `same` has parameters that are always equal to a tuned one: ``{ C2 = "C" }``.
+    """
+
+    name: str
+    estimator: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    grid: dict[str, str | tuple[float, ...]] = field(default_factory=dict)
+    same: dict[str, str] = field(default_factory=dict)
+
+    def points(self, step: int = 1) -> list[dict[str, float]]:
+        """All points of the grid, of each parameter every `step`-th value."""
+        axes = [values_of(values)[::step] for values in self.grid.values()]
+        return [dict(zip(self.grid, values, strict=True)) for values in product(*axes)]
+
+
+def values_of(grid: str | tuple[float, ...]) -> tuple[float, ...]:
+    """The values of a parameter's grid."""
+    if not isinstance(grid, str):
+        return grid
+    found = re.fullmatch(r"2\^(-?\d+)\.\.2\^(-?\d+)(?: by (\d+))?", grid)
+    if found is None:
+        raise EntryError(f"A grid must be a list of numbers or powers such as '2^-4..2^4'. Got {grid!r} instead.")
+    return tuple(2.0**k for k in range(int(found[1]), int(found[2]) + 1, int(found[3] or 1)))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A table or figure of a paper.
+
+    Attributes
+    ----------
+    name, title, paper, where, shows : str
+        What it is called here and in words, the citation, where in the paper it is, and what it shows in a sentence.
+    kind : str
+        The protocol, a key of `KINDS`.
+    protocol, quick : dict
+        Its parameters, and those of them that `--quick` reduces. Both are checked by the kind's ``Parameters``.
+    common : dict
+        Parameters that all learners get which have them.
+    numbers : dict
+        The paper's: data set, row, measure, and then text such as "0.294 ± 0.011" or "0.1821".
+    numbers_of : str
+        What they are means and deviations of.
+    runs : int or None
+        Of how many runs they are means.
+    """
+
+    name: str
+    title: str
+    paper: str
+    where: str
+    shows: str
+    kind: str
+    protocol: dict[str, Any]
+    quick: dict[str, Any] = field(default_factory=dict)
+    data: tuple[Any, ...] = ()
+    learner: tuple[Any, ...] = ()
+    common: dict[str, Any] = field(default_factory=dict)
+    numbers: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
+    numbers_of: str = ""
+    runs: int | None = None
+    note: str = ""
+    data_sets: tuple[DataSet, ...] = field(init=False)
+    learners: tuple[Learner, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        where = f"{self.name}.toml"
+        sets = tuple(built(DataSet, table, f"{where}: [[data]] number {i}") for i, table in enumerate(self.data, 1))
+        learners = tuple(
+            built(Learner, table, f"{where}: [[learner]] number {i}") for i, table in enumerate(self.learner, 1)
+        )
+        for one in sets:
+            if not one.files and not one.generator:
+                raise EntryError(f"{where}: the data set {one.name!r} has neither 'files' nor a 'generator'.")
+            if one.files and not one.source:
+                raise EntryError(f"{where}: the data set {one.name!r} has files and no 'source' to get them from.")
+            if one.files and one.generator and not one.stand_in:
+                raise EntryError(f"{where}: the data set {one.name!r} has files and a generator, and no 'stand_in'.")
+        for algorithm in learners:
+            for grid in algorithm.grid.values():
+                values_of(grid)
+            for other in algorithm.same.values():
+                if other not in algorithm.grid:
+                    raise EntryError(f"{where}: {algorithm.name!r} has no grid of {other!r} to be the same as.")
+        for kind, named in (("data set", sets), ("learner", learners)):
+            known = [item.name for item in named]
+            if len(set(known)) < len(known):
+                raise EntryError(f"{where}: the names of its {kind}s are not all different.")
+        object.__setattr__(self, "data_sets", sets)
+        object.__setattr__(self, "learners", learners)
+        for data, rows in self.numbers.items():
+            for row, measures in rows.items():
+                for measure in measures:
+                    self.paper_mean(data, row, measure)
+
+    def parameters(self, kind: type[P], *, quick: bool) -> P:
+        """The protocol as the dataclass of its kind."""
+        where = f"{self.name}.toml: [protocol]" + (" with [quick]" if quick else "")
+        return built(kind, {**self.protocol, **(self.quick if quick else {})}, where)
+
+    def paper_mean(self, data: str, row: str, measure: str) -> Mean | None:
+        """The paper's number, or None where it has none."""
+        text = self.numbers.get(data, {}).get(row, {}).get(measure)
+        if text is None:
+            return None
+        try:
+            return Mean.printed(text, self.runs)
+        except ValueError as error:
+            raise EntryError(f"{self.name}.toml: [numbers], {data}, {row}, {measure}: {error}") from None
+
+
+def names() -> list[str]:
+    """The names of all entries, in the order of papers, tables and figures."""
+    return sorted((path.stem for path in FOLDER.glob("*.toml")), key=_order)
+
+
+_PAPERS = ("scw", "sol", "sbcw", "odca")
+
+
+def _order(name: str) -> tuple[int, str]:
+    paper = name.partition("-")[0]
+    return (_PAPERS.index(paper) if paper in _PAPERS else len(_PAPERS), name)
+
+
+def entry(name: str) -> Entry:
+    """The entry of that name.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or its file is not as it should be.
+    """
+    if name not in names():
+        raise ValueError(f"There is no entry {name!r}; there are {', '.join(names())}.")
+    return read_entry(FOLDER / f"{name}.toml")
+
+
+def read_entry(path: Path) -> Entry:
+    """An entry from a file, checked."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise EntryError(f"{path.name}: {error}") from None
+    made = built(Entry, table, path.name)
+    if made.name != path.stem:
+        raise EntryError(f"{path.name}: the 'name' must be {path.stem!r}. Got {made.name!r} instead.")
+    return made

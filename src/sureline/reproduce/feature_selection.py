@@ -1,0 +1,200 @@
+"""Selectors of features, by the number of features that they select: figure 1 of the SBCW paper."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import data as data_module
+from .data import Rows
+from .entry import DataSet, Entry, Learner
+from .feature_claims import verdicts
+from .learners import build, in_words, permutation
+from .outcome import Cell, Column, Findings, Missing, Picture, Row, Series, Table
+from .progress import Progress
+from .statistics import best_of, mean_of
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What the protocol consists of.
+
+    Attributes
+    ----------
+    counts : tuple of int
+        Numbers of features to select.
+    draws, first_seed : int
+        How many sets of rows are drawn of a stand-in, and the first of their seeds; of files, how many random splits
+        into rows for training and for testing there are.
+    test_share : float
+        Which part of the rows is for testing.
+    tuning_count : int
+        Learners with a grid take the point that is best, at this number of features, on the last fifth of the training
+        rows of the first draw, after training on the others.
+    data : tuple of str or None
+        Only these data sets.
+    rows : int or None
+        At most so many rows of each.
+    """
+
+    counts: tuple[int, ...]
+    draws: int
+    first_seed: int
+    test_share: float
+    tuning_count: int
+    data: tuple[str, ...] | None = None
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Accuracy and seconds, a row for each draw and a column for each number of features."""
+
+    point: dict[str, float]
+    accuracy: Any
+    seconds: Any
+
+
+def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Progress) -> Findings:
+    chosen = [one for one in entry.data_sets if parameters.data is None or one.name in parameters.data]
+    missing, tables, pictures, results = [], [], [], {}
+    fits = [parameters.draws * len(parameters.counts) + _tuning_fits(one) for one in entry.learners]
+    progress.expect(sum(fits) * len(chosen))
+    for one in chosen:
+        found = _paths(entry, one, parameters, folder, progress)
+        if isinstance(found, Missing):
+            missing.append(found)
+            progress.advance(sum(fits), f"{one.name}: not there")
+            continue
+        shape, stand_in, paths = found
+        label = f"{one.name} (stand-in)" if stand_in else one.name
+        results[label] = paths
+        tables += _tables(f"{label}: {shape}", paths, parameters.counts, stand_in)
+        pictures += _pictures(one.name, label, paths, parameters.counts, stand_in)
+    return Findings(
+        tables=tuple(tables),
+        pictures=tuple(pictures),
+        verdicts=tuple(verdicts(results, parameters.counts)),
+        missing=tuple(missing),
+        notes=(entry.note,) if entry.note and tables else (),
+    )
+
+
+def _tuning_fits(learner: Learner) -> int:
+    points = len(learner.points())
+    return 0 if points == 1 else points
+
+
+def _paths(
+    entry: Entry, data: DataSet, parameters: Parameters, folder: Path | None, progress: Progress
+) -> tuple[str, str | None, dict[str, Curves]] | Missing:
+    size = parameters.draws, len(parameters.counts)
+    paths: dict[str, Curves] = {}
+    shape, stand_in = "", None
+    for draw in range(parameters.draws):
+        seed = parameters.first_seed + draw
+        progress.advance(0, f"{data.name}: loading")
+        if draw == 0 or stand_in:
+            found = data_module.load(data, folder, random_state=seed)
+            if isinstance(found, Missing):
+                return found
+            rows = found
+        train, test = _split(rows.first(parameters.rows), parameters.test_share, seed)
+        stand_in = rows.stand_in
+        shape = f"{len(train.y):,} rows for training, {len(test.y):,} for testing, {rows.X.shape[1]:,} features"
+        for learner in entry.learners:
+            what = f"{data.name}, {learner.name}"
+            if draw == 0:
+                point = _tuned(entry, learner, train, parameters.tuning_count, progress, what)
+                paths[learner.name] = Curves(point, np.zeros(size), np.zeros(size))
+            path = paths[learner.name]
+            for i, count in enumerate(parameters.counts):
+                accuracy, seconds = _fitted(entry, learner, {**path.point, "n_features": count}, train, test)
+                path.accuracy[draw, i], path.seconds[draw, i] = accuracy, seconds
+                progress.advance(1, what)
+    return shape, stand_in, paths
+
+
+def _split(rows: Rows, test_share: float, seed: int) -> tuple[Rows, Rows]:
+    order = permutation(len(rows.y), seed)
+    n_test = round(test_share * len(order))
+    train, test = order[n_test:], order[:n_test]
+    return Rows(rows.X[train], rows.y[train]), Rows(rows.X[test], rows.y[test])
+
+
+def _tuned(entry: Entry, learner: Learner, train: Rows, count: int, progress: Progress, what: str) -> dict[str, float]:
+    points = learner.points()
+    if len(points) == 1:
+        return points[0]
+    n = len(train.y) * 4 // 5
+    fitted, judged = train.first(n), Rows(train.X[n:], train.y[n:])
+    accuracies = []
+    for point in points:
+        accuracies.append(_fitted(entry, learner, {**point, "n_features": count}, fitted, judged)[0])
+        progress.advance(1, f"{what}: tuning")
+    return points[int(np.argmax(accuracies))]
+
+
+def _fitted(entry: Entry, learner: Learner, point: Mapping[str, float], train: Rows, test: Rows) -> tuple[float, float]:
+    from sklearn.exceptions import ConvergenceWarning
+
+    model = build(entry, learner, point)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        began = time.process_time()
+        model.fit(train.X, train.y)
+        seconds = time.process_time() - began
+    return float(model.score(test.X, test.y)), seconds
+
+
+def _tables(title: str, paths: Mapping[str, Curves], counts: tuple[int, ...], stand_in: str | None) -> list[Table]:
+    columns = [Column(f"{count:,} features", compared=False) for count in counts]
+    made = []
+    for measure, words, digits in (("accuracy", "test accuracy", 4), ("seconds", "CPU seconds of training", 3)):
+        values = {who: getattr(path, measure) for who, path in paths.items()}
+        best = [
+            best_of({who: runs[:, i].tolist() for who, runs in values.items()}, least=measure == "seconds")
+            for i in range(len(counts))
+        ]
+        rows = [
+            Row(
+                (who, in_words(paths[who].point)),
+                tuple(Cell(mean_of(runs[:, i]), best=who in best[i]) for i in range(len(counts))),
+            )
+            for who, runs in values.items()
+        ]
+        shown = tuple(Column(column.name, digits, compared=False) for column in columns)
+        made.append(Table(f"{title}; {words}", ("selector", "tuned"), shown, tuple(rows), stand_in=stand_in))
+    return made
+
+
+def _pictures(
+    name: str, label: str, paths: Mapping[str, Curves], counts: tuple[int, ...], stand_in: str | None
+) -> list[Picture]:
+    x = tuple(float(count) for count in counts)
+
+    def curves(measure: str) -> tuple[Series, ...]:
+        return tuple(
+            Series(who, x, tuple(map(float, getattr(path, measure).mean(axis=0)))) for who, path in paths.items()
+        )
+
+    return [
+        Picture(
+            f"{name}-accuracy", f"{label}: accuracy", "features", "test accuracy", curves("accuracy"), stand_in=stand_in
+        ),
+        Picture(
+            f"{name}-time",
+            f"{label}: time",
+            "features",
+            "CPU seconds of training",
+            curves("seconds"),
+            y_log=True,
+            stand_in=stand_in,
+        ),
+    ]

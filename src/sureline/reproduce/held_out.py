@@ -1,0 +1,172 @@
+"""Learners judged on rows put aside, after training on others in several orders: table 2 of the SBCW paper."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import data as data_module
+from .data import Rows
+from .entry import Entry, Learner
+from .held_out_claims import verdicts
+from .learners import build, in_words, passes_of_tuning, permutation, tuned
+from .outcome import Cell, Column, Findings, Missing, Row, Table
+from .progress import Progress
+from .statistics import best_of, difference, mean_of
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What the protocol consists of.
+
+    Attributes
+    ----------
+    orders, first_seed : int
+        Random orders of the training rows, and the first of their seeds.
+    folds, tuning_seed, tuning_rows : int
+        Of the cross validation: it has the first so many of the training rows.
+    split_seed : int
+        Of the random order whose last rows are for testing.
+    test_share : dict
+        For each data set, which part of its rows that is.
+    train_rows : dict
+        For some data sets, how many of the other rows are for training; all if it is not here.
+    only : dict
+        For some data sets, the learners that the paper has for them; all if it is not here.
+    one_run : tuple of str
+        Learners to which the order of the rows means nothing.
+    data : tuple of str or None
+        Only these data sets.
+    rows : int or None
+        At most so many rows of each.
+    """
+
+    orders: int
+    first_seed: int
+    folds: int
+    tuning_seed: int
+    tuning_rows: int
+    split_seed: int
+    test_share: dict[str, float]
+    train_rows: dict[str, int] = field(default_factory=dict)
+    only: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    one_run: tuple[str, ...] = ()
+    data: tuple[str, ...] | None = None
+    rows: int | None = None
+
+    def orders_of(self, learner: Learner) -> int:
+        return 1 if learner.name in self.one_run else self.orders
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Test error and seconds of each run."""
+
+    point: dict[str, float]
+    error: list[float]
+    seconds: list[float]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows for training and for testing."""
+
+    train: Rows
+    test: Rows
+
+
+def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Progress) -> Findings:
+    chosen = [one for one in entry.data_sets if parameters.data is None or one.name in parameters.data]
+    missing, tables, results = [], [], {}
+    for one in chosen:
+        progress.expect(sum(_passes(learner, parameters) for learner in _learners(entry, one.name, parameters)))
+    for one in chosen:
+        learners = _learners(entry, one.name, parameters)
+        progress.advance(0, f"{one.name}: loading")
+        rows = data_module.load(one, folder)
+        if isinstance(rows, Missing):
+            missing.append(rows)
+            progress.advance(sum(_passes(learner, parameters) for learner in learners), f"{one.name}: not there")
+            continue
+        split = _split(one.name, rows.dense(), parameters)
+        label = rows.label(one.name)
+        results[label] = {who.name: _runs(entry, who, one.name, split, parameters, progress) for who in learners}
+        tables.append(_table(entry, one.name, results[label], split))
+    return Findings(
+        tables=tuple(tables),
+        verdicts=tuple(verdicts(results)),
+        missing=tuple(missing),
+        notes=(entry.note,) if entry.note and tables else (),
+    )
+
+
+def _learners(entry: Entry, data: str, parameters: Parameters) -> list[Learner]:
+    named = parameters.only.get(data)
+    return [one for one in entry.learners if named is None or one.name in named]
+
+
+def _passes(learner: Learner, parameters: Parameters) -> float:
+    """In fits on all training rows, where those of the tuning count for a tenth: they have fewer rows."""
+    return parameters.orders_of(learner) + passes_of_tuning(learner, parameters.folds) / 10
+
+
+def _split(name: str, rows: Rows, parameters: Parameters) -> Split:
+    rows = rows.first(parameters.rows)
+    n_test = round(parameters.test_share[name] * len(rows.y))
+    order = permutation(len(rows.y), parameters.split_seed)
+    train = order[: len(order) - n_test][: parameters.train_rows.get(name)]
+    test = order[len(order) - n_test :]
+    return Split(Rows(rows.X[train], rows.y[train], rows.stand_in), Rows(rows.X[test], rows.y[test], rows.stand_in))
+
+
+def _runs(entry: Entry, learner: Learner, name: str, split: Split, parameters: Parameters, progress: Progress) -> Runs:
+    from sklearn.exceptions import ConvergenceWarning
+
+    train, test, folds = split.train, split.test, parameters.folds
+    with warnings.catch_warnings():  # the linear SVM may stop at its most iterations: that is a part of the protocol
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        point = tuned(
+            entry,
+            learner,
+            train.first(parameters.tuning_rows),
+            folds=folds,
+            seed=parameters.tuning_seed,
+            on_point=lambda: progress.advance((folds - 1) / 10, f"{name}, {learner.name}: tuning"),
+        )
+        made = Runs(point, [], [])
+        for seed in range(parameters.first_seed, parameters.first_seed + parameters.orders_of(learner)):
+            order = permutation(len(train.y), seed)
+            X, y = train.X[order], train.y[order]
+            model = build(entry, learner, point)
+            began = time.process_time()
+            model.fit(X, y)
+            made.seconds.append(time.process_time() - began)
+            made.error.append(1 - float(model.score(test.X, test.y)))
+            progress.advance(1, f"{name}, {learner.name}")
+    return made
+
+
+def _table(entry: Entry, name: str, runs: Mapping[str, Runs], split: Split) -> Table:
+    stand_in = split.train.stand_in
+    in_orders = {who: made.error for who, made in runs.items() if len(made.error) > 1}
+    best = best_of(in_orders)
+    rows = []
+    for who, made in runs.items():
+        cells = [Cell(text=in_words(made.point))]
+        for measure in ("error", "seconds"):
+            ours, paper = mean_of(getattr(made, measure)), entry.paper_mean(name, who, measure)
+            comparable = paper is not None and not stand_in and measure == "error"
+            gap = difference(ours, paper) if paper is not None and comparable else None
+            cells.append(Cell(ours, paper, gap, measure == "error" and who in best))
+        rows.append(Row((who,), tuple(cells)))
+    columns = (
+        Column("tuned", compared=False),
+        Column("test error", 4, 4),
+        Column("CPU seconds", 3, 2, difference=False),
+    )
+    shape = f"{len(split.train.y):,} rows for training, {len(split.test.y):,} for testing"
+    title = f"{split.train.label(name)}: {shape}, {split.train.X.shape[1]:,} features"
+    return Table(title, ("learner",), columns, tuple(rows), stand_in=stand_in)

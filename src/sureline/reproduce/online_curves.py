@@ -1,0 +1,157 @@
+"""Learners along one pass, the more rows they have seen: figure 1 of the SCW paper."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from . import data as data_module
+from .data import Rows
+from .entry import Entry, Learner
+from .learners import build, in_words, passes_of_tuning, permutation, tuned
+from .online_claims import FIRST_ORDER, verdicts
+from .outcome import Cell, Column, Findings, Missing, Picture, Row, Series, Table
+from .progress import Progress
+from .statistics import best_of, mean_of
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What the protocol consists of.
+
+    Attributes
+    ----------
+    permutations, first_seed : int
+        Random orders of the rows and the first of their seeds.
+    folds, tuning_seed : int
+        Of the cross validation that tunes each learner.
+    looks : int
+        How often the counts are taken along a pass, evenly.
+    data : tuple of str or None
+        Only these data sets.
+    """
+
+    permutations: int
+    first_seed: int
+    folds: int
+    tuning_seed: int
+    looks: int
+    data: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Mistakes, updates and seconds of each permutation (rows) after so many examples (columns)."""
+
+    point: dict[str, float]
+    examples: npt.NDArray[np.intp]
+    mistakes: Floats
+    updates: Floats
+    seconds: Floats
+
+    @property
+    def rates(self) -> Floats:
+        return self.mistakes / self.examples
+
+    def last(self, measure: str) -> list[float]:
+        return [float(value) for value in getattr(self, measure)[:, -1]]
+
+
+def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Progress) -> Findings:
+    chosen = [one for one in entry.data_sets if parameters.data is None or one.name in parameters.data]
+    loaded = {one.name: data_module.load(one, folder) for one in chosen}
+    there = {name: rows.dense() for name, rows in loaded.items() if not isinstance(rows, Missing)}
+    for rows in there.values():
+        passes = [parameters.permutations + passes_of_tuning(one, parameters.folds) for one in entry.learners]
+        progress.expect(sum(passes) * rows.X.size)
+    tables, pictures, results = [], [], {}
+    for name, rows in there.items():
+        results[name] = {one.name: _curves(entry, one, name, rows, parameters, progress) for one in entry.learners}
+        tables.append(_table(name, results[name]))
+        pictures += _pictures(name, results[name])
+    return Findings(
+        tables=tuple(tables),
+        pictures=tuple(pictures),
+        verdicts=tuple(verdicts(results)),
+        missing=tuple(one for one in loaded.values() if isinstance(one, Missing)),
+        notes=(entry.note,) if entry.note and tables else (),
+    )
+
+
+def _curves(
+    entry: Entry, learner: Learner, name: str, rows: Rows, parameters: Parameters, progress: Progress
+) -> Curves:
+    folds, size = parameters.folds, rows.X.size
+    point = tuned(
+        entry,
+        learner,
+        rows,
+        folds=folds,
+        seed=parameters.tuning_seed,
+        on_point=lambda: progress.advance((folds - 1) * size, f"{name}, {learner.name}: tuning"),
+    )
+    looks = np.unique(np.linspace(0, len(rows.y), parameters.looks + 1).astype(np.intp)[1:])
+    counts = np.zeros((3, parameters.permutations, len(looks)))
+    for run in range(parameters.permutations):
+        order = permutation(len(rows.y), parameters.first_seed + run)
+        X, y = rows.X[order], rows.y[order]
+        model, seen, seconds = build(entry, learner, point), 0, 0.0
+        for i, look in enumerate(looks):
+            began = time.process_time()
+            model.partial_fit(X[seen:look], y[seen:look], classes=[-1, 1])
+            seconds += time.process_time() - began
+            counts[:, run, i] = model.n_mistakes_, model.n_updates_, seconds
+            seen = int(look)
+        progress.advance(size, f"{name}, {learner.name}")
+    return Curves(point, looks, *counts)
+
+
+def _table(name: str, curves: Mapping[str, Curves]) -> Table:
+    measures = ("rates", "updates", "seconds")
+    # Most of the time on small data is that of the calls, one a look, so that nobody is the fastest.
+    best = {measure: best_of({who: one.last(measure) for who, one in curves.items()}) for measure in measures[:2]}
+    rows = []
+    for who, one in curves.items():
+        cells = [Cell(mean_of(one.last(measure)), best=who in best.get(measure, ())) for measure in measures]
+        rows.append(Row((who,), (Cell(text=in_words(one.point)), *cells)))
+    columns = (
+        Column("tuned", compared=False),
+        Column("mistake rate", 4, compared=False),
+        Column("updates", 1, compared=False),
+        Column("CPU seconds", 4, compared=False),
+    )
+    return Table(f"{name}, at the end of the pass", ("learner",), columns, tuple(rows))
+
+
+def _pictures(name: str, curves: Mapping[str, Curves]) -> list[Picture]:
+    drawn = (
+        ("rates", "mistakes", "mistake rate so far", True),
+        ("updates", "updates", "updates so far", False),
+    )
+    return [
+        Picture(
+            f"{name}-{short}",
+            f"{name}: {words}",
+            "examples",
+            words,
+            tuple(
+                Series(
+                    who,
+                    tuple(map(float, one.examples)),
+                    tuple(map(float, getattr(one, measure).mean(axis=0))),
+                    faint=who in FIRST_ORDER,
+                )
+                for who, one in curves.items()
+            ),
+            y_log=log,
+            note=f"In grey the first-order learners: {', '.join(who for who in curves if who in FIRST_ORDER)}.",
+        )
+        for measure, short, words, log in drawn
+    ]

@@ -1,0 +1,198 @@
+"""What a reproduction has found: tables with ours beside the paper's, pictures, verdicts, and what was missing."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over runs, and their standard deviation unless there was one only. `unit` is the last digit printed."""
+
+    mean: float
+    sd: float | None = None
+    count: int | None = None
+    unit: float = 0.0
+
+    @classmethod
+    def printed(cls, text: str, count: int | None) -> Mean:
+        """From what a paper prints, such as "0.294 ± 0.011" or "0.1821"."""
+        found = re.fullmatch(r"(-?\d+(?:\.(\d+))?)(?: ± (\d+(?:\.\d+)?))?", text)
+        if found is None:
+            raise ValueError(f"a number must be written as '0.294 ± 0.011' or '0.1821'. Got {text!r} instead.")
+        sd = None if found[3] is None else float(found[3])
+        return cls(float(found[1]), sd, count, 10.0 ** -len(found[2] or ""))
+
+    def text(self, digits: int) -> str:
+        return f"{self.mean:.{digits}f}" + ("" if self.sd is None else f" ± {self.sd:.{digits}f}")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Ours and the paper's, and how many standard errors of the difference of the two means ours is above it.
+
+    `best` marks the best of its group by a paired t-test over the runs. A cell without numbers has a `text`, and the
+    paper's in `paper_text`.
+    """
+
+    ours: Mean | None = None
+    paper: Mean | None = None
+    difference: float | None = None
+    best: bool = False
+    text: str | None = None
+    paper_text: str | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A measure, and the decimals of ours and of the paper's.
+
+    `compared` is False if there is nothing of theirs, and `difference` if there is none to speak of.
+    """
+
+    name: str
+    digits: int = 4
+    paper_digits: int | None = None
+    compared: bool = True
+    difference: bool = True
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the row is about, such as data set and learner, and its cells."""
+
+    head: tuple[str, ...]
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table. `heads` name what the rows are about; `stand_in` says of which data it is, if not of the paper's."""
+
+    title: str
+    heads: tuple[str, ...]
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    note: str = ""
+    stand_in: str | None = None
+
+
+@dataclass(frozen=True)
+class Series:
+    """A curve, with a band if `low` and `high` are given. `faint` is what is drawn in grey, behind the others."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    low: tuple[float, ...] | None = None
+    high: tuple[float, ...] | None = None
+    faint: bool = False
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of curves. `name` is a part of the file's name; `stand_in` as in tables."""
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    x_log: bool = False
+    y_log: bool = False
+    points: bool = False
+    note: str = ""
+    stand_in: str | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim of the paper in our words, whether it holds (None: it cannot be checked here), and by which numbers."""
+
+    claim: str
+    holds: bool | None
+    evidence: str
+
+    @property
+    def word(self) -> str:
+        return {True: "holds", False: "does not hold", None: "cannot be checked here"}[self.holds]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Data that were not there, or not what they must be, and what is to be done about that."""
+
+    data: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.data}: {self.problem}"
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a protocol returns."""
+
+    tables: tuple[Table, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The findings, and what they were made of, with and when.
+
+    Attributes
+    ----------
+    name, title, paper, where, shows, numbers_of : str
+        Of the entry.
+    quick : bool
+        Whether this was a rough version.
+    findings : Findings
+    protocol : dict
+        The parameters of this run.
+    version, date, command : str
+        Of sureline, of this run (UTC), and what makes it again.
+    seconds : float
+    """
+
+    name: str
+    title: str
+    paper: str
+    where: str
+    shows: str
+    quick: bool
+    findings: Findings
+    numbers_of: str = ""
+    protocol: dict[str, Any] = field(default_factory=dict)
+    version: str = ""
+    date: str = ""
+    command: str = ""
+    seconds: float = 0.0
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing could be run."""
+        return not self.findings.tables and not self.findings.pictures
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it. Each verdict has its word beside it."""
+        made: dict[str, Any] = _plain(dataclasses.asdict(self))
+        for table, verdict in zip(made["findings"]["verdicts"], self.findings.verdicts, strict=True):
+            table["word"] = verdict.word
+        return made
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float):  # JSON has no nan and no infinity
+        return value if abs(value) < float("inf") else None
+    return value

@@ -1,0 +1,172 @@
+"""An outcome as a page (HTML), and as files to keep: numbers (JSON), a page (Markdown) and pictures (SVG)."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from .._atomic import replacing
+from ..report import (
+    Axis,
+    Badge,
+    Chart,
+    Command,
+    Folded,
+    Notice,
+    Paragraph,
+    Pictures,
+    Section,
+    page,
+    write_page,
+)
+from ..report import Cell as PageCell
+from ..report import Column as PageColumn
+from ..report import Picture as PagePicture
+from ..report import Row as PageRow
+from ..report import Series as PageSeries
+from ..report import Table as PageTable
+from ..report import Verdict as PageVerdict
+from ..report.blocks import Block
+from .outcome import Cell, Column, Outcome, Picture, Table, Verdict
+from .words import as_markdown, cell_in_words, explanation, has_differences, kept_part, partial, provenance
+
+_BELOW = "In small letters below ours are the paper's and the difference."
+
+
+def chart_of(picture: Picture) -> Chart:
+    """A picture, drawn; what is a stand-in says so in its title."""
+    in_front = [one.name for one in picture.series if not one.faint]
+    return Chart(
+        picture.title,
+        Axis(picture.x_label, log=picture.x_log),
+        Axis(picture.y_label, log=picture.y_log),
+        [
+            PageSeries(
+                one.name,
+                one.x,
+                one.y,
+                style=None if one.faint else in_front.index(one.name),
+                line=not picture.points,
+                low=one.low,
+                high=one.high,
+            )
+            for one in sorted(picture.series, key=lambda one: not one.faint)
+        ],
+        description=picture.note,
+    )
+
+
+def write_report(outcome: Outcome, path: Path) -> None:
+    """Write the page of an outcome, one file that needs no other."""
+    write_page(path, page_of(outcome))
+
+
+def page_of(outcome: Outcome) -> str:
+    """The page as text."""
+    findings = outcome.findings
+    first: list[Block] = [Paragraph(outcome.shows, lead=True)]
+    if outcome.quick:
+        first.append(Notice("This is a rough version (--quick): fewer runs, fewer rows or fewer data sets."))
+    if partial(outcome):
+        first.append(Notice(partial(outcome)))
+    if outcome.is_empty:
+        first.append(Notice("Nothing could be run, for want of data: see below."))
+    sections = [
+        Section("", first),
+        Section("Verdicts", [_verdict(one) for one in findings.verdicts]),
+        Section("Pictures", [Pictures([_picture(one) for one in findings.pictures])] if findings.pictures else []),
+        Section("Ours and the paper's" if _has_theirs(outcome) else "Numbers", _tables(outcome)),
+        Section("Remarks", [Paragraph(note) for note in findings.notes]),
+        Section("Not run, for want of data", [Notice(str(one)) for one in findings.missing]),
+        Section("How this was made", [Command(outcome.command), _settings(outcome)]),
+    ]
+    return page(
+        outcome.title,
+        [section for section in sections if section.blocks],
+        kicker=f"sureline · reproduced: {outcome.name}",
+        subtitle=f"{outcome.paper}, {outcome.where}.",
+        footer=provenance(outcome),
+    )
+
+
+def _verdict(verdict: Verdict) -> PageVerdict:
+    outcomes = {True: "holds", False: "fails", None: "open"}
+    return PageVerdict(outcomes[verdict.holds], verdict.claim, verdict.evidence)  # type: ignore[arg-type]
+
+
+def _picture(picture: Picture) -> PagePicture:
+    parts = [f"Stand-in: {picture.stand_in}."] if picture.stand_in else []
+    return PagePicture(chart_of(picture), picture.title, " ".join([*parts, *([picture.note] if picture.note else [])]))
+
+
+def _has_theirs(outcome: Outcome) -> bool:
+    return any(column.compared for table in outcome.findings.tables for column in table.columns)
+
+
+def _tables(outcome: Outcome) -> list[Block]:
+    blocks: list[Block] = (
+        [Paragraph(f"{explanation(outcome)} {_BELOW}", quiet=True)] if has_differences(outcome) else []
+    )
+    for table in outcome.findings.tables:
+        if table.stand_in:
+            blocks.append(Notice(f"Stand-in: {table.stand_in}."))
+        blocks.append(_table(table))
+        blocks += [Paragraph(table.note, quiet=True)] if table.note else []
+    return blocks
+
+
+def _table(table: Table) -> PageTable:
+    """Ours with the paper's in small letters below it, so that a table is no wider than a page."""
+    heads = [PageColumn(name) for name in table.heads]
+    columns = [PageColumn(one.name, numeric=True) for one in table.columns]
+    rows = [
+        PageRow([*row.head, *(_cell(column, one) for column, one in zip(table.columns, row.cells, strict=True))])
+        for row in table.rows
+    ]
+    return PageTable([*heads, *columns], rows, caption=table.title, sortable=len(rows) > 1)
+
+
+def _cell(column: Column, cell: Cell) -> PageCell:
+    ours, *others = cell_in_words(column, cell, mark="")
+    remark = ", ".join(text for text in others if text)
+    differs = cell.paper_text is not None and cell.paper_text != cell.text
+    return PageCell(
+        ours,
+        ours if cell.ours is None else cell.ours.mean,
+        best=cell.best,
+        remark=remark,
+        badge=Badge("not so", "bad") if differs else None,
+    )
+
+
+def _settings(outcome: Outcome) -> Folded:
+    columns = [PageColumn("parameter"), PageColumn("value")]
+    rows = [[name, _plain(value)] for name, value in outcome.protocol.items()]
+    return Folded("The parameters of the protocol", [PageTable(columns, rows)])
+
+
+def _plain(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def write_files(outcome: Outcome, folder: Path) -> list[Path]:
+    """Write NAME.json, NAME.md and NAME-PICTURE.svg. What was written by hand at the end of NAME.md is kept."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = [folder / f"{outcome.name}-{_file_name(one.name)}.svg" for one in outcome.findings.pictures]
+    for path, picture in zip(pictures, outcome.findings.pictures, strict=True):
+        chart_of(picture).save(path)
+    numbers, text = folder / f"{outcome.name}.json", folder / f"{outcome.name}.md"
+    old = text.read_text(encoding="utf-8") if text.exists() else ""
+    made = as_markdown(outcome, [path.name for path in pictures], kept_part(old))
+    for path, content in ((numbers, json.dumps(outcome.to_dict(), indent=1, ensure_ascii=False) + "\n"), (text, made)):
+        with replacing(path) as out:
+            out.write(content.encode())
+    return [numbers, text, *pictures]
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")

@@ -1,0 +1,122 @@
+"""Learners tuned on one random order of the rows and then run over others, one pass each: table 3 of the SCW paper."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import data as data_module
+from .data import Rows
+from .entry import Entry, Learner
+from .learners import build, in_words, passes_of_tuning, permutation, tuned
+from .outcome import Cell, Column, Findings, Missing, Row, Table
+from .permutation_claims import verdicts
+from .progress import Progress
+from .statistics import best_of, difference, mean_of
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What the protocol consists of.
+
+    Attributes
+    ----------
+    permutations : int
+        Seeded random orders of the rows, with the seeds from `first_seed` on.
+    folds : int
+        Of the cross validation, in the order that `tuning_seed` gives.
+    data : tuple of str or None
+        Only these data sets.
+    """
+
+    permutations: int
+    folds: int
+    tuning_seed: int
+    first_seed: int
+    data: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What each permutation gave for one learner on one data set."""
+
+    point: dict[str, float]
+    rate: list[float]
+    updates: list[float]
+    seconds: list[float]
+
+    def of(self, measure: str) -> list[float]:
+        return list(getattr(self, measure))
+
+
+MEASURES = ("rate", "updates", "seconds")
+COLUMNS = (
+    Column("tuned", compared=False),
+    Column("mistake rate", 4, 3),
+    Column("updates", 1, 1),
+    Column("CPU seconds", 4, 3, difference=False),
+)
+
+
+def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Progress) -> Findings:
+    chosen = [one for one in entry.data_sets if parameters.data is None or one.name in parameters.data]
+    loaded = {one.name: data_module.load(one, folder) for one in chosen}
+    there = {name: rows.dense() for name, rows in loaded.items() if not isinstance(rows, Missing)}
+    for rows in there.values():
+        progress.expect(len(entry.learners) * _work(rows, parameters.permutations))
+        progress.expect(sum(_work(rows, passes_of_tuning(one, parameters.folds)) for one in entry.learners))
+    tables, all_runs = [], {}
+    for name, rows in there.items():
+        label = rows.label(name)
+        all_runs[label] = {one.name: _learned(entry, one, name, rows, parameters, progress) for one in entry.learners}
+        tables.append(table_of(entry, name, all_runs[label], rows))
+    return Findings(
+        tables=tuple(tables),
+        verdicts=tuple(verdicts(entry, all_runs)),
+        missing=tuple(one for one in loaded.values() if isinstance(one, Missing)),
+        notes=(entry.note,) if entry.note and tables else (),
+    )
+
+
+def _work(rows: Rows, passes: float) -> float:
+    return passes * len(rows.y) * float(10 + rows.X.shape[1])
+
+
+def _learned(entry: Entry, learner: Learner, name: str, rows: Rows, parameters: Parameters, progress: Progress) -> Runs:
+    folds = parameters.folds
+    point = tuned(
+        entry,
+        learner,
+        rows,
+        folds=folds,
+        seed=parameters.tuning_seed,
+        on_point=lambda: progress.advance(_work(rows, folds - 1), f"{name}, {learner.name}: tuning"),
+    )
+    made = Runs(point, [], [], [])
+    for seed in range(parameters.first_seed, parameters.first_seed + parameters.permutations):
+        order = permutation(len(rows.y), seed)
+        X, y = rows.X[order], rows.y[order]
+        model = build(entry, learner, point)
+        began = time.process_time()
+        model.fit(X, y)
+        made.seconds.append(time.process_time() - began)
+        made.rate.append(model.n_mistakes_ / len(y))
+        made.updates.append(float(model.n_updates_))
+        progress.advance(_work(rows, 1), f"{name}, {learner.name}")
+    return made
+
+
+def table_of(entry: Entry, name: str, runs: dict[str, Runs], data: Rows) -> Table:
+    """Ours beside the paper's; where the data are a stand-in there is no difference to speak of."""
+    best = {measure: best_of({learner: made.of(measure) for learner, made in runs.items()}) for measure in MEASURES}
+    rows = []
+    for learner, made in runs.items():
+        cells = [Cell(text=in_words(made.point))]
+        for measure in MEASURES:
+            ours, paper = mean_of(made.of(measure)), entry.paper_mean(name, learner, measure)
+            comparable = paper is not None and not data.stand_in and measure != "seconds"
+            gap = difference(ours, paper) if paper is not None and comparable else None
+            cells.append(Cell(ours, paper, gap, learner in best[measure]))
+        rows.append(Row((learner,), tuple(cells)))
+    return Table(data.label(name), ("learner",), COLUMNS, tuple(rows), stand_in=data.stand_in)

@@ -1,0 +1,99 @@
+"""From the name of an entry to its outcome."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import os
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from .entry import Entry, EntryError
+from .entry import entry as entry_of
+from .outcome import Outcome
+from .progress import Progress, Step
+
+# The kinds of protocols and the modules that carry them out.
+KINDS = {
+    "feature selection": "feature_selection",
+    "held out": "held_out",
+    "online curves": "online_curves",
+    "other conditions": "conditions",
+    "permutations": "permutations",
+    "properties": "properties",
+}
+
+
+def protocol_of(entry: Entry) -> Any:
+    """The module that carries out the protocol of an entry."""
+    if entry.kind not in KINDS:
+        raise EntryError(
+            f"{entry.name}.toml: the 'kind' must be one of {', '.join(KINDS)}. Got {entry.kind!r} instead."
+        )
+    return import_module(f".{KINDS[entry.kind]}", __package__)
+
+
+def data_folder(given: str | os.PathLike[str] | None) -> Path | None:
+    """The folder with the data: the one that is named, else the environment variable SURELINE_DATA."""
+    named = given if given is not None else os.environ.get("SURELINE_DATA") or None
+    return None if named is None else Path(named)
+
+
+def run(
+    name: str | Entry,
+    *,
+    data: str | os.PathLike[str] | None = None,
+    quick: bool = False,
+    on_progress: Callable[[Step], None] | None = None,
+    command: str | None = None,
+) -> Outcome:
+    """Reproduce a table or figure of a paper.
+
+    Parameters
+    ----------
+    name : str or Entry
+        One of `names()`, or an entry of one's own.
+    data : path or None, default=None
+        The folder with the data sets; None is that of the environment variable SURELINE_DATA. Data sets that are not
+        there are named in the outcome, with where to get them.
+    quick : bool, default=False
+        A rough version in about a minute.
+    on_progress : callable or None, default=None
+        Is called with a `Step` now and then.
+    command : str or None, default=None
+        What the outcome says it was made by; None is this call.
+
+    Returns
+    -------
+    Outcome
+    """
+    entry = entry_of(name) if isinstance(name, str) else name
+    module = protocol_of(entry)
+    parameters = entry.parameters(module.Parameters, quick=quick)
+    folder = data_folder(data)
+    if folder is not None and not folder.is_dir():
+        raise ValueError(f"{folder}: there is no such folder of data.")
+    began = time.monotonic()
+    findings = module.run(entry, parameters, folder, Progress(on_progress))
+    given = [repr(name) if isinstance(name, str) else f"<an entry like {entry.name!r}>"]
+    given += [f"data={str(data)!r}"] if data is not None else []
+    given += ["quick=True"] if quick else []
+    return Outcome(
+        name=entry.name,
+        title=entry.title,
+        paper=entry.paper,
+        where=entry.where,
+        shows=entry.shows,
+        quick=quick,
+        findings=findings,
+        numbers_of=entry.numbers_of,
+        protocol=dataclasses.asdict(parameters),
+        version=__version__,
+        date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        command=command or f"sureline.reproduce.run({', '.join(given)})",
+        seconds=round(time.monotonic() - began, 1),
+    )

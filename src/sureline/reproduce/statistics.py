@@ -1,0 +1,56 @@
+"""Means, their differences, and the papers' paired t-test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from .outcome import Mean
+
+
+def mean_of(values: Sequence[float] | Iterable[float]) -> Mean:
+    """The mean of runs and their standard deviation."""
+    runs = np.asarray(list(values), dtype=np.float64)
+    return Mean(float(runs.mean()), float(runs.std(ddof=1)) if len(runs) > 1 else None, len(runs))
+
+
+def difference(ours: Mean, paper: Mean) -> float | None:
+    """How many standard errors of the difference of the two means ours is above the paper's; None if nobody knows.
+
+    The squared standard error is the sum of the squared ones of both means. To the paper's comes what its rounding
+    leaves open: a mean printed with last digit u has an error of u/sqrt(12), and a deviation printed as 0 counts as
+    half of u. Where only one of the two has a deviation, that is all the error there is to go by.
+    """
+    if ours.count is None or paper.count is None:
+        return None
+    squares = paper.unit**2 / 12
+    if ours.sd is not None:
+        squares += ours.sd**2 / ours.count
+    if paper.sd is not None:
+        squares += max(paper.sd, paper.unit / 2) ** 2 / paper.count
+    if ours.sd is None and paper.sd is None:
+        return None
+    return (ours.mean - paper.mean) / math.sqrt(squares) if squares > 0 else None
+
+
+def p_value(a: Sequence[float], b: Sequence[float]) -> float:
+    """Of the paired t-test, two-sided: how likely are differences as large as these if the means are equal?"""
+    differences = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
+    if len(differences) < 2 or not differences.any():
+        return 1.0
+    if np.ptp(differences) == 0:  # the same difference in every run
+        return 0.0
+    from scipy.stats import ttest_1samp
+
+    return float(ttest_1samp(differences, 0.0).pvalue)
+
+
+def best_of(runs: Mapping[str, Sequence[float]], *, least: bool = True, level: float = 0.95) -> set[str]:
+    """Who has the least (or largest) mean, and those that the paired t-test cannot tell from it at that level."""
+    if not runs:
+        return set()
+    means = {name: float(np.mean(values)) for name, values in runs.items()}
+    best = min(means, key=lambda name: means[name] if least else -means[name])
+    return {name for name, values in runs.items() if p_value(runs[best], values) >= 1 - level} | {best}

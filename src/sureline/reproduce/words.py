@@ -1,0 +1,148 @@
+"""An outcome as text: for the terminal, and as Markdown."""
+
+from __future__ import annotations
+
+from .outcome import Cell, Column, Outcome, Table
+
+KEPT_HEADING = "## Where we differ and why"
+
+
+def headings(table: Table) -> list[str]:
+    """Of the columns of a table in which each measure has ours, the paper's, and the difference."""
+    made = list(table.heads)
+    for column in table.columns:
+        made += [column.name]
+        made += ["paper"] if column.compared else []
+        made += ["difference"] if column.compared and column.difference else []
+    return made
+
+
+def cells_in_words(table: Table, *, mark: str = "*") -> list[list[str]]:
+    """The rows of a table as text; what is best is put between two marks."""
+    return [
+        [
+            *row.head,
+            *(
+                text
+                for column, cell in zip(table.columns, row.cells, strict=True)
+                for text in cell_in_words(column, cell, mark)
+            ),
+        ]
+        for row in table.rows
+    ]
+
+
+def cell_in_words(column: Column, cell: Cell, mark: str) -> list[str]:
+    """Ours, the paper's and the difference, as far as the column has them; what is best is put between two marks."""
+    ours = cell.text or ("" if cell.ours is None else cell.ours.text(column.digits))
+    if cell.best:
+        ours = f"{mark}{ours}{mark}"
+    if not column.compared:
+        return [ours]
+    digits = column.digits if column.paper_digits is None else column.paper_digits
+    paper = cell.paper_text or ("" if cell.paper is None else cell.paper.text(digits))
+    if not column.difference:
+        return [ours, paper]
+    return [ours, paper, "" if cell.difference is None else f"{cell.difference:+.1f}"]
+
+
+def provenance(outcome: Outcome) -> str:
+    """Who made this, when and how."""
+    rough = "A rough version (--quick). " if outcome.quick else ""
+    return f"{rough}sureline {outcome.version}, {outcome.date}, {outcome.seconds:,.0f} s."
+
+
+def partial(outcome: Outcome) -> str:
+    """What to say first if not all data were there; nothing if they were, or if none were."""
+    missing = [one.data for one in outcome.findings.missing]
+    if not missing or outcome.is_empty:
+        return ""
+    return f"Partial: without {', '.join(missing)}, for want of data (see below)."
+
+
+def has_differences(outcome: Outcome) -> bool:
+    """Whether there is a column for which `explanation` is needed."""
+    columns = [column for table in outcome.findings.tables for column in table.columns]
+    return any(column.compared and column.difference for column in columns)
+
+
+_EXPLANATION = (
+    "Ours and the paper's are means ± standard deviations of the runs; the difference is in standard errors of the "
+    "difference of the two means, above zero where ours is larger. Marked are the best and those that a paired "
+    "t-test over the runs cannot tell from it (95 %)."
+)
+
+
+def explanation(outcome: Outcome) -> str:
+    """What the columns of a table mean in which ours are beside the paper's."""
+    theirs = f" The paper's: {outcome.numbers_of}." if outcome.numbers_of else ""
+    return _EXPLANATION + theirs
+
+
+def as_text(outcome: Outcome, width: int = 120) -> str:
+    """For the terminal."""
+    parts = [f"{outcome.title}\n{outcome.paper}, {outcome.where}\n{outcome.shows}"]
+    parts += [_wrapped(partial(outcome), width)] if partial(outcome) else []
+    for table in outcome.findings.tables:
+        parts.append(_text_table(table))
+    if has_differences(outcome):
+        parts.append(_wrapped(explanation(outcome), width))
+    if outcome.findings.verdicts:
+        lines = [f"{verdict.word.upper()}: {verdict.claim} {verdict.evidence}" for verdict in outcome.findings.verdicts]
+        parts.append("\n".join(_wrapped(line, width) for line in lines))
+    parts += [_wrapped(note, width) for note in outcome.findings.notes]
+    if outcome.findings.missing:
+        parts.append("\n".join(["Not run, for want of data:", *(f"  {one}" for one in outcome.findings.missing)]))
+    parts.append(f"{provenance(outcome)}\n{outcome.command}")
+    return "\n\n".join(parts)
+
+
+def _text_table(table: Table) -> str:
+    lines = [headings(table), *cells_in_words(table)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    left = len(table.heads)
+    text = [
+        "  ".join(
+            f"{cell:<{w}}" if i < left else f"{cell:>{w}}" for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in lines
+    ]
+    title = table.title + (f"\nSTAND-IN: {table.stand_in}" if table.stand_in else "")
+    return "\n".join([title, *(line.rstrip() for line in text), *([table.note] if table.note else [])])
+
+
+def _wrapped(text: str, width: int) -> str:
+    import textwrap
+
+    return textwrap.fill(text, width)
+
+
+def as_markdown(outcome: Outcome, pictures: list[str], kept: str = "") -> str:
+    """A page; `pictures` are the files beside it, and `kept` what was written by hand."""
+    parts = [f"# {outcome.title}", f"{outcome.paper}, {outcome.where}. {outcome.shows}", f"    {outcome.command}"]
+    parts.append(provenance(outcome))
+    parts += [f"**{partial(outcome)}**"] if partial(outcome) else []
+    for name, picture in zip(pictures, outcome.findings.pictures, strict=True):
+        parts.append(f"![{picture.title}]({name})")
+        parts += [f"**Stand-in:** {picture.stand_in}"] if picture.stand_in else []
+        parts += [picture.note] if picture.note else []
+    for table in outcome.findings.tables:
+        parts += [f"## {table.title}"] + ([f"**Stand-in:** {table.stand_in}"] if table.stand_in else [])
+        head = headings(table)
+        lines = [head, ["---"] * len(head), *cells_in_words(table, mark="**")]
+        parts.append("\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines))
+        parts += [table.note] if table.note else []
+    if has_differences(outcome):
+        parts.append(explanation(outcome))
+    if outcome.findings.verdicts:
+        items = [f"- **{one.word}**: {one.claim} {one.evidence}" for one in outcome.findings.verdicts]
+        parts += ["## Verdicts", "\n".join(items)]
+    parts += list(outcome.findings.notes)
+    if outcome.findings.missing:
+        parts += ["## Not run, for want of data", "\n".join(f"- {one}" for one in outcome.findings.missing)]
+    return "\n\n".join(parts) + "\n" + (f"\n{kept}" if kept else "")
+
+
+def kept_part(old: str) -> str:
+    """What was written by hand at the end of a page that is made anew."""
+    return old[old.index(KEPT_HEADING) :] if KEPT_HEADING in old else ""
