@@ -19,12 +19,16 @@ from .progress import Progress, Step
 
 # The kinds of protocols and the modules that carry them out.
 KINDS = {
+    "error against iterations": "dual_ascent",
+    "error against sparsity": "sparsity_curves",
     "feature selection": "feature_selection",
     "held out": "held_out",
     "online curves": "online_curves",
     "other conditions": "conditions",
     "permutations": "permutations",
     "properties": "properties",
+    "shapes of data": "data_shapes",
+    "time against sparsity": "sparsity_times",
 }
 
 
