@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from .data import load
+from .efforts import wanted
 from .entry import DataSet, Entry
 from .outcome import Cell, Column, Findings, Missing, Row, Table, Verdict
 from .progress import Progress
-from .sparsity_curves import wanted
 from .splits import Split, first_rows
 
 _MEASURES = {

@@ -21,11 +21,11 @@ import numpy.typing as npt
 
 from .. import _core
 from .._rows import as_rows, squared_norms
+from .efforts import Effort, split_of, wanted
 from .entry import Entry
 from .learners import build
 from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table, Verdict
 from .progress import Progress
-from .sparsity_curves import Effort, split_of, wanted
 from .splits import Split
 from .statistics import best_of, mean_of, p_value
 
@@ -203,7 +203,10 @@ def _error(rows: Split, w: Floats) -> float:
 def _errors(looks: Order, curves: dict[str, Floats], level: float, note: str, stand_in: str | None) -> Table:
     shown = {f"after {share:.0%}": int(np.searchsorted(looks, looks[-1] * share)) for share in (0.1, 0.5)}
     shown["at the end"] = len(looks) - 1
-    best = {title: best_of({name: curve[:, look] for name, curve in curves.items()}) for title, look in shown.items()}
+    best = {
+        title: best_of({name: curve[:, look].tolist() for name, curve in curves.items()})
+        for title, look in shown.items()
+    }
     made = [
         Row(
             (name,),

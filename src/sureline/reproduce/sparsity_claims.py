@@ -157,25 +157,29 @@ def _costs_help(data: str, results: Results) -> Verdict:
 
 
 def _costs_help_when_sparse(data: str, results: Results, levels: Floats) -> Verdict:
-    pairs = [(name, PLAIN[name]) for name in ("CS-FSOL", "CS-SSOL")]
-    # Where both it and its plain form have models that sparse.
-    gains = {one: results[one].at(levels).mean(axis=0) - results[plain].at(levels).mean(axis=0) for one, plain in pairs}
+    claim = f"{data}: CS-FSOL and CS-SSOL are better than FSOL and SSOL, and never worse, at all of these sparsities."
+    gains = {}
+    for name in ("CS-FSOL", "CS-SSOL"):
+        gain = results[name].at(levels).mean(axis=0) - results[PLAIN[name]].at(levels).mean(axis=0)
+        gains[name] = gain[~np.isnan(gain)]  # where both it and its plain form have models that sparse
+    if not all(len(gain) for gain in gains.values()):
+        return Verdict(claim, None, "There are no models that are equally sparse.")
+    shown = (f"{name} by {100 * gain.min():.1f} to {100 * gain.max():.1f}" for name, gain in gains.items())
     return _verdict(
-        f"{data}: CS-FSOL and CS-SSOL are better than FSOL and SSOL, and never worse, at all of these sparsities.",
-        [bool(np.nanmin(gain) >= 0 and np.nanmax(gain) > 0) for gain in gains.values()],
-        "; ".join(
-            f"{name} by {100 * np.nanmin(gain):.1f} to {100 * np.nanmax(gain):.1f}" for name, gain in gains.items()
-        )
-        + " points.",
+        claim, [bool(gain.min() >= 0 and gain.max() > 0) for gain in gains.values()], "; ".join(shown) + " points."
     )
 
 
 def _best_of_all(data: str, results: Results, levels: Floats) -> list[Verdict]:
     free = _free(results)
     order = sorted(free, key=lambda name: -free[name])
-    at = {name: result.at(levels).mean(axis=0) for name, result in results.items() if result.curves}
-    best = [max(at, key=lambda name: -1 if np.isnan(at[name][i]) else at[name][i]) for i in range(len(levels))]
-    shown = (f"{name} {100 * at[name][i]:.1f} at {_per_cent(levels[i])}" for i, name in enumerate(best))
+    best = {}
+    for level in levels:
+        at = {name: float(result.at(level).mean()) for name, result in results.items() if result.curves}
+        known = {name: value for name, value in at.items() if not np.isnan(value)}
+        if known:
+            name = max(known, key=lambda name: known[name])
+            best[f"{name} {100 * known[name]:.1f} at {_per_cent(level)}"] = name == "CS-SSOL"
     return [
         _verdict(
             f"{data}: without penalty CS-SSOL is the best of all.",
@@ -184,8 +188,8 @@ def _best_of_all(data: str, results: Results, levels: Floats) -> list[Verdict]:
         ),
         _verdict(
             f"{data}: CS-SSOL is the best sparse learner at all of these sparsities.",
-            [name == "CS-SSOL" for name in best],
-            ", ".join(shown) + ".",
+            best.values(),
+            ", ".join(best) + ".",
         ),
     ]
 

@@ -14,58 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from ._fields import EntryError, built
-from .data import load
+from ._fields import EntryError
+from .efforts import Effort, efforts, split_of, wanted
 from .entry import DataSet, Entry
 from .learners import in_words
 from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table
 from .penalty_paths import Candidate, Result, is_error, over_orders, tune
 from .progress import Progress
 from .sparsity_claims import CLAIMS, kept_until
-from .splits import Split, first_rows, imbalanced, shuffled_rows
+from .splits import Split
 from .statistics import best_of, mean_of
 
-_SPLITS = ("first", "shuffled", "imbalanced")
 _METRICS = {"test_error": "test error", "test_balanced_accuracy": "balanced accuracy on the test rows"}
 _MODELS = 40  # of a path, about, for the estimate of the time that is left
-
-
-@dataclass(frozen=True)
-class Effort:
-    """What is done with one data set.
-
-    Attributes
-    ----------
-    n_train, n_test : int or None
-        Rows of what a generator makes, and of a file if `file_train` and `file_test` say nothing else. None, of an
-        imbalanced split: two thirds of the rows, and the others.
-    split : {"first", "shuffled", "imbalanced"}
-        The first rows of a file are for training; or those of a random order; or see `splits.imbalanced`. What a
-        generator makes is split in its order.
-    ratio : int
-        Of an imbalanced split: negatives for each positive.
-    unit_length : bool
-        Rows are divided by their length first.
-    permutations, grid_step, gap, limit
-        Orders of the training rows; every so many-th point of the grids; see `penalty_paths.trace`.
-    levels, zoom
-        The sparsities of the table, and where the second picture begins.
-    """
-
-    n_train: int | None = None
-    n_test: int | None = None
-    file_train: int | None = None
-    file_test: int | None = None
-    split: str = "first"
-    split_seed: int = 0
-    ratio: int = 99
-    unit_length: bool = False
-    permutations: int = 5
-    grid_step: int = 1
-    gap: float = 0.02
-    limit: int = 80
-    levels: tuple[float, ...] = (0.0, 0.5, 0.8, 0.9, 0.95)
-    zoom: float = 0.8
 
 
 @dataclass(frozen=True)
@@ -81,29 +42,12 @@ class Parameters:
     sets: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def efforts(entry: Entry, parameters: Parameters) -> dict[str, Effort]:
-    """What is done with each data set, by its name."""
-    known = [data.name for data in entry.data_sets]
-    stranger = [name for name in parameters.sets if name not in known]
-    if stranger:
-        raise EntryError(f"{entry.name}.toml: [protocol.sets] has {stranger[0]!r}, which is no data set.")
-    where = f"{entry.name}.toml: [protocol.effort] for"
-    made = {
-        name: built(Effort, {**parameters.effort, **parameters.sets.get(name, {})}, f"{where} {name!r}")
-        for name in known
-    }
-    for name, effort in made.items():
-        if effort.split not in _SPLITS:
-            raise EntryError(f"{where} {name!r}, 'split', must be one of {', '.join(_SPLITS)}. Got {effort.split!r}.")
-    return made
-
-
 def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Progress) -> Findings:
     """Tune and run every learner on every data set."""
     for kind, value, known in (("metric", parameters.metric, _METRICS), ("claims", parameters.claims, CLAIMS)):
         if value not in known:
             raise EntryError(f"{entry.name}.toml: the {kind!r} must be one of {', '.join(known)}. Got {value!r}.")
-    of_set = efforts(entry, parameters)
+    of_set = efforts(entry, parameters.effort, parameters.sets)
     for data in entry.data_sets:
         progress.expect(
             sum(sum(_work(one, of_set[data.name], parameters)) for one in candidates(entry, of_set[data.name]))
@@ -126,42 +70,6 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
 
 def joined(a: Findings, b: Findings) -> Findings:
     return Findings(**{one.name: getattr(a, one.name) + getattr(b, one.name) for one in fields(Findings)})
-
-
-# -- data -------------------------------------------------------------------------------------------------------------
-
-
-def split_of(data: DataSet, effort: Effort, folder: Path | None) -> Split | Missing:
-    """The rows of a data set for training and for testing, or what is missing."""
-    made = {} if effort.n_train is None else {"n_samples": effort.n_train + (effort.n_test or 0)}
-    rows = load(data, folder, **made)
-    if isinstance(rows, Missing):
-        return rows
-    if data.generator is not None and (not data.files or rows.stand_in is not None):
-        split = first_rows(rows, effort.n_train or len(rows.y), effort.n_test or 0)
-    else:
-        n_train, n_test = effort.file_train or effort.n_train, effort.file_test or effort.n_test
-        # Files that stand in for another set say so, as generators do.
-        rows = rows if data.generator is not None else type(rows)(rows.X, rows.y, data.stand_in)
-        if effort.split == "imbalanced":
-            split = imbalanced(rows, effort.ratio, effort.split_seed, n_train, n_test)
-        elif n_train is None or n_test is None:
-            raise EntryError(f"The data set {data.name!r} has no 'n_train' and 'n_test'.")
-        elif effort.split == "shuffled":
-            split = shuffled_rows(rows, n_train, n_test, effort.split_seed)
-        else:
-            split = first_rows(rows, n_train, n_test)
-    return split.of_unit_length() if effort.unit_length else split
-
-
-def wanted(data: DataSet, rows: Split) -> tuple[Missing, ...]:
-    """The paper's set, if a stand-in was used in its place."""
-    if rows.stand_in is None or data.generator is None:
-        return ()
-    if not data.files:
-        return (Missing(data.name, f"{data.note} A stand-in was used."),)
-    files = " and ".join(data.files)
-    return (Missing(data.name, f"a stand-in was used, as {files} was not in the data folder; it is at {data.source}."),)
 
 
 # -- running ----------------------------------------------------------------------------------------------------------
@@ -234,7 +142,7 @@ def _table(
     }
     for measure, runs in measures.items():
         known = {name: values for name, values in runs.items() if not np.isnan(values).any()}
-        best = best_of(known, least=least)
+        best = _best(known, least)
         paper = {name: entry.paper_mean(data.name, name, measure) for name in results}
         columns.append(Column(measure, digits=2, compared=any(one is not None for one in paper.values())))
         for name in results:
@@ -256,6 +164,13 @@ def _table(
         f"{_over(effort.permutations)}{kept if least else ''}",
         stand_in=rows.stand_in,
     )
+
+
+def _best(runs: Mapping[str, Any], least: bool) -> set[str]:
+    """By the t-test, or just the best where there is one run of each and so nothing to test."""
+    if all(len(values) > 1 for values in runs.values()):
+        return best_of(runs, least=least)
+    return {(min if least else max)(runs, key=lambda name: runs[name][0])}
 
 
 def _over(permutations: int) -> str:

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from .data import DataSet
-from .entry import Entry
+from .efforts import Effort, efforts, split_of, wanted
+from .entry import DataSet, Entry
 from .learners import in_words
 from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table, Verdict
 from .penalty_paths import Candidate, Point, trace, tune
 from .progress import Progress
-from .sparsity_curves import Effort, candidates, efforts, joined, split_of, wanted
+from .sparsity_curves import candidates, joined
 from .splits import Split
 
 _SECOND = ("Ada-FOBOS", "Ada-RDA", "SSOL")
@@ -54,7 +54,7 @@ class Timed:
 
 def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Progress) -> Findings:
     """Time every learner on every data set."""
-    of_set = efforts(entry, parameters)
+    of_set = efforts(entry, parameters.effort, parameters.sets)
     progress.expect(len(entry.data_sets) * len(entry.learners))
     found = Findings(notes=("Times are processor times on the machine of this run, and differ from run to run.",))
     for data in entry.data_sets:
