@@ -28,6 +28,7 @@ KINDS = {
     "permutations": "permutations",
     "properties": "properties",
     "shapes of data": "data_shapes",
+    "sparsity under other conditions": "sparsity_conditions",
     "time against sparsity": "sparsity_times",
 }
 

@@ -25,7 +25,7 @@ from .sparsity_claims import CLAIMS, kept_until
 from .splits import Split
 from .statistics import best_of, mean_of
 
-_METRICS = {"test_error": "test error", "test_balanced_accuracy": "balanced accuracy on the test rows"}
+METRICS = {"test_error": "test error", "test_balanced_accuracy": "balanced accuracy on the test rows"}
 _MODELS = 40  # of a path, about, for the estimate of the time that is left
 
 
@@ -44,7 +44,7 @@ class Parameters:
 
 def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Progress) -> Findings:
     """Tune and run every learner on every data set."""
-    for kind, value, known in (("metric", parameters.metric, _METRICS), ("claims", parameters.claims, CLAIMS)):
+    for kind, value, known in (("metric", parameters.metric, METRICS), ("claims", parameters.claims, CLAIMS)):
         if value not in known:
             raise EntryError(f"{entry.name}.toml: the {kind!r} must be one of {', '.join(known)}. Got {value!r}.")
     of_set = efforts(entry, parameters.effort, parameters.sets)
@@ -156,7 +156,7 @@ def _table(
         ' "Kept until" is the highest sparsity whose mean error is at most half a point above that without a penalty.'
     )
     return Table(
-        title=f"{data.name}: {_METRICS[parameters.metric]}, %, by sparsity",
+        title=f"{data.name}: {METRICS[parameters.metric]}, %, by sparsity",
         heads=("learner",),
         columns=tuple(columns),
         rows=tuple(Row((name,), tuple(of_learner)) for name, of_learner in cells.items()),
@@ -191,7 +191,7 @@ def _picture(
     entry: Entry, data: DataSet, parameters: Parameters, rows: Split, results: Mapping[str, Result], start: float
 ) -> Picture:
     levels = np.linspace(start, 1, 101)[:-1]  # at 100 % nothing is left to predict with
-    what = _METRICS[parameters.metric]
+    what = METRICS[parameters.metric]
     file_name = "".join(letter if letter.isalnum() else "-" for letter in data.name.lower())
     return Picture(
         name=file_name if start == 0 else f"{file_name}-high",
