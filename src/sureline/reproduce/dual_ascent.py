@@ -274,23 +274,24 @@ def _more_accurate(
     prefix: str, words: str, ours: Floats, theirs: Floats, other: str = "the sub-gradient method"
 ) -> Verdict:
     mine, yours = ours[:, -1], theirs[:, -1]
+    p = p_value(mine.tolist(), yours.tolist())
     return Verdict(
         f"{prefix}O-DCA ends with a lower error than {other} ({words}).",
-        bool(mine.mean() < yours.mean()),
+        bool(mine.mean() < yours.mean()) and p < 0.05,
         f"{mine.mean():.2%} against {yours.mean():.2%}, lower in {(mine < yours).sum()} of {len(mine)} orders (paired "
-        f"t-test: p = {p_value(list(mine), list(yours)):.2g}).",
+        f"t-test: p = {p:.2g}; up to 0.05 counts).",
     )
 
 
 def _faster(
     prefix: str, words: str, ours: Floats, theirs: Floats, looks: Order, level: float, parameters: Parameters
 ) -> Verdict:
-    mine, yours = (_first_near(curve, looks, level + parameters.near) for curve in (ours, theirs))
+    near, far = (_when(_first_near(curve, looks, level + parameters.near)) for curve in (ours, theirs))
     return Verdict(
         f"{prefix}O-DCA converges faster than the sub-gradient method ({words}).",
-        mine < yours,
-        f"The mean error is within a distance of {parameters.near:.2%} of LinearSVC's for good {_when(mine)}, against "
-        f"{_when(yours)}; over all iterations it is {ours.mean():.2%} against {theirs.mean():.2%}.",
+        bool(ours.mean() < theirs.mean()),
+        f"Over all iterations the mean error is {ours.mean():.2%} against {theirs.mean():.2%}; it stays within "
+        f"{100 * parameters.near:g} point of that of LinearSVC {near}, against {far}.",
     )
 
 
