@@ -25,7 +25,7 @@ def test_conditions_name_what_there_is(name: str) -> None:
     parameters = of.parameters(sparsity_conditions.Parameters, quick=False)
     figure = entry(parameters.of)
     known = {learner.name for learner in figure.learners}
-    assert parameters.data in {data.name for data in figure.data_sets}
+    assert parameters.on in {data.name for data in figure.data_sets}
     for table in parameters.conditions:
         condition = reproduce._fields.built(sparsity_conditions.Condition, table, name)
         assert set(condition.learners) <= known

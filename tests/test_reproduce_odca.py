@@ -13,6 +13,7 @@ from sureline.datasets import make_sparse_stream
 from sureline.reproduce import dual_ascent
 from sureline.reproduce.data import Rows
 from sureline.reproduce.entry import entry
+from sureline.reproduce.learners import build
 from sureline.reproduce.splits import Split, first_rows
 
 
@@ -33,6 +34,9 @@ def test_windows_are_the_papers(quick: bool) -> None:
         assert parameters.mu == pytest.approx(mu)
         assert parameters.kappas[0] == 0
         assert parameters.kappas[-1] == parameters.beta
+        model = build(entry(name), entry(name).learners[0]).get_params()
+        assert [model[key] for key in ("window", "regularizer", "loss")] == ["exponential", "l2", "hinge"]
+        assert (model["fit_intercept"], model["normalize"]) == (False, "none")
 
 
 def test_without_data_it_says_what_is_missing() -> None:

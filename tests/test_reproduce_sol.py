@@ -64,11 +64,11 @@ def test_grids_and_fixed_parameters_are_those_of_section_5_1(name: str) -> None:
             assert list(values_of(grid)) == (rates if parameter == "eta" else others), (learner.name, parameter)
         parameters = Candidate(of, learner).build({}).get_params()
         assert parameters["fit_intercept"] is False
+        assert parameters["normalize"] == "none"
         assert parameters.get("loss", "hinge") == "hinge"
         assert parameters.get("cost") == (
             "balanced" if learner.name in ("CS-FSOL", "CS-SSOL", "CS-OGD", "CPA") else None
         )
-    assert of.common["normalize"] == "none"
     assert [of.protocol[key] for key in ("folds", "tuning_seed", "first_seed")] == [5, 20150901, 1]
 
 

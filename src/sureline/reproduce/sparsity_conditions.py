@@ -67,7 +67,7 @@ class Parameters:
 
     Attributes
     ----------
-    of, data : str
+    of, on : str
         The figure's entry and which of its data sets.
     effort : dict
         How much is done, over the effort of that entry.
@@ -82,7 +82,7 @@ class Parameters:
     """
 
     of: str
-    data: str
+    on: str
     points: dict[str, dict[str, float]]
     conditions: tuple[dict[str, Any], ...]
     effort: dict[str, Any] = field(default_factory=dict)
@@ -129,9 +129,9 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
     for condition in conditions:
         if condition.change not in CHANGES:
             raise EntryError(f"{entry.name}.toml: there is no change {condition.change!r}: {', '.join(CHANGES)}.")
-    sets = {parameters.data: {**of_figure.sets.get(parameters.data, {}), **parameters.effort}}
-    figure = replace(figure, data=tuple(data for data in figure.data if data["name"] == parameters.data), numbers={})
-    effort = efforts(figure, of_figure.effort, sets)[parameters.data]
+    sets = {parameters.on: {**of_figure.sets.get(parameters.on, {}), **parameters.effort}}
+    figure = replace(figure, data=tuple(data for data in figure.data if data["name"] == parameters.on), numbers={})
+    effort = efforts(figure, of_figure.effort, sets)[parameters.on]
     (data,) = figure.data_sets
     names = [learner.name for learner in figure.learners]
     progress.expect(sum(len(condition.learners or names) for condition in conditions))

@@ -144,7 +144,8 @@ def _table(
         known = {name: values for name, values in runs.items() if not np.isnan(values).any()}
         best = _best(known, least)
         paper = {name: entry.paper_mean(data.name, name, measure) for name in results}
-        columns.append(Column(measure, digits=2, compared=any(one is not None for one in paper.values())))
+        theirs = any(one is not None for one in paper.values())
+        columns.append(Column(measure, digits=2, compared=theirs, difference=False))
         for name in results:
             ours = _in_per_cent(known[name]) if name in known else None
             cells[name].append(Cell(ours, paper[name], best=name in best))
