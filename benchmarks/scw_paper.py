@@ -56,7 +56,7 @@ class Learner:
 
 
 def _scw(variant: str) -> Callable[..., Any]:
-    return lambda **params: SCW(variant=variant, **params)
+    return lambda **params: SCW(variant=variant, **params, normalize="none")
 
 
 LEARNERS = [
