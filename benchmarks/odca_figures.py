@@ -132,7 +132,13 @@ def online(figure: Figure, data: Data, order: Order, looks: Order) -> Floats:
 
 def _online(figure: Figure, data: Data, order: Order, looks: Order, kappa: float) -> list[float]:
     model = sureline.ODCA(
-        rho=figure.rho, window="exponential", beta=figure.beta, smoothing=kappa, loss="hinge", fit_intercept=False
+        rho=figure.rho,
+        window="exponential",
+        beta=figure.beta,
+        smoothing=kappa,
+        loss="hinge",
+        fit_intercept=False,
+        normalize="none",
     )
     errors, seen = [], 0
     for look in looks:

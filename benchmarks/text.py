@@ -61,6 +61,8 @@ with open(sys.argv[1], "w") as out:
 sys.exit(os.waitstatus_to_exitcode(status) != 0)
 """
 
+ALGORITHM = ("--algorithm", "arow", "--normalize", "none")
+
 
 def run(*command: str | Path) -> Run:
     with tempfile.NamedTemporaryFile("r") as measured:
@@ -119,7 +121,7 @@ def compare(folder: Path, shape: str, options: argparse.Namespace) -> None:
     model, arrow, tiny_arrow = folder / "m.sureline", folder / f"{shape}.arrow", folder / "tiny.arrow"
 
     def train(data: Path) -> Run:
-        return run(*sureline, "train", data, "--algorithm", "arow", "--model", model, "--quiet", "--json")
+        return run(*sureline, "train", data, *ALGORITHM, "--model", model, "--quiet", "--json")
 
     run(*sureline, "convert", svm, arrow)
     run(*sureline, "convert", tiny, tiny_arrow)
