@@ -77,6 +77,14 @@ class Contestant:
             self.seconds -= time.thread_time() - begin
         turn.lesson.teach(self.learner, start, stop)
 
+    def finish(self) -> None:
+        """All of the stream has come."""
+
+    def mistakes_by_class(self) -> Counts:
+        """All of them so far, in the order of the tournament's classes."""
+        found: Counts = self.learner._state.tally[:, MISTAKES]
+        return found
+
     def leave(self, status: Status, reason: str) -> None:
         """Be done with it before the end; its memory is given back."""
         self.status, self.reason = status, reason
