@@ -80,7 +80,8 @@ class Tournament:
         self.race = Race(len(entries)) if race else None
         self.batch = batch
         self.limit = half_of_the_machine() if memory is None else memory
-        self.workers = workers or len(os.sched_getaffinity(0))
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self.workers = workers or cores
         self.date = datetime.now(UTC).isoformat(timespec="seconds")
         self.names: _core.NameTable | None = None
         self.position = Position()

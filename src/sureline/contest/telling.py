@@ -100,8 +100,9 @@ def _run(tournament: Tournament, contestant: Contestant, commands: TrainCommands
 
 
 def _curve(tournament: Tournament, contestant: Contestant, points: int, n: int, mistakes: int) -> Curve:
-    examples = tournament.at[:points]
-    error = [int(m.sum()) / max(at, 1) for at, m in zip(examples, contestant.mistakes, strict=False)]
+    # Rows of weight 0 are no examples, so that nothing may have come from one point to the next.
+    known = {at: int(m.sum()) / at for at, m in zip(tournament.at[:points], contestant.mistakes, strict=False) if at}
+    examples, error = list(known), list(known.values())
     if n and (not examples or examples[-1] < n):
         examples, error = [*examples, n], [*error, mistakes / n]
     return Curve(examples=examples, error=error)
