@@ -24,7 +24,7 @@ from .batches import BatchContestant
 from .contestant import Contestant, Turn
 from .grid import Entry
 from .judge import Counts, Judge
-from .memory import half_of_the_machine, in_words, model_bytes
+from .memory import half_of_the_machine, in_words, model_bytes, scale_bytes
 from .narrowing import Narrowing
 from .race import Race, index_of, points
 from .reliability import EVERY, FIRST, LEAST, SHARE, sample
@@ -250,7 +250,8 @@ class Tournament:
         """Say what the models may take; let learners go, the largest and of those the last, if it is too much."""
         n_classes = len(self.classes.labels)
         sizes = {contestant: model_bytes(contestant.learner, n_columns, n_classes) for contestant in self._alive()}
-        total = sum(sizes.values())
+        kinds = {contestant.learner.dtype for contestant in sizes if contestant.learner.normalize == "scale"}
+        total = sum(sizes.values()) + scale_bytes(n_columns) * len(kinds)
         if self.rows == 0:
             self.memory_bytes = total
             models = f"{len(sizes)} model{'s' if len(sizes) != 1 else ''} of {n_columns:,} columns"
@@ -261,7 +262,7 @@ class Tournament:
                 )
             if on_begin is not None:
                 on_begin(f"{models}: up to {in_words(total)}")
-        while total > self.limit:
+        while total > self.limit and sizes:
             largest = max(sizes.values())
             last = [contestant for contestant, size in sizes.items() if size == largest][-1]
             last.leave(
