@@ -57,7 +57,7 @@ def test_the_readme_lists_every_learner() -> None:
         *("reference", "metrics"),
         *("datasets.drifts", "datasets.gaussians", "datasets.groups", "datasets.mail"),
         *("datasets.streams", "datasets.tables"),
-        *("evaluate.progressive", "finite_dual", "l1_selectors", "reproduce"),
+        *("contest.calls", "evaluate.progressive", "finite_dual", "l1_selectors", "reproduce"),
         *("selection.agreement", "selection.path", "sparsity.one_pass"),
     ],
 )
