@@ -304,9 +304,11 @@ def _spread(points: list[tuple[int, float, float]], turn: int) -> list[tuple[int
 
 def legend_mark(style: int | None, is_line: bool) -> str:
     """The small picture beside a name in a legend."""
-    inside = (line(1, 8, 27, 8, "curve") if is_line else "") + marker(14, 8, style)
+    width = 28 if is_line else 14
+    inside = (line(1, 8, 27, 8, "curve") if is_line else "") + marker(width / 2, 8, style)
     group = element("g", inside, class_=f"series {style_class(style)}")
-    return element("svg", group, class_="chart mark", viewBox="0 0 28 16", width=28, height=16, aria_hidden="true")
+    box = f"0 0 {width} 16"
+    return element("svg", group, class_="chart mark", viewBox=box, width=width, height=16, aria_hidden="true")
 
 
 __all__ = ["Axis", "Chart", "Drawing", "Reference", "Scale", "Series", "escaped", "legend_mark"]
