@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -32,10 +33,10 @@ def mail(n: int = 3000, n_classes: int = 2) -> tuple[Any, np.ndarray, list[str]]
     return X, y, words.get_feature_names_out().tolist()
 
 
-def points(n: int) -> list[int]:
-    """1, 2, 4, ... and, later on, eight in an octave."""
-    found = sorted({min(n, round(2 ** (k / 8))) for k in range(8 * (n.bit_length() + 1))})
-    return [p for p in found if (p < 64 and p & (p - 1) == 0) or p >= 64]
+def points(n: int, octave: int) -> list[int]:
+    """1, 2, 4, ... and, later on, so many in an octave; with one in an octave from 16 on."""
+    found = sorted({min(n, round(2 ** (k / octave))) for k in range(octave * (n.bit_length() + 1))})
+    return [p for p in found if p >= 64 or (p & (p - 1) == 0 and (octave > 1 or p >= 16))]
 
 
 def wilson(mistakes: int, n: int) -> list[float]:
@@ -44,18 +45,16 @@ def wilson(mistakes: int, n: int) -> list[float]:
     return [max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))]
 
 
-def run_of(
-    estimator: Any, X: Any, y: np.ndarray, names: list[str], *, drop_at: int | None = None, name: str | None = None
-) -> Run:
+def run_of(estimator: Any, X: Any, y: np.ndarray, names: list[str], *, octave: int = 8) -> Run:
     """An estimator over these rows, as a tournament would tell of it."""
     estimator = estimator.__class__(**estimator.get_params())
     classes = sorted(set(y.tolist()))
-    n = len(y) if drop_at is None else drop_at
+    n = len(y)
     curve: dict[str, list[Any]] = {"examples": [], "error": []}
     bins: list[list[float]] = [[0.0, 0.0, 0.0] for _ in range(10)]
     sure = hasattr(estimator, "confidence")
     seconds, start = 0.0, 0
-    for stop in points(n):
+    for stop in points(n, octave):
         if sure and start >= 256:
             for c, right in zip(
                 estimator.confidence(X[start:stop]), estimator.predict(X[start:stop]) == y[start:stop], strict=True
@@ -73,7 +72,7 @@ def run_of(
     defaults = type(estimator)().get_params()
     set_ = {k: v for k, v in estimator.get_params().items() if v != defaults[k]}
     kind = type(estimator).__name__
-    name = name or (f"{kind}({', '.join(f'{k}={v!r}' for k, v in set_.items())})" if set_ else kind)
+    name = f"{kind}({', '.join(f'{k}={v!r}' for k, v in set_.items())})" if set_ else kind
     recalls = 1 - tally.mistakes / np.maximum(tally.seen, 1)
     variance = float((recalls * (1 - recalls) / np.maximum(tally.seen, 1)).sum()) / len(classes) ** 2
     options = " ".join(f"--{k} {v}" for k, v in set_.items())
@@ -83,8 +82,6 @@ def run_of(
         parameters=set_,
         all_parameters=estimator.get_params(),
         normalize="none",
-        status="finished" if drop_at is None else "dropped",
-        reason=None if drop_at is None else "behind the leader by more than noise can explain",
         examples=n,
         mistakes=estimator.n_mistakes_,
         error=error,
@@ -159,7 +156,7 @@ def result_of(runs: list[Run], X: Any, y: np.ndarray, **changed: Any) -> Tournam
 
 
 @cache
-def compared(n: int = 3000) -> TournamentResult:
+def compared(n: int = 2000) -> TournamentResult:
     """Fourteen learners, as they are."""
     X, y, names = mail(n)
     return result_of([run_of(getattr(sureline, kind)(), X, y, names) for kind in COMPARED], X, y)
@@ -172,8 +169,26 @@ def few(n_classes: int = 2) -> TournamentResult:
     return result_of([run_of(getattr(sureline, kind)(), X, y, names) for kind in ("PA", "AROW", "SSOL")], X, y)
 
 
+def _dropped(run: Run) -> Run:
+    """The run as it was at the last point but one of its curve."""
+    n, error = run.curve["examples"][-2], run.curve["error"][-2]
+    mistakes = round(n * error)
+    return replace(
+        run,
+        status="dropped",
+        reason="behind the leader by more than chance allows",
+        examples=n,
+        mistakes=mistakes,
+        error=error,
+        error_se=math.sqrt(error * (1 - error) / n),
+        error_interval=wilson(mistakes, n),
+        score=error,
+        curve={"examples": run.curve["examples"][:-1], "error": run.curve["error"][:-1]},
+    )
+
+
 @cache
-def tuned(n: int = 1200) -> TournamentResult:
+def tuned(n: int = 600) -> TournamentResult:
     """The 99 settings of SCW; those that are behind after a while were dropped."""
     X, y, names = mail(n)
     settings = [
@@ -181,10 +196,9 @@ def tuned(n: int = 1200) -> TournamentResult:
         for k in range(-5, 6)
         for eta in (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
     ]
-    whole = [run_of(scw, X, y, names) for scw in settings]
-    at = n // 2
-    behind = sorted(range(len(whole)), key=lambda k: whole[k].error or 0)[60:]
-    runs = [run_of(scw, X, y, names, drop_at=at) if k in behind else whole[k] for k, scw in enumerate(settings)]
+    whole = [run_of(scw, X, y, names, octave=1) for scw in settings]
+    behind = sorted(whole, key=lambda run: run.error or 0)[60:]
+    runs = [_dropped(run) if run in behind else run for run in whole]
     return result_of(
         runs,
         X,

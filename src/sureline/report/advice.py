@@ -6,13 +6,14 @@ import math
 from dataclasses import dataclass, field
 
 from ..contest.result import Run, TournamentResult
-from .text import count, duration, listed, number, percent, percent_range
+from .text import count, duration, listed, number, percent, percent_range, shortened
 
 MEASURES = {"error": "error", "cost": "cost of an example", "balanced_accuracy": "balanced accuracy"}
 
 # A run that is so much faster or smaller than another is worth naming; below that it is noise or a matter of taste.
 _WORTH_NAMING = 2.0
 _ALIKE = 1.5
+_LONGEST_NAME = 40.0  # em
 _PRICE = 1.25  # how much more error a run may have that is named for its speed or size
 
 
@@ -41,6 +42,11 @@ class Advice:
         return " ".join([self.headline, *self.reasons, *self.remarks])
 
 
+def called(run: Run) -> str:
+    """The name of a run, not longer than one can read."""
+    return shortened(run.name, _LONGEST_NAME)
+
+
 def ranked(result: TournamentResult) -> list[Run]:
     """The runs, the best first: those that finished, then the dropped ones by how far they came, then the failed."""
     sign = -1.0 if result.metric == "balanced_accuracy" else 1.0
@@ -57,14 +63,15 @@ def ranked(result: TournamentResult) -> list[Run]:
 def chosen(result: TournamentResult) -> Run | None:
     """The run to recommend.
 
-    That is the best one, or of those that cannot be told from it the one that is cheapest to live with: halving the
-    time or the number of nonzero weights counts a point, each as far as it is more than noise, and saying how sure it
-    is counts one.
+    That is the best one, unless one of those that cannot be told from it is clearly cheaper to live with, by a point or
+    more: halving the time or the number of nonzero weights counts a point each, as far as it is more than noise, and so
+    does saying how sure one is.
     """
     finished = {run.name: run for run in result.runs if run.status == "finished" and run.examples > 0}
     if result.best not in finished:
         return None
-    alike = [finished[name] for name in dict.fromkeys([result.best, *result.ties]) if name in finished]
+    best = finished[result.best]
+    alike = [best, *(finished[name] for name in result.ties if name in finished)]
     fastest = min(run.seconds for run in alike)
     smallest = min((run.nonzeros for run in alike if run.nonzeros is not None), default=0)
 
@@ -73,7 +80,8 @@ def chosen(result: TournamentResult) -> Run | None:
         return points - (1.0 if run.reliability else 0.0)
 
     order = {run.name: k for k, run in enumerate(ranked(result))}
-    return min(alike, key=lambda run: (burden(run), order[run.name]))
+    cheapest = min(alike, key=lambda run: (burden(run), order[run.name]))
+    return cheapest if burden(best) - burden(cheapest) >= 1 else best
 
 
 def advise(result: TournamentResult) -> Advice:
@@ -83,7 +91,7 @@ def advise(result: TournamentResult) -> Advice:
         return Advice(None, *_nothing(result))
     remarks = [*_against_guessing(result, run), *([_how_sure(run)] if run.reliability else [])]
     remarks += _smaller_or_faster(result, run)
-    return Advice(run, f"Use {run.name}.", [_how_good(result, run), *_beside_the_best(result, run)], remarks)
+    return Advice(run, f"Use {called(run)}.", [_how_good(result, run), *_beside_the_best(result, run)], remarks)
 
 
 def guess_error(result: TournamentResult) -> float | None:
@@ -105,25 +113,33 @@ def _nothing(result: TournamentResult) -> tuple[str, list[str]]:
     if stream["rows"] == 0:
         return "There was nothing to learn from.", ["Not one example was read, so no learner can be recommended."]
     if len(stream["classes"]) == 1:
+        label = shortened(stream["classes"][0], _LONGEST_NAME)
         return "There is nothing to tell apart.", [
-            f"All {count(stream['rows'])} examples have the same label, “{stream['classes'][0]}”: "
-            "a classifier needs at least two."
+            f"All {count(stream['rows'])} examples have the same label, “{label}”: a classifier needs at least two."
         ]
     failed = sum(run.status == "failed" for run in result.runs)
     if not result.runs:
         return "There is nothing to recommend.", ["Not one learner was entered."]
     return "There is nothing to recommend.", [
-        f"None of the {_runs(len(result.runs))} reached the end of the data"
+        f"None of {_kinds(result, len(result.runs))} reached the end of the data"
         + (f"; {count(failed)} failed. The reasons are in the table." if failed else ".")
     ]
 
 
 def _how_good(result: TournamentResult, run: Run) -> str:
     finished = sum(other.status == "finished" for other in result.runs)
-    among = f" of the {_runs(finished)} that finished" if finished > 1 else ""
-    place = f"It was the best{among}" if run.name == result.best else f"It cannot be told from the best{among}"
+    judged = finished + sum(other.status == "dropped" for other in result.runs)
+    alike = len({result.best, *result.ties})
+    if finished == 1:
+        place = "It is the only one that finished" if len(result.runs) > 1 else "It is the only one that was tried"
+    elif run.name == result.best:
+        place = f"It is the best of {_kinds(result, judged)}"
+    elif alike == judged:
+        place = f"It does as well as any of {_kinds(result, judged)}"
+    else:
+        place = f"It is one of {count(alike)} that do best among {_kinds(result, judged)}"
     wrong = f"it answered wrongly on {percent(run.error)} of {count(run.examples)} examples"
-    told = f"{place}: {wrong}, each asked before it was learned from"
+    told = f"{place}: {wrong}, each answered before it was learned from"
     if run.interval is not None:
         told += f" (95 % interval {percent_range(*run.interval)})"
     if result.metric == "balanced_accuracy":
@@ -136,33 +152,40 @@ def _how_good(result: TournamentResult, run: Run) -> str:
 
 
 def _beside_the_best(result: TournamentResult, run: Run) -> list[str]:
-    alike = [name for name in dict.fromkeys([result.best, *result.ties]) if name is not None and name != run.name]
+    """Who is as good, and what speaks for this one among them."""
+    alike = {result.best, *result.ties} - {run.name}
     others = [other for other in ranked(result) if other.name in alike and other.status == "finished"]
     if not others:
         finished = [other for other in ranked(result) if other.status == "finished" and other.name != run.name]
         if not finished:
             return []
-        return [
-            f"No other comes within the noise of it; the next is {finished[0].name}, {_value(result, finished[0])}."
-        ]
-    names = listed([other.name for other in others], 4)
+        return [f"No other comes within noise of it; the next is {called(finished[0])}, {_value(result, finished[0])}."]
+    names = listed([called(other) for other in others], 4)
     told = f"{names} {'does' if len(others) == 1 else 'do'} as well, as far as these data can tell"
-    merits = _merits(run, others)
-    return [f"{told}; this one {listed(merits)}." if merits else f"{told}, and cost much the same."]
+    if run.name == result.best:
+        alike_in_cost = all(_alike(run, other) for other in others)
+        return [
+            f"{told}, and {'costs' if len(others) == 1 else 'cost'} much the same." if alike_in_cost else f"{told}."
+        ]
+    return [f"{told}; this one {listed(_advantages(run, others[0]))}."]
 
 
-def _merits(run: Run, others: list[Run]) -> list[str]:
-    """What speaks for a run among those that are as accurate."""
-    merits = []
-    slowest = max(others, key=lambda other: other.seconds)
-    if all(run.seconds <= _ALIKE * other.seconds for other in others) and slowest.seconds > _ALIKE * run.seconds:
-        merits.append(f"is {'the fastest' if len(others) > 1 else 'faster'} ({duration(run.seconds)})")
-    sizes = [other.nonzeros for other in others if other.nonzeros is not None]
-    if run.nonzeros is not None and sizes and all(_ALIKE * run.nonzeros < size for size in sizes):
-        merits.append(f"has the {'fewest' if len(sizes) > 1 else 'fewer'} weights ({count(run.nonzeros)})")
-    if run.reliability and not all(other.reliability for other in others):
-        merits.append("says how sure it is")
-    return merits
+def _alike(run: Run, other: Run) -> bool:
+    """Whether they cost much the same."""
+    pairs = ((run.seconds, other.seconds), (run.nonzeros or 0, other.nonzeros or 0))
+    return all(max(pair) <= _ALIKE * min(pair) for pair in pairs) and bool(run.reliability) == bool(other.reliability)
+
+
+def _advantages(run: Run, best: Run) -> list[str]:
+    """What a run has that the best one, which is not more accurate as far as one can tell, has not."""
+    told = []
+    if run.seconds * _ALIKE < best.seconds:
+        told.append(f"learns in {duration(run.seconds)} where {called(best)} takes {duration(best.seconds)}")
+    if run.nonzeros is not None and best.nonzeros is not None and run.nonzeros * _ALIKE < best.nonzeros:
+        told.append(f"makes do with {count(run.nonzeros)} nonzero weights in place of {count(best.nonzeros)}")
+    if run.reliability and not best.reliability:
+        told.append("says how sure it is of each answer")
+    return told
 
 
 def _against_guessing(result: TournamentResult, run: Run) -> list[str]:
@@ -170,12 +193,14 @@ def _against_guessing(result: TournamentResult, run: Run) -> list[str]:
     if guess is None or run.error is None or result.metric == "balanced_accuracy":
         return []
     counts, labels = result.stream["class_counts"], result.stream["classes"]
-    label = labels[counts.index(max(counts))]
+    label = shortened(labels[counts.index(max(counts))], _LONGEST_NAME)
     if run.error >= guess:
         return [
             f"Beware: always answering “{label}” would be wrong on {percent(guess)} only, so nothing useful was "
             "learned; judge by balanced accuracy or by cost if the other answers matter."
         ]
+    if run.interval is not None and run.interval[1] >= guess:
+        return [f"Beware: always answering “{label}” would be wrong on {percent(guess)}, which is not clearly worse."]
     return [f"Always answering “{label}” would be wrong on {percent(guess)}."]
 
 
@@ -192,14 +217,14 @@ def _smaller_or_faster(result: TournamentResult, run: Run) -> list[str]:
     if smaller:
         small = min(smaller, key=lambda o: o.nonzeros or 0)
         told.append(
-            f"If the model has to be small, {small.name} has {count(small.nonzeros)} nonzero weights "
+            f"If the model has to be small, {called(small)} has {count(small.nonzeros)} nonzero weights "
             f"in place of {count(run.nonzeros)}, {_value(result, small)}."
         )
     faster = [o for o in others if 0 < o.seconds * _WORTH_NAMING <= run.seconds]
     if faster:
         fast = min(faster, key=lambda o: o.seconds)
         told.append(
-            f"If time matters most, {fast.name} learns in {duration(fast.seconds)} in place of "
+            f"If time matters most, {called(fast)} learns in {duration(fast.seconds)} in place of "
             f"{duration(run.seconds)}, {_value(result, fast)}."
         )
     return told
@@ -226,6 +251,8 @@ def _how_sure(run: Run) -> str:
 
 
 def _value(result: TournamentResult, run: Run) -> str:
+    if result.metric == "cost":
+        return f"at a cost of {number(_score(run, 'cost'))} an example"
     if result.metric == "error":
         return f"with an error of {percent(run.error)}"
     return f"with a {MEASURES[result.metric]} of {score_in_words(_score(run, result.metric), result.metric)}"
@@ -242,5 +269,7 @@ def _halvings(value: float, least: float) -> float:
     return math.log2(value / least) if least > 0 else 10.0
 
 
-def _runs(n: int) -> str:
-    return f"{n:,} {'run' if n == 1 else 'runs'}"
+def _kinds(result: TournamentResult, n: int) -> str:
+    """So many learners; or settings, if there are several of one learner."""
+    one_each = len({run.algorithm for run in result.runs}) == len(result.runs)
+    return f"{n:,} {'learner' if one_each else 'setting'}{'' if n == 1 else 's'}"

@@ -64,9 +64,10 @@ class Bars:
         parts.append(line(scale(0.0), top, scale(0.0), bottom, "reference"))
         for value, words in ticks:
             parts.append(text(scale(value), bottom + 17, words, anchor="middle"))
-        x_label = shortened(self.label, width, _FONT)
-        middle = min((room + width - 14) / 2, width - width_of(x_label, _FONT) / 2)
-        parts.append(text(max(middle, width_of(x_label, _FONT) / 2), bottom + 38, x_label, "strong", "middle"))
+        x_label = shortened(self.label, width, _FONT, bold=True)
+        half = width_of(x_label, _FONT, bold=True) / 2
+        middle = min(max((room + width - 14) / 2, half), width - half)
+        parts.append(text(middle, bottom + 38, x_label, "strong", "middle"))
         parts.append(self._sides(scale(0.0), room, width))
         return picture(width, bottom + 46, "".join(parts), title=self.title, description=self.description)
 

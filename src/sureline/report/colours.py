@@ -1,7 +1,8 @@
 """The colours of pages and pictures, light and dark.
 
-The eight of the series are those of Okabe and Ito, moved until each can be read as text (a contrast of 4.5 and more)
-on the ground that it is on, and stay apart for the colour-blind; a marker and a dash go with each.
+The eight of the series can each be read as text (a contrast of 4.5 and more) on the card that they are on. The first
+six differ in lightness as well as in hue, so that they stay apart for the colour-blind; a marker and a dash go with
+each.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ LIGHT = {
     "line": "#dcdad3",
     "grid": "#ebe9e3",
     "rest": "#b4b6b8",
-    "accent": "#0067a8",
-    "tint": "#e7f1f8",
+    "accent": "#0a5fb4",
+    "tint": "#e8f0fa",
     "good": "#00704f",
     "good-tint": "#e2f3ec",
     "bad": "#b3261e",
@@ -23,19 +24,19 @@ LIGHT = {
     "warn": "#7a5200",
     "warn-tint": "#fdf3dc",
     "code": "#f1f0eb",
-    "s0": "#0067a8",
+    "s0": "#0a62c4",
     "s1": "#c24a00",
-    "s2": "#00795a",
-    "s3": "#ac3f86",
-    "s4": "#856000",
-    "s5": "#343a42",
-    "s6": "#0b7a93",
-    "s7": "#6b50c8",
+    "s2": "#006b4a",
+    "s3": "#b03a8c",
+    "s4": "#5f2605",
+    "s5": "#3a4048",
+    "s6": "#8a4fe0",
+    "s7": "#0b7f8c",
     "h0": "#fdf6dc",
     "h1": "#f3dfa2",
     "h2": "#a9d3a6",
     "h3": "#5db3a6",
-    "h4": "#2a86a2",
+    "h4": "#237a95",
     "h5": "#215f92",
     "h6": "#1f3b73",
 }
@@ -47,7 +48,7 @@ DARK = {
     "line": "#343b46",
     "grid": "#272d36",
     "rest": "#59616d",
-    "accent": "#6fbcff",
+    "accent": "#74b4ff",
     "tint": "#152a3d",
     "good": "#4fd1a1",
     "good-tint": "#12302a",
@@ -56,14 +57,14 @@ DARK = {
     "warn": "#f0be5a",
     "warn-tint": "#352a14",
     "code": "#232932",
-    "s0": "#6fbcff",
-    "s1": "#ff9457",
-    "s2": "#36cfa1",
-    "s3": "#f291cd",
-    "s4": "#ecbb45",
-    "s5": "#e9ecf0",
-    "s6": "#5fd3e8",
-    "s7": "#b9a6ff",
+    "s0": "#5a9bff",
+    "s1": "#ff7f4d",
+    "s2": "#19e0a0",
+    "s3": "#e07bb8",
+    "s4": "#f7d154",
+    "s5": "#ffffff",
+    "s6": "#8fe3f5",
+    "s7": "#a06bff",
     "h0": "#2b2440",
     "h1": "#3b3a6b",
     "h2": "#33648f",

@@ -120,9 +120,9 @@ class _Plot:
     def __init__(self, chart: Chart, width: float, height: float, beside: bool) -> None:
         self.chart, self.width, self.height = chart, width, height
         lines = [s for s in chart.series if s.line and s.label and s.style is not None]
-        self.beside = [s for s in lines if beside]
-        room = max((width_of(s.name, FONT, bold=True) for s in self.beside), default=0.0)
-        self.name_room = min(room, _LABEL_SHARE * width)
+        room = max((width_of(s.name, FONT, bold=True) for s in lines), default=0.0)
+        self.beside = lines if beside and room <= _LABEL_SHARE * width else []
+        self.name_room = room if self.beside else 0.0
         top, bottom = 26.0, height - 44.0
         ys: list[float | None] = [v for s in chart.series for v in s.y]
         ys += [v for s in chart.series if not s.line for v in (*(s.low or ()), *(s.high or ()))]  # bands may go beyond
@@ -165,10 +165,11 @@ class _Plot:
             parts.append(line(x, bottom, x, bottom + 5, "base"))
             parts.append(text(min(max(x, half), self.width - half), bottom + 19, words, anchor="middle"))
         parts.append(line(left, bottom, right, bottom, "base"))
-        parts.append(text(0, 12, shortened(self.chart.y.label, self.width, FONT), "strong"))
-        x_label = shortened(self.chart.x.label, self.width, FONT)
-        middle = min((left + right) / 2, self.width - width_of(x_label, FONT) / 2)
-        parts.append(text(max(middle, width_of(x_label, FONT) / 2), self.height - 6, x_label, "strong", "middle"))
+        parts.append(text(0, 12, shortened(self.chart.y.label, self.width, FONT, bold=True), "strong"))
+        x_label = shortened(self.chart.x.label, self.width, FONT, bold=True)
+        half = width_of(x_label, FONT, bold=True) / 2
+        middle = min(max((left + right) / 2, half), self.width - half)
+        parts.append(text(middle, self.height - 6, x_label, "strong", "middle"))
         return element("g", *parts, class_="axes")
 
     def _reference(self, reference: Reference) -> str:

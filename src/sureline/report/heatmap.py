@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +62,7 @@ class HeatMap:
         wide = min((width - left - 2) / max(len(self.x), 1), 96.0)
         top = 26.0
         bottom = top + _ROW * len(self.y)
-        parts = [text(0, 12, shortened(self.y_label, width, _FONT), "strong")]
+        parts = [text(0, 12, shortened(self.y_label, width, _FONT, bold=True), "strong")]
         for j, words in enumerate(self.y):
             parts.append(text(left - 8, top + _ROW * (j + 0.5) + 4.5, words, anchor="end"))
         for (i, j), cell in self.cells.items():
@@ -74,7 +75,7 @@ class HeatMap:
         for i, words in enumerate(self.x):
             if i % every == 0:
                 parts.append(text(left + wide * (i + 0.5), bottom + 18, words, anchor="middle"))
-        parts.append(text(left, bottom + 40, shortened(self.x_label, width - left, _FONT), "strong"))
+        parts.append(text(left, bottom + 40, shortened(self.x_label, width - left, _FONT, bold=True), "strong"))
         parts.append(self._scale(width, bottom + 56))
         return picture(width, bottom + 94, "".join(parts), title=self.title, description=self.description)
 
@@ -121,7 +122,9 @@ class HeatMap:
     def _figure(self, value: float) -> str:
         if not self.percent:
             return number(value)
-        return f"{100 * value:.{1 if value >= 0.1 else 2}f}"
+        best = abs(100 * self._bounds()[0])
+        places = 2 - math.floor(math.log10(best)) if best > 0 else 2
+        return f"{100 * value:.{min(max(places, 0), 5)}f}"
 
     def _scale(self, width: float, y: float) -> str:
         """What the colours mean."""

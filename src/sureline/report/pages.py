@@ -13,12 +13,13 @@ from .._atomic import replacing
 from .blocks import Code, Link, Picture, Section, Strong, Words
 from .colours import variables
 from .figures import Chart, Series, legend_mark
-from .text import clean
+from .text import clean, shortened
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 _TEMPLATES = Path(__file__).with_name("templates")
+_LONGEST_NAME = 60.0  # em, in a legend
 _WIDE, _HALF, _NARROW = 904.0, 424.0, 326.0  # pixels inside the frame of a figure, on a screen and on a telephone
 
 
@@ -121,4 +122,9 @@ def _drawn(picture: Picture, half: bool, markup: Any) -> dict[str, Any]:
 
 
 def _entry(s: Series, markup: Any) -> dict[str, Any]:
-    return {"name": s.name, "mark": markup(legend_mark(s.style, s.line)), "style": s.style, "key": s.key}
+    return {
+        "name": shortened(s.name, _LONGEST_NAME),
+        "mark": markup(legend_mark(s.style, s.line)),
+        "style": s.style,
+        "key": s.key,
+    }

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from .text import compact, duration, percent
+from .text import compact, percent
 
 
 @dataclass(frozen=True)
@@ -102,13 +102,15 @@ class Scale:
 
     def _written(self, value: float) -> str:
         if self.axis.seconds:
-            return duration(float(f"{value:.6g}"))
+            size, unit = next(entry for entry in _TIMES if value >= entry[0] or entry[0] == 1e-6)
+            return f"{value / size:.6g}\N{NO-BREAK SPACE}{unit}"
         if not self.axis.percent:
             return compact(float(f"{value:.6g}"))
         share = float(f"{100 * value:.6g}")
-        return percent(value, 2) if share == 0 else f"{share:.6g} %".replace("-", "\N{MINUS SIGN}")
+        return percent(value, 2) if share == 0 else f"{share:.6g}\N{NO-BREAK SPACE}%".replace("-", "\N{MINUS SIGN}")
 
 
+_TIMES = ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 _BELOW, _ABOVE = 1 - 1e-9, 1 + 1e-9
 
 

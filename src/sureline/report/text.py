@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 # Widths in em of the widest of the usual sans-serif fonts: a label that fits by these fits.
-_NARROW = frozenset("ijlI.,:;'|!()[]{}ft r/\\\"-`·")
+_NARROW = frozenset("ijlI.,:;'|!()[]{}ft r/\\\"-`·\N{NO-BREAK SPACE}")
 _WIDE = frozenset("mwMWQO@%—…")
 
 
+_GAP = "\N{NO-BREAK SPACE}"
 NOTHING = "\N{EN DASH}"  # in place of what is not known
 
 
@@ -17,9 +18,9 @@ def clean(text: str) -> str:
 
     Names come out of files and may hold anything; neither XML nor UTF-8 has room for all of it.
     """
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "".join(c if c.isprintable() or c in "\n\N{NO-BREAK SPACE}" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def width_of(text: str, size: float = 1.0, *, bold: bool = False) -> float:
@@ -67,12 +68,12 @@ def number(value: float | None, digits: int = 3) -> str:
 
 def percent(value: float | None, digits: int = 3, places: int | None = None) -> str:
     """A share in per cent, with so many significant digits, or so many after the point."""
-    return NOTHING if value is None or not math.isfinite(value) else f"{_in_percent(value, digits, places)} %"
+    return NOTHING if value is None or not math.isfinite(value) else f"{_in_percent(value, digits, places)}{_GAP}%"
 
 
 def percent_range(low: float, high: float, digits: int = 3, places: int | None = None) -> str:
     """From one share to another, in per cent."""
-    return f"{_in_percent(low, digits, places)} to {_in_percent(high, digits, places)} %"
+    return f"{_in_percent(low, digits, places)} to {_in_percent(high, digits, places)}{_GAP}%"
 
 
 def _in_percent(value: float, digits: int, places: int | None) -> str:
@@ -103,15 +104,15 @@ def duration(seconds: float | None) -> str:
     if seconds is None or not math.isfinite(seconds):
         return NOTHING
     if seconds < 1e-3:
-        return f"{number(seconds * 1e6)} µs"
+        return f"{number(seconds * 1e6)}{_GAP}µs"
     if seconds < 1:
-        return f"{number(seconds * 1e3)} ms"
+        return f"{number(seconds * 1e3)}{_GAP}ms"
     if seconds < 120:
-        return f"{number(seconds)} s"
+        return f"{number(seconds)}{_GAP}s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 120:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
+        return f"{minutes}{_GAP}min {rest}{_GAP}s"
+    return f"{minutes // 60}{_GAP}h {minutes % 60}{_GAP}min"
 
 
 def size(n_bytes: float | None) -> str:
@@ -121,9 +122,9 @@ def size(n_bytes: float | None) -> str:
     value = float(n_bytes)
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if value < 1024:
-            return f"{number(value)} {unit}"
+            return f"{number(value)}{_GAP}{unit}"
         value /= 1024
-    return f"{number(value)} TiB"
+    return f"{number(value)}{_GAP}TiB"
 
 
 def listed(words: list[str], most: int = 6) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..contest.result import Run, TournamentResult
-from .advice import MEASURES, Advice, advise, ranked
+from .advice import MEASURES, Advice, advise, called, ranked
 from .blocks import (
     Block,
     Cell,
@@ -125,7 +125,7 @@ def _start(result: TournamentResult, run: Run | None) -> list[Block]:
         Fact("error", percent(run.error), f"95 %: {percent_range(*run.interval)}" if run.interval else ""),
         Fact("balanced accuracy", percent(run.balanced_accuracy), "the mean over the classes"),
         Fact("cost of an example", number(run.cost), "") if result.metric == "cost" else None,
-        Fact("model", count(run.nonzeros), ratio),
+        Fact("size of the model", count(run.nonzeros), ratio),
         Fact("time", duration(run.seconds), _rate(run)),
     ]
     blocks.append(Facts([fact for fact in facts if fact is not None], large=True))
@@ -142,7 +142,7 @@ def _notices(result: TournamentResult) -> list[Notice]:
     stream, notices = result.stream, []
     if stream["problem"]:
         notices.append(Notice([Strong("The data: "), sentence(stream["problem"])], "bad"))
-    if not stream["complete"]:
+    if not stream["complete"] and stream["rows"]:
         notices.append(
             Notice(
                 "The data were not read to their end: everything here is about the first "
@@ -157,7 +157,7 @@ def _notices(result: TournamentResult) -> list[Notice]:
     failed = [run for run in ranked(result) if run.status == "failed"]
     if failed:
         reason = f" ({sentence(failed[0].reason, '')})" if failed[0].reason and len(failed) == 1 else ""
-        names = listed([clean(run.name) for run in failed], 4)
+        names = listed([called(run) for run in failed], 4)
         notices.append(Notice([Strong("Failed: "), f"{names}{reason}. The others went on."], "bad"))
     dropped = sum(run.status == "dropped" for run in result.runs)
     if dropped:
@@ -218,11 +218,11 @@ def _about(result: TournamentResult) -> Section:
 def _method(result: TournamentResult) -> str:
     return (
         "Every run has seen the same examples in the same order. Each example was answered by the model as it was "
-        "then, counted, and learned from, so no example was answered by a model that had seen it. Runs whose "
-        f"{MEASURES[result.metric]} cannot be told from the best, compared example by example at 95 %, count as "
-        "equally good; among those the advice goes by cost: halving the time or the number of nonzero weights is "
-        "worth as much as answers that say how sure they are. Given the same files, the commands on this page give "
-        "the same numbers again, times aside."
+        "then, and learned from afterwards, so no example was answered by a model that had seen it. "
+        f"Runs whose {MEASURES[result.metric]} cannot be told from the best, compared example by example at 95 %, "
+        "count as equally good. One of those is recommended in place of the best if it is a point ahead, where "
+        "halving the time, halving the number of nonzero weights, and saying how sure one is are a point each. "
+        "Given the same files, the commands on this page give the same numbers again, times aside."
     )
 
 

@@ -6,19 +6,19 @@ import math
 from collections import defaultdict
 from typing import Any
 
-from ..contest.result import Run, TournamentResult
-from .advice import MEASURES, guess_error, ranked, score_in_words
+from ..contest.result import Run, TopFeature, TournamentResult
+from .advice import MEASURES, called, guess_error, ranked, score_in_words
 from .bars import Bar, Bars
 from .blocks import Picture
 from .figures import Axis, Chart, Reference, Series
 from .heatmap import Cell, HeatMap
-from .text import clean, compact, count, duration, percent
+from .text import compact, count, duration, percent
 
 _MOST_IN_COLOUR = 6
-_ALL_IN_COLOUR = 7
 _MOST_NAMED = 16  # points, beyond which only those in colour have their names beside them
 _FIRST_EXAMPLES = 16  # a mean of fewer says nothing
 _MOST_BARS = 14
+_LEAST_ANSWERS = 20  # of a point of the reliability
 
 
 class Figures:
@@ -76,7 +76,7 @@ class Figures:
     def _curve_caption(self, shown: list[Run], guess: float | None, references: list[Reference]) -> str:
         told = "Each example is answered first and learned from afterwards, so every answer counts as a test."
         if self.recommended is not None and self.recommended in shown:
-            told += f" The band is the 95 % interval of {clean(self.recommended.name)}."
+            told += f" The band is the 95 % interval of {called(self.recommended)}."
         rest = sum(self.style(run) is None for run in shown)
         if rest:
             told += f" The {count(rest)} grey {'line is another run' if rest == 1 else 'lines are the other runs'}."
@@ -91,7 +91,7 @@ class Figures:
     def against_sparsity(self) -> Picture | None:
         runs = [run for run in self._finished() if run.nonzeros is not None]
         points = {run.name: float(run.nonzeros or 0) for run in runs}
-        if len([v for v in points.values() if v > 0]) < 1:
+        if len(runs) < 2 or not any(points.values()):
             return None
         notes = {run.name: f"{count(run.nonzeros)} of {count(run.features)} weights" for run in runs}
         axis = Axis("nonzero weights" + _if_log(points), log=_spreads(points), whole=True)
@@ -104,7 +104,7 @@ class Figures:
 
     def against_time(self) -> Picture | None:
         runs = [run for run in self._finished() if run.seconds > 0]
-        if not runs:
+        if len(runs) < 2:
             return None
         points = {run.name: run.seconds for run in runs}
         notes = {run.name: duration(run.seconds) for run in runs}
@@ -157,7 +157,11 @@ class Figures:
     # -- reliability -----------------------------------------------------------------------------------------
 
     def reliability(self) -> Picture | None:
-        able = [run for run in self.runs if run.reliability and run.status == "finished"]
+        able = [
+            run
+            for run in self.runs
+            if run.status == "finished" and any(b["count"] >= _LEAST_ANSWERS for b in run.reliability or [])
+        ]
         if not able:
             return None
         shown = [run for run in able if self.style(run) is not None][:4] or able[:1]
@@ -165,7 +169,7 @@ class Figures:
             shown = [self.recommended, *shown[:3]]
         series = []
         for run in reversed(shown):
-            bins = [b for b in run.reliability or [] if b["count"] > 0]
+            bins = [b for b in run.reliability or [] if b["count"] >= _LEAST_ANSWERS]
             notes = [
                 f"{run.name}: {count(b['count'])} answers of confidence {percent(b['confidence'])}, "
                 f"{percent(b['accuracy'])} of them right"
@@ -194,7 +198,7 @@ class Figures:
             chart,
             "Can the confidences be trusted?",
             "On the dotted line an answer given with 80 % confidence is right 80 % of the time; below it the learner "
-            "is too sure of itself, above it too modest.",
+            f"is too sure of itself, above it too modest. A point stands for at least {_LEAST_ANSWERS} answers.",
         )
 
     # -- features --------------------------------------------------------------------------------------------
@@ -207,7 +211,7 @@ class Figures:
         several = len(classes) > 2
         bars = [
             Bar(
-                f"{f['name']} [{f['class']}]" if several and f["class"] is not None else f["name"],
+                f"{feature_name(f)} [{f['class']}]" if several and f["class"] else feature_name(f),
                 f["weight"],
                 f["std"],
             )
@@ -225,7 +229,7 @@ class Figures:
         label = "weight" + (" ± standard deviation" if sure else "")
         return Picture(
             Bars("The features that matter", label, bars, left, right),
-            f"What {run.name} looks at",
+            f"What {called(run)} looks at",
             caption,
         )
 
@@ -278,11 +282,17 @@ class Figures:
         return Picture(heat, f"{algorithm}: how {x_name} and {y_name} matter", caption, True)
 
 
+def feature_name(feature: TopFeature) -> str:
+    """Its name; where it has none, its number says what it is the number of."""
+    name, number = feature["name"], str(feature["column"])
+    return name if name not in ("", number) else f"column {number}"
+
+
 def _in_colour(runs: list[Run], recommended: Run | None) -> list[Run]:
     """All, if they are few; else the recommended one, the best of each algorithm, and then the best of the others."""
     able = [run for run in runs if run.status != "failed" or run.curve["examples"]]
     first = [recommended] if recommended is not None else []
-    if len(able) > _ALL_IN_COLOUR:
+    if len(able) > _MOST_IN_COLOUR:
         leaders: dict[str, Run] = {}
         for run in able:
             leaders.setdefault(run.algorithm, run)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..contest.result import Run, TournamentResult
-from .advice import guess_error
+from .advice import called, guess_error
 from .blocks import (
     Badge,
     Block,
@@ -27,19 +27,20 @@ from .blocks import (
     Table,
 )
 from .text import NOTHING, clean, count, duration, number, percent, percent_range, sentence, shortened, size
-from .tournament_figures import Figures
+from .tournament_figures import Figures, feature_name
 
 _WEIGHTS_IN_SETTINGS = 6
+_MOST_OF_ONE = 12  # settings of one learner that are listed one by one
 
 
 def table_of(result: TournamentResult, figures: Figures) -> Section:
     if not result.runs:
         return Section("All runs")
     runs = figures.runs
-    with_cost = any(run.cost is not None for run in runs)
+    with_cost = _costs_say_more(result)
     columns = [Column("learner"), Column("error", True, "95 % interval"), Column("balanced accuracy", True)]
     if with_cost:
-        columns.append(Column("cost", True, "of an example"))
+        columns.append(Column("cost", True, "mean"))
     columns += [Column("updates", True), Column("nonzeros", True), Column("time", True)]
     limits, places = _limits(runs), _places(runs)
     rows = [
@@ -62,6 +63,14 @@ def table_of(result: TournamentResult, figures: Figures) -> Section:
         descending=result.metric == "balanced_accuracy",
     )
     return Section("All runs", [table, *_baseline(result)], "runs")
+
+
+def _costs_say_more(result: TournamentResult) -> bool:
+    """Whether costs are something else than the share of wrong answers."""
+    if result.metric == "cost":
+        return True
+    pairs = [(run.cost, run.error) for run in result.runs if run.cost is not None and run.error is not None]
+    return any(abs(cost - error) > 1e-9 for cost, error in pairs)
 
 
 def _baseline(result: TournamentResult) -> list[Block]:
@@ -99,7 +108,7 @@ def _cells(
         remark = f"after {count(run.examples)} examples"
     nothing = run.examples == 0
     cells = [
-        Cell([Link(run.name, figures.keys[run.name])], run.name.lower(), badge=badge, remark=remark),
+        Cell([Link(called(run), figures.keys[run.name])], run.name.lower(), badge=badge, remark=remark),
         _error_cell(run, limits, places),
         Cell(percent(run.balanced_accuracy, places=places), run.balanced_accuracy),
     ]
@@ -148,7 +157,11 @@ def settings_of(result: TournamentResult, figures: Figures) -> Section:
             "All parameters of each run, and the command that makes its model alone, to the same bits.", quiet=True
         )
     ]
-    blocks += [_folded(run, figures) for run in figures.runs]
+    for algorithm in dict.fromkeys(run.algorithm for run in figures.runs):
+        members = [run for run in figures.runs if run.algorithm == algorithm]
+        folded = [_folded(run, figures) for run in members]
+        many = len(members) > _MOST_OF_ONE
+        blocks += [Folded([Strong(algorithm), f": {count(len(members))} settings"], folded)] if many else folded
     return Section("The settings of every run", blocks, "settings")
 
 
@@ -191,7 +204,8 @@ def _parameters(run: Run) -> list[str | Strong | Code]:
 
 def _weights(run: Run) -> str:
     shown = [
-        f"{shortened(f['name'], 24)} {number(f['weight'])}" + ("" if f["std"] is None else f" ± {number(f['std'], 2)}")
+        f"{shortened(feature_name(f), 24)} {number(f['weight'])}"
+        + ("" if f["std"] is None else f" ± {number(f['std'], 2)}")
         for f in run.top_features[:_WEIGHTS_IN_SETTINGS]
     ]
     return f"Largest weights: {', '.join(shown)}."
@@ -205,14 +219,16 @@ def features_of(run: Run | None) -> list[Block]:
         any(f["class"] is not None for f in run.top_features),
         any(f["std"] is not None for f in run.top_features),
     )
-    columns = [Column("feature"), Column("column", True), Column("weight", True)]
+    named = any(feature_name(f) == f["name"] for f in run.top_features)
+    columns = [Column("feature"), *([Column("column", True)] if named else []), Column("weight", True)]
     columns += [Column("standard deviation", True)] if sure else []
     columns += [Column("speaks for")] if several else []
     rows = []
     for f in run.top_features:
-        cells = [Cell(f["name"]), Cell(str(f["column"]), f["column"]), Cell(number(f["weight"], 4), f["weight"])]
+        cells = [Cell(feature_name(f))] + ([Cell(str(f["column"]), f["column"])] if named else [])
+        cells.append(Cell(number(f["weight"], 4), f["weight"]))
         cells += [Cell(number(f["std"]), f["std"])] if sure else []
         cells += [Cell(f["class"] or NOTHING)] if several else []
         rows.append(Row(cells))
-    table = Table(columns, rows, f"The {count(len(rows))} largest weights of {run.name}", sortable=len(rows) > 1)
+    table = Table(columns, rows, f"The {count(len(rows))} largest weights of {called(run)}", sortable=len(rows) > 1)
     return [Folded("The largest weights in numbers", [table])]

@@ -19,12 +19,17 @@ from .progress import Progress, Step
 
 # The kinds of protocols and the modules that carry them out.
 KINDS = {
+    "error against iterations": "dual_ascent",
+    "error against sparsity": "sparsity_curves",
     "feature selection": "feature_selection",
     "held out": "held_out",
     "online curves": "online_curves",
     "other conditions": "conditions",
     "permutations": "permutations",
     "properties": "properties",
+    "shapes of data": "data_shapes",
+    "sparsity under other conditions": "sparsity_conditions",
+    "time against sparsity": "sparsity_times",
 }
 
 

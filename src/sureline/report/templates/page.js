@@ -32,12 +32,10 @@ const point = (key) => {
   document.body.classList.toggle("pointing", key !== null);
   for (const it of document.querySelectorAll("[data-key]")) it.classList.toggle("on", it.dataset.key === key);
 };
-for (const it of document.querySelectorAll("tr[data-key], .legend [data-key], g[data-key]")) {
-  it.addEventListener("pointerenter", () => point(it.dataset.key));
-  it.addEventListener("pointerleave", () => point(null));
-  it.addEventListener("focusin", () => point(it.dataset.key));
-  it.addEventListener("focusout", () => point(null));
-}
+// One listener for all: a part of a picture that listens for the focus would be one more stop for the Tab key.
+for (const event of ["pointerover", "focusin"])
+  document.addEventListener(event, ({ target }) => point(target.closest("[data-key]")?.dataset.key ?? null));
+for (const event of ["pointerleave", "focusout"]) document.documentElement.addEventListener(event, () => point(null));
 // A link to something folded unfolds it; paper shows everything.
 const unfold = () => {
   const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));

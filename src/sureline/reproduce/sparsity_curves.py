@@ -1,0 +1,224 @@
+"""The protocol "error against sparsity" of the paper on sparse online learning, section 5.1.
+
+Each learner is tuned by folds of the training rows without a penalty; of equally good points the first on the grid is
+taken. Then the training rows are gone through in several random orders, once each, for a path of penalties that is
+refined where the sparsity jumps. Curves are means over the orders at common sparsities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._fields import EntryError
+from .efforts import Effort, efforts, split_of, wanted
+from .entry import DataSet, Entry
+from .learners import in_words
+from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table
+from .penalty_paths import Candidate, Result, is_error, over_orders, tune
+from .progress import Progress
+from .sparsity_claims import CLAIMS, kept_until
+from .splits import Split
+from .statistics import best_of, mean_of
+
+METRICS = {"test_error": "test error", "test_balanced_accuracy": "balanced accuracy on the test rows"}
+_MODELS = 40  # of a path, about, for the estimate of the time that is left
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The protocol. `effort` holds for all data sets, `sets` what differs for one of them, by its name."""
+
+    metric: str
+    claims: str
+    folds: int
+    tuning_seed: int
+    first_seed: int
+    effort: dict[str, Any] = field(default_factory=dict)
+    sets: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Progress) -> Findings:
+    """Tune and run every learner on every data set."""
+    for kind, value, known in (("metric", parameters.metric, METRICS), ("claims", parameters.claims, CLAIMS)):
+        if value not in known:
+            raise EntryError(f"{entry.name}.toml: the {kind!r} must be one of {', '.join(known)}. Got {value!r}.")
+    of_set = efforts(entry, parameters.effort, parameters.sets)
+    for data in entry.data_sets:
+        progress.expect(
+            sum(sum(_work(one, of_set[data.name], parameters)) for one in candidates(entry, of_set[data.name]))
+        )
+    found = Findings(notes=(entry.note,))
+    for data in entry.data_sets:
+        effort = of_set[data.name]
+        rows = split_of(data, effort, folder)
+        if isinstance(rows, Missing):
+            for candidate in candidates(entry, effort):
+                progress.advance(sum(_work(candidate, effort, parameters)), f"{data.name} is not there")
+            found = joined(found, Findings(missing=(rows,)))
+            continue
+        results = {}
+        for candidate in candidates(entry, effort):
+            results[candidate.name] = measured(candidate, rows, effort, parameters, progress, data.name)
+        found = joined(found, _findings(entry, data, effort, parameters, rows, results))
+    return found
+
+
+def joined(a: Findings, b: Findings) -> Findings:
+    return Findings(**{one.name: getattr(a, one.name) + getattr(b, one.name) for one in fields(Findings)})
+
+
+# -- running ----------------------------------------------------------------------------------------------------------
+
+
+def candidates(entry: Entry, effort: Effort) -> list[Candidate]:
+    return [Candidate(entry, learner, effort.grid_step) for learner in entry.learners]
+
+
+def _work(candidate: Candidate, effort: Effort, parameters: Parameters) -> tuple[float, float]:
+    """Passes over the training rows to tune, and then, in units of the largest set's."""
+    points = float(np.prod([len(values) for values in candidate.grid.values()])) if candidate.grid else 0.0
+    size = float(effort.n_train or 1000)
+    return size * points * (parameters.folds - 1), size * effort.permutations * (_MODELS if candidate.sparse else 1)
+
+
+def measured(
+    candidate: Candidate, rows: Split, effort: Effort, parameters: Parameters, progress: Progress, data: str
+) -> Result:
+    """Tune the learner and run it."""
+    to_tune, to_run = _work(candidate, effort, parameters)
+    progress.advance(0, f"{data}: {candidate.name}, tuning")
+    tuned = tune(candidate, rows, parameters.metric, folds=parameters.folds, seed=parameters.tuning_seed)
+    progress.advance(to_tune, f"{data}: {candidate.name}, paths")
+    seeds = range(parameters.first_seed, parameters.first_seed + effort.permutations)
+    return over_orders(
+        candidate,
+        tuned,
+        rows,
+        seeds,
+        parameters.metric,
+        gap=effort.gap,
+        limit=effort.limit,
+        after_each=lambda: progress.advance(to_run / len(seeds), f"{data}: {candidate.name}, paths"),
+    )
+
+
+# -- findings ---------------------------------------------------------------------------------------------------------
+
+
+def _findings(
+    entry: Entry, data: DataSet, effort: Effort, parameters: Parameters, rows: Split, results: Mapping[str, Result]
+) -> Findings:
+    label = f"{data.name} (stand-in)" if rows.stand_in else data.name
+    levels = np.array(effort.levels)
+    return Findings(
+        tables=(_table(entry, data, effort, parameters, rows, results),),
+        pictures=tuple(_picture(entry, data, parameters, rows, results, start) for start in (0.0, effort.zoom)),
+        verdicts=tuple(CLAIMS[parameters.claims](label, results, levels)),
+        missing=wanted(data, rows),
+    )
+
+
+def _table(
+    entry: Entry, data: DataSet, effort: Effort, parameters: Parameters, rows: Split, results: Mapping[str, Result]
+) -> Table:
+    least = is_error(parameters.metric)
+    measures = {
+        **({} if least else {"progressive": {name: one.progressive for name, one in results.items()}}),
+        "no penalty": {name: one.free for name, one in results.items()},
+        **{
+            f"{100 * level:.4g} %": {name: one.at(level)[:, 0] for name, one in results.items() if one.curves}
+            for level in effort.levels
+            if level > 0
+        },
+    }
+    columns = [Column("tuned", compared=False), Column("held out", digits=2, compared=False)]
+    cells: dict[str, list[Cell]] = {
+        name: [Cell(text=in_words(one.point) or "-"), _held_out(one)] for name, one in results.items()
+    }
+    for measure, runs in measures.items():
+        known = {name: values for name, values in runs.items() if not np.isnan(values).any()}
+        best = _best(known, least)
+        paper = {name: entry.paper_mean(data.name, name, measure) for name in results}
+        theirs = any(one is not None for one in paper.values())
+        columns.append(Column(measure, digits=2, compared=theirs, difference=False))
+        for name in results:
+            ours = _in_per_cent(known[name]) if name in known else None
+            cells[name].append(Cell(ours, paper[name], best=name in best))
+    if least:
+        columns.append(Column("kept until", compared=False))
+        for name, one in results.items():
+            cells[name].append(Cell(text=f"{100 * kept_until(one):.4g} %"))
+    kept = (
+        ' "Kept until" is the highest sparsity whose mean error is at most half a point above that without a penalty.'
+    )
+    return Table(
+        title=f"{data.name}: {METRICS[parameters.metric]}, %, by sparsity",
+        heads=("learner",),
+        columns=tuple(columns),
+        rows=tuple(Row((name,), tuple(of_learner)) for name, of_learner in cells.items()),
+        note=f"{rows.in_words()}{'; rows of unit length' if effort.unit_length else ''}. "
+        f"{_over(effort.permutations)}{kept if least else ''}",
+        stand_in=rows.stand_in,
+    )
+
+
+def _best(runs: Mapping[str, Any], least: bool) -> set[str]:
+    """By the t-test, or just the best where there is one run of each and so nothing to test."""
+    if all(len(values) > 1 for values in runs.values()):
+        return best_of(runs, least=least)
+    return {(min if least else max)(runs, key=lambda name: runs[name][0])}
+
+
+def _over(permutations: int) -> str:
+    if permutations == 1:
+        return "One order of the training rows."
+    return f"Means ± standard deviations over {permutations} orders of the training rows."
+
+
+def _held_out(result: Result) -> Cell:
+    return Cell(text="-") if np.isnan(result.held_out) else Cell(Mean(100 * result.held_out))
+
+
+def _in_per_cent(values: Any) -> Mean:
+    return mean_of(100 * np.asarray(values))
+
+
+def _picture(
+    entry: Entry, data: DataSet, parameters: Parameters, rows: Split, results: Mapping[str, Result], start: float
+) -> Picture:
+    levels = np.linspace(start, 1, 101)[:-1]  # at 100 % nothing is left to predict with
+    what = METRICS[parameters.metric]
+    file_name = "".join(letter if letter.isalnum() else "-" for letter in data.name.lower())
+    return Picture(
+        name=file_name if start == 0 else f"{file_name}-high",
+        title=f"{entry.where}: {data.name}" + (f", from {100 * start:g} %" if start else ""),
+        x_label="sparsity, %",
+        y_label=f"{what}, %",
+        series=tuple(_series(result, levels) for result in results.values()),
+        note=f"Means over the orders of the training rows, with a band of one standard deviation. {rows.in_words()}.",
+        stand_in=rows.stand_in,
+    )
+
+
+def _series(result: Result, levels: Any) -> Series:
+    if not result.curves:  # a model without penalty is as it is
+        ends, level = (100 * float(levels[0]), 100.0), 100 * float(result.free.mean())
+        return Series(result.name, ends, (level, level))
+    values = 100 * result.at(levels)
+    defined = ~np.isnan(values).any(axis=0)
+    values, x = values[:, defined], 100 * levels[defined]
+    mean = values.mean(axis=0)
+    deviation = values.std(axis=0, ddof=1) if len(values) > 1 else 0 * mean
+    low, high = ((mean - deviation), (mean + deviation)) if len(values) > 1 else (None, None)
+    return Series(
+        result.name,
+        tuple(x.tolist()),
+        tuple(mean.tolist()),
+        None if low is None else tuple(low.tolist()),
+        None if high is None else tuple(high.tolist()),
+    )

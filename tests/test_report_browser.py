@@ -1,0 +1,290 @@
+"""Reports in a real browser, at the width of a telephone and of a desk: what is seen, and what the keyboard reaches."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tournaments
+from hostile_results import HOSTILE, hostile_result, odd_results
+
+from sureline.contest.result import TournamentResult
+from sureline.report import Axis, Chart, Series, write_report
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+DRIVER = shutil.which("chromedriver")
+WIDTHS = (390, 1280)
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+except ImportError:
+    pytest.skip("selenium is not installed", allow_module_level=True)
+if CHROMIUM is None or DRIVER is None:
+    pytest.skip("there is no chromium with its chromedriver", allow_module_level=True)
+
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update "
+    "--disable-sync --disable-extensions --disable-dev-shm-usage --hide-scrollbars"
+)
+
+
+class Browser:
+    """A page at a time, as wide and as dark as one likes."""
+
+    def __init__(self, driver: Any, folder: Path) -> None:
+        self.driver, self.folder = driver, folder
+
+    def write(self, result: TournamentResult, name: str) -> Path:
+        path = self.folder / f"{name}.html"
+        if not path.exists():
+            write_report(result, path)
+        return path
+
+    def show(self, page: Path, width: int = 1280, scheme: str = "light") -> None:
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        self.scheme(scheme)
+        for log in ("browser", "performance"):
+            self.driver.get_log(log)  # forgets what was before
+        self.driver.get(page.as_uri())
+
+    def scheme(self, scheme: str) -> None:
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def ask(self, script: str, *arguments: Any) -> Any:
+        return self.driver.execute_script(script, *arguments)
+
+    def press(self, *keys: str) -> None:
+        chain = ActionChains(self.driver, duration=0)
+        for key in keys:
+            chain.send_keys(key)
+        chain.perform()
+
+    def complaints(self) -> list[str]:
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def requests(self) -> list[str]:
+        """What was fetched, but for the page itself."""
+        messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        urls = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+        return [url for url in urls if not url.startswith("data:")][1:]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    folder = tmp_path_factory.mktemp("browser")
+    for flag in (*FLAGS.split(), f"--user-data-dir={folder / 'profile'}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER, log_output=os.devnull))
+    try:
+        driver.execute_cdp_cmd("Network.enable", {})
+        yield Browser(driver, folder)
+    finally:
+        driver.quit()
+
+
+LAYOUT = (Path(__file__).parent / "report_layout.js").read_text(encoding="utf-8")
+CONTRAST = (Path(__file__).parent / "report_contrast.js").read_text(encoding="utf-8")
+
+
+def results() -> dict[str, Callable[[], TournamentResult]]:
+    return {
+        "compared": tournaments.compared,
+        "tuned": tournaments.tuned,
+        "hostile": hostile_result,
+        "classes": lambda: tournaments.few(20),
+    }
+
+
+@pytest.mark.parametrize("name", list(results()))
+def test_the_page_lies_well_at_both_widths(browser: Browser, name: str) -> None:
+    page = browser.write(results()[name](), name)
+    for width in WIDTHS:
+        browser.show(page, width)
+        browser.ask("document.querySelectorAll('details').forEach((e, i) => { if (i < 3) e.open = true; })")
+        found = browser.ask(LAYOUT)
+        assert found["wrong"] == [], width
+        assert found["texts"] > 20
+        assert browser.complaints() == []
+        assert browser.requests() == []
+
+
+@pytest.mark.parametrize("name", [name for name, _ in odd_results()])
+def test_odd_results_lie_well(browser: Browser, name: str) -> None:
+    page = browser.write(dict(odd_results())[name], name)
+    for width in WIDTHS:
+        browser.show(page, width)
+        assert browser.ask(LAYOUT)["wrong"] == [], width
+        assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_can_be_read(browser: Browser, scheme: str) -> None:
+    for name in ("compared", "tuned"):
+        browser.show(browser.write(results()[name](), name), 1280, scheme)
+        browser.ask("document.querySelectorAll('details').forEach((e, i) => { if (i < 3) e.open = true; })")
+        found = browser.ask(CONTRAST)
+        assert found["n"] > 100
+        assert found["least"] >= 4.5, found["where"]
+        ground = browser.ask("return getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, ground[4:-1].split(","))) < 200) == (scheme == "dark")
+    odd = dict(odd_results())["failed"]
+    browser.show(browser.write(odd, "failed"), 390, scheme)
+    assert browser.ask(CONTRAST)["least"] >= 4.5
+
+
+def test_the_keyboard_reaches_every_control(browser: Browser) -> None:
+    browser.show(browser.write(tournaments.few(), "few"))
+    controls = browser.ask(
+        "const all = [...document.querySelectorAll('a[href], button, summary, [tabindex]')]"
+        ".filter((e) => e.checkVisibility()); all.forEach((e, i) => { e.dataset.number = i; }); return all.length"
+    )
+    assert controls > 20
+    reached = []
+    for _ in range(controls):
+        browser.press(Keys.TAB)
+        number, style, width = browser.ask(
+            "const e = document.activeElement, s = getComputedStyle(e);"
+            "return [e.dataset.number, s.outlineStyle, parseFloat(s.outlineWidth)]"
+        )
+        assert number is not None, browser.ask("return document.activeElement.outerHTML.slice(0, 200)") + str(reached)
+        assert style != "none", number
+        assert width >= 2
+        reached.append(int(number))
+    assert reached == list(range(controls))  # in the order of the page
+
+
+def test_sorting_by_keyboard(browser: Browser) -> None:
+    browser.show(browser.write(tournaments.compared(), "compared"))
+    column = (
+        "const t = document.querySelector('table.sortable'), k = [...t.tHead.rows[0].cells]"
+        ".findIndex((c) => c.textContent.trim().startsWith(arguments[0]));"
+    )
+    values = column + "return [...t.tBodies[0].rows].map((r) => +r.cells[k].dataset.sort)"
+    names = "return [...document.querySelector('table.sortable').tBodies[0].rows].map((r) => r.cells[0].dataset.sort)"
+    before = browser.ask(names)
+    browser.ask(column + "t.tHead.rows[0].cells[k].querySelector('button').focus()", "nonzeros")
+    browser.press(Keys.ENTER)
+    found = browser.ask(values, "nonzeros")
+    assert found == sorted(found)
+    assert browser.ask("return document.activeElement.tagName") == "BUTTON"  # the focus stays
+    browser.press(Keys.SPACE)
+    assert browser.ask(values, "nonzeros") == sorted(found, reverse=True)
+    assert browser.ask(column + "return t.tHead.rows[0].cells[k].getAttribute('aria-sort')", "nonzeros") == "descending"
+    assert browser.ask("return document.querySelectorAll('[aria-sort]').length") == 1
+    browser.ask(column + "t.tHead.rows[0].cells[k].querySelector('button').focus()", "learner")
+    browser.press(Keys.ENTER)
+    assert browser.ask(names) == sorted(before)
+    assert browser.complaints() == []
+
+
+def test_runs_that_did_not_count_are_sorted_to_the_end(browser: Browser) -> None:
+    browser.show(browser.write(dict(odd_results())["failed"], "failed"))
+    button = "document.querySelectorAll('table.sortable th button')[1]"
+    for _ in range(2):
+        browser.ask(f"{button}.click()")
+        rows = browser.ask(
+            "return [...document.querySelector('table.sortable').tBodies[0].rows].map((r) => r.className)"
+        )
+        assert rows[0] == "marked"
+        assert "pale" in rows[1]
+
+
+def test_without_its_script_the_page_is_whole(browser: Browser) -> None:
+    page = browser.write(tournaments.few(), "few").read_text(encoding="utf-8")
+    start = page.index("<script>")
+    plain = browser.folder / "plain.html"
+    plain.write_text(page[:start] + page[page.index("</script>", start) + len("</script>") :], encoding="utf-8")
+    browser.show(plain, 390)
+    assert browser.ask(LAYOUT)["wrong"] == []
+    assert browser.ask("return document.querySelectorAll('button').length") == 0
+    errors = browser.ask(
+        "return [...document.querySelector('table.sortable').tBodies[0].rows].map((r) => +r.cells[1].dataset.sort)"
+    )
+    assert errors == sorted(errors)
+
+
+def test_hostile_names_are_only_shown(browser: Browser) -> None:
+    browser.show(browser.write(hostile_result(), "hostile"))
+    assert browser.ask("return document.querySelectorAll('img, iframe, object, script').length") == 1  # our own script
+    assert HOSTILE in browser.ask("return document.querySelector('figure:last-of-type').textContent")
+    assert HOSTILE in browser.ask("return document.querySelector('table.sortable').textContent")
+    assert browser.complaints() == []
+    # And what would get in would not run.
+    browser.ask("const s = document.createElement('script'); s.textContent = 'window.ran = 1'; document.body.append(s)")
+    assert browser.ask("return window.ran === undefined")
+
+
+def test_it_prints(browser: Browser) -> None:
+    browser.show(browser.write(tournaments.few(), "few"), 1280, "dark")
+    options = {"paperWidth": 8.27, "paperHeight": 11.69, "printBackground": True}
+    printed = base64.b64decode(browser.driver.execute_cdp_cmd("Page.printToPDF", options)["data"])
+    assert printed.startswith(b"%PDF-")
+    assert 3 <= printed.count(b"/Type /Page\n") + printed.count(b"/Type /Page ") <= 12
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert browser.ask("return getComputedStyle(document.documentElement).getPropertyValue('--ink')") == "#1d2229"
+        size = {"width": 690, "height": 900, "deviceScaleFactor": 1, "mobile": False}  # of paper, without its margins
+        browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        assert browser.ask(LAYOUT)["wrong"] == []
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_a_link_to_settings_unfolds_them_and_a_row_stands_out(browser: Browser) -> None:
+    browser.show(browser.write(tournaments.tuned(), "tuned"))
+    browser.ask("document.querySelector('table.sortable tbody tr:nth-child(3) a').focus()")
+    assert browser.ask("return document.querySelectorAll('g.series.on').length") > 0
+    browser.press(Keys.ENTER)
+    browser.driver.implicitly_wait(1)
+    assert browser.ask(
+        "const e = document.getElementById(location.hash.slice(1));"
+        "return e.open && e.parentElement.closest('details').open && e.querySelector('pre').checkVisibility()"
+    )
+
+
+def test_one_picture_serves_light_and_dark(browser: Browser) -> None:
+    chart = browser.folder / "curves.svg"
+    Chart("Error", Axis("examples", log=True), Axis("error", percent=True), [Series("A", [1, 10], [0.4, 0.2])]).save(
+        chart
+    )
+    colours = []
+    for scheme in ("light", "dark"):
+        browser.show(chart, 1280, scheme)
+        colours.append(browser.ask("return getComputedStyle(document.querySelector('.curve')).stroke"))
+        assert browser.complaints() == []
+    assert colours[0] != colours[1]
+    assert "none" not in colours
+
+
+def test_the_checks_would_notice(browser: Browser) -> None:
+    """What LAYOUT and CONTRAST are there to find, they find."""
+    result = tournaments.few()
+    html = browser.write(replace(result, version="checks"), "checks").read_text(encoding="utf-8")
+    for old, new, check in (
+        ('text-anchor="end"', 'text-anchor="start"', "lies on"),
+        ("overflow-x: auto;", "", "goes from"),
+        ("</style>", ".facts > div { margin-bottom: -40px; }</style>", "lies on"),
+    ):
+        assert old in html
+        broken = browser.folder / "broken.html"
+        broken.write_text(html.replace(old, new), encoding="utf-8")
+        browser.show(broken, 390)
+        assert any(check in wrong or "wide" in wrong for wrong in browser.ask(LAYOUT)["wrong"]), old
+    broken.write_text(html.replace("</style>", "p { color: #999; }</style>"), encoding="utf-8")
+    browser.show(broken, 1280)
+    assert browser.ask(CONTRAST)["least"] < 4.5
