@@ -134,6 +134,7 @@ def test_some_classes_against_others(tmp_path: Path) -> None:
         ("1 1:1\n-1 1:1\n", "has 2 rows; it must be LIBSVM text with 3 rows, 4 features, the labels -1, 1"),
         ("1 5:1\n-1 1:1\n1 1:1\n", "has 5 features; it must be"),
         ("0 1:1\n1 1:1\n1 1:1\n", "has the labels 0, 1; it must be"),
+        ("spam 1:1\nham 1:1\nham 1:1\n", "has the labels ham, spam; it must be"),
         ("1 1:1\n-1 x\n1 1:1\n", "small:2"),
         ("", "small"),
     ],

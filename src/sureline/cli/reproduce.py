@@ -80,12 +80,12 @@ def _list(as_json: bool) -> None:
         keys = ("name", "title", "paper", "where", "shows")
         print(json.dumps([{key: getattr(entry, key) for key in keys} for entry in entries]))
         return
-    paper = None
+    paper, width = None, max(len(entry.name) for entry in entries)
     for entry in entries:
         if entry.paper != paper:
             print(("\n" if paper else "") + entry.paper)
             paper = entry.paper
-        print(f"  {entry.name:<15} {entry.where}: {entry.title}")
+        print(f"  {entry.name:<{width}}  {entry.where}: {entry.title}")
 
 
 class _Reporter:

@@ -109,7 +109,7 @@ def _read(data: DataSet, paths: list[Path]) -> Rows | Missing:
     if X.shape[1] > n_features + 1:
         return Missing(data.name, f"{named} has {X.shape[1] - 1:,} features; it must be {_looks(data)}.")
     if labels != sorted(data.labels):
-        shown = ", ".join(f"{label:g}" for label in labels[:5])
+        shown = ", ".join(label if isinstance(label, str) else f"{label:g}" for label in labels[:5])
         return Missing(data.name, f"{named} has the labels {shown}; it must be {_looks(data)}.")
     positive = max(labels) if data.positive is None else data.positive
     if data.against:
