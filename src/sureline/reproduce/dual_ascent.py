@@ -109,9 +109,9 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
     }
     note = (
         f"{rows.in_words()}. SGD is the sub-gradient method (46); smooth is what (27) makes of both with kappa = "
-        f"{parameters.kappas[-1]:g}; S-DCA (1/{parameters.epochs}) goes {parameters.epochs} times over so small a part of the "
-        f"rows; LinearSVC has all of them. rho = {parameters.rho:g}, beta = {parameters.beta:g}, mu = {parameters.mu:g}, "
-        f"{parameters.orders} orders of the training rows, no intercept."
+        f"{parameters.kappas[-1]:g}; S-DCA (1/{parameters.epochs}) goes {parameters.epochs} times over so small a part of "
+        f"the rows; LinearSVC has all of them. rho = {parameters.rho:g}, beta = {parameters.beta:g}, "
+        f"mu = {parameters.mu:g}, {parameters.orders} orders of the training rows, no intercept."
     )
     return Findings(
         tables=(
