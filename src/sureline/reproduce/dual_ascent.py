@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._rows import as_rows, squared_norms
-from .efforts import Effort, split_of, wanted
+from .efforts import Effort, split_of
 from .entry import Entry
 from .learners import build
 from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table, Verdict
@@ -109,8 +109,8 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
     }
     note = (
         f"{rows.in_words()}. SGD is the sub-gradient method (46); smooth is what (27) makes of both with kappa = "
-        f"{parameters.kappas[-1]:g}; S-DCA (1/{parameters.epochs}) goes {parameters.epochs} times over so small a part of "
-        f"the rows; LinearSVC has all of them. rho = {parameters.rho:g}, beta = {parameters.beta:g}, "
+        f"{parameters.kappas[-1]:g}; S-DCA (1/{parameters.epochs}) goes {parameters.epochs} times over so small a part "
+        f"of the rows; LinearSVC has all of them. rho = {parameters.rho:g}, beta = {parameters.beta:g}, "
         f"mu = {parameters.mu:g}, {parameters.orders} orders of the training rows, no intercept."
     )
     return Findings(
@@ -120,7 +120,6 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
         ),
         pictures=(_picture(entry, looks, curves, level, note, rows.stand_in),),
         verdicts=tuple(_verdicts(looks, curves, level, parameters, "(stand-in) " if rows.stand_in else "")),
-        missing=wanted(data, rows),
         notes=(entry.note,),
     )
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._fields import EntryError
-from .efforts import Effort, efforts, split_of, wanted
+from .efforts import Effort, efforts, split_of
 from .entry import DataSet, Entry
 from .learners import in_words
 from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table
@@ -119,7 +119,6 @@ def _findings(
         tables=(_table(entry, data, effort, parameters, rows, results),),
         pictures=tuple(_picture(entry, data, parameters, rows, results, start) for start in (0.0, effort.zoom)),
         verdicts=tuple(CLAIMS[parameters.claims](label, results, levels)),
-        missing=wanted(data, rows),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .efforts import Effort, efforts, split_of, wanted
+from .efforts import Effort, efforts, split_of
 from .entry import DataSet, Entry
 from .learners import in_words
 from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table, Verdict
@@ -122,7 +122,6 @@ def _findings(
             ),
         ),
         verdicts=tuple(_verdicts(label, results, per_value)),
-        missing=wanted(data, rows),
     )
 
 
