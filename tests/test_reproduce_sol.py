@@ -329,6 +329,8 @@ def test_time_against_sparsity() -> None:
     (table,) = found.tables
     assert {row.head[0] for row in table.rows} == {learner.name for learner in of.learners}
     assert all(row.cells[2].ours.mean >= 0 for row in table.rows)
+    first = {row.head[0]: row for row in reversed(table.rows)}
+    assert {row.cells[0].text for row in first.values()} == {"0"}  # without a penalty, which the others are measured by
     assert table.stand_in == "made up"
     assert len(found.verdicts) == 4
 
