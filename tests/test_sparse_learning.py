@@ -1,5 +1,5 @@
 """What the paper on sparse online learning finds, on small data: which learners keep their error when most weights are
-zero, and what costs do for rare classes. The whole of it is in benchmarks/sol_figures.md."""
+zero, and what costs do for rare classes. The whole of it is what `sureline reproduce sol-figure1` does."""
 
 from __future__ import annotations
 
