@@ -11,7 +11,7 @@ SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(shell find src -typ
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
 
-.PHONY: help install demo test quicktest lint format fuzz torture bench bench-batch bench-large bench-width bench-selection results table3 figure1 figures45 figures12 wheel clean
+.PHONY: help install demo test quicktest lint format fuzz torture bench bench-batch bench-large bench-width bench-selection defaults results table3 figure1 figures45 figures12 wheel clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
@@ -19,7 +19,7 @@ help:
 	@echo "make wheel   an abi3 wheel in dist/                            make clean   remove what was built"
 	@echo "make fuzz    a million inputs to every parser (an hour)        make torture kill and resume, hundreds of times (minutes)"
 	@echo "make bench-width   time a row and memory, as the width grows   make bench-batch, bench-large   BCW against its rivals"
-	@echo "make bench-selection   selectors of features, compared"
+	@echo "make bench-selection   selectors of features, compared        make defaults   untuned against tuned (an hour)"
 	@echo "make figure1   figure 1 of the sparse online learning paper (a quarter of an hour); make figures45   4 and 5 (an hour)"
 	@echo "make figures12   figures 1 and 2 of the paper on online dual coordinate ascent (minutes)"
 
@@ -92,6 +92,9 @@ bench-selection: install
 NAMES ?= $(shell ls src/sureline/reproduce/entries | sed 's/\.toml$$//')
 results: install
 	@for name in $(NAMES); do OPENBLAS_NUM_THREADS=1 $(BIN)/sureline reproduce $$name --data "$(DATA)" --output docs/results >/dev/null || exit 1; done
+
+defaults: install
+	$(BIN)/python benchmarks/defaults.py --data "$(DATA)" --output docs/results/defaults.md
 
 table3: install
 	$(BIN)/sureline reproduce scw-table3 --data "$(DATA)"

@@ -14,7 +14,7 @@ from . import _core
 from ._constraints import OneOf
 from ._rows import Array, as_rows, csr_arrays, in_dtype, is_sparse, refusal, with_values
 
-DEFAULT = "none"  # of every learner
+DEFAULT = "scale"  # of every learner
 KINDS = OneOf("none", "row", "scale")
 
 _BLOCK = (

@@ -26,7 +26,7 @@ class CSOGD(CostSensitiveLearner):
 
     Parameters
     ----------
-    eta : float, default=1.0
+    eta : float, default=0.7
         The learning rate.
     form : {{"slope", "margin"}}, default="slope"
         Where the cost enters the loss.
@@ -35,7 +35,7 @@ class CSOGD(CostSensitiveLearner):
     {common}
     """
 
-    eta: float = 1.0
+    eta: float = 0.7
     form: str = "slope"
     power_t: float = 0.5
     loss: str = "hinge"
@@ -65,12 +65,12 @@ class CPA(CostSensitiveLearner):
 
     Parameters
     ----------
-    C : float, default=1.0
+    C : float, default=1/128
         The longest step.
     {common}
     """
 
-    C: float = 1.0
+    C: float = 1 / 128
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         **CostSensitiveLearner._constraints,
@@ -93,7 +93,7 @@ class PAUM(OnlineLearner):
 
     Parameters
     ----------
-    eta : float, default=1.0
+    eta : float, default=1/32
         The learning rate.
     margin_pos : float, default=1.0
         The margin that positive examples (the second class) should have: larger than the other if they are rare.
@@ -103,7 +103,7 @@ class PAUM(OnlineLearner):
     {common}
     """
 
-    eta: float = 1.0
+    eta: float = 1 / 32
     margin_pos: float = 1.0
     margin_neg: float = 1.0
 

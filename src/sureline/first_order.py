@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any, ClassVar
 
 from . import _core
@@ -41,14 +40,14 @@ class OGD(OnlineLearner):
 
     Parameters
     ----------
-    eta : float, default=1.0
+    eta : float, default=0.7
         The learning rate.
     power_t : float, default=0.5
         How the learning rate decays with the number of examples; 0 for a constant one.
     {common}
     """
 
-    eta: float = 1.0
+    eta: float = 0.7
     power_t: float = 0.5
     loss: str = "hinge"
 
@@ -79,13 +78,13 @@ class PA(OnlineLearner):
     ----------
     variant : {{"I", "II", "hard"}}, default="I"
         How the loss is paid for: linearly, squared, or at any price.
-    C : float, default=1.0
+    C : float, default=0.02
         The price of the loss: the smaller, the more cautious. Unused by "hard".
     {common}
     """
 
     variant: str = "I"
-    C: float = 1.0
+    C: float = 0.02
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         **OnlineLearner._constraints,
@@ -111,12 +110,12 @@ class ROMMA(OnlineLearner):
 
     Parameters
     ----------
-    aggressive : bool, default=False
+    aggressive : bool, default=True
         Update on every positive hinge loss instead of on mistakes only.
     {common}
     """
 
-    aggressive: bool = False
+    aggressive: bool = True
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         **OnlineLearner._constraints,
@@ -140,18 +139,18 @@ class ALMA(OnlineLearner):
 
     Parameters
     ----------
-    alpha : float, default=0.9
+    alpha : float, default=0.6
         The margin reached is at least 1 - alpha of the best possible.
     B : float, default=None
         Scale of the margin that is asked for; 1 / alpha if None.
-    C : float, default=sqrt(2)
+    C : float, default=0.5
         Scale of the steps.
     {common}
     """
 
-    alpha: float = 0.9
+    alpha: float = 0.6
     B: float | None = None
-    C: float = sqrt(2)
+    C: float = 0.5
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         **OnlineLearner._constraints,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from . import _core
@@ -220,6 +220,9 @@ class ODCA(DualAscent, OnlineLearner):
     >>> round(model.progressive_.error, 2) < 0.2
     True
     """
+
+    rho: float = field(default=1e-3, kw_only=True)
+    smoothing: float = field(default=0.99, kw_only=True)
 
     stream_dtype: ClassVar[str] = "float64"  # steps become as small as 1 / N
     _constraints: ClassVar[dict[str, Constraint]] = {

@@ -57,7 +57,7 @@ class SOFS(_SelectingLearner, DiagonalLearner):
     n_features : int, default=100
         How many features may have a weight other than zero, the intercept not counted. With more than two classes each
         class has a selection of its own, of that size.
-    r : float, default=1.0
+    r : float, default=4.0
         The larger, the more cautious.
     {common}
 
@@ -71,7 +71,7 @@ class SOFS(_SelectingLearner, DiagonalLearner):
     (50, (50,), (2000, 50))
     """
 
-    r: float = 1.0
+    r: float = 4.0
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         **_SelectingLearner._constraints,
@@ -104,15 +104,15 @@ class FOFS(_SelectingLearner):
     n_features : int, default=100
         How many features may have a weight other than zero, the intercept not counted. With more than two classes each
         class has a selection of its own, of that size.
-    eta : float, default=0.2
+    eta : float, default=1/32
         The learning rate. It depends on the scale of X.
-    lam : float, default=0.01
+    lam : float, default=0.0001
         The penalty on the squared length of w. eta lam must be less than 1.
     {common}
     """
 
-    eta: float = 0.2
-    lam: float = 0.01
+    eta: float = 1 / 32
+    lam: float = 0.0001
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         **_SelectingLearner._constraints,

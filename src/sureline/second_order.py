@@ -79,15 +79,15 @@ class IELLIP(GaussianLearner):
 
     Parameters
     ----------
-    b : float, default=0.3
+    b : float, default=0.98
         By what factor c shrinks with each update.
-    c : float, default=0.1
+    c : float, default=0.7
         How much of the variance along x the first update takes away.
     {common}
     """
 
-    b: float = 0.3
-    c: float = 0.1
+    b: float = 0.98
+    c: float = 0.7
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         **GaussianLearner._constraints,
@@ -116,12 +116,12 @@ class CW(GaussianLearner):
 
     Parameters
     ----------
-    eta : float, default=0.7
+    eta : float, default=0.75
         The probability that is asked for, at least 0.5 and less than 1. At 0.5 itself no step is ever taken from w = 0.
     {common}
     """
 
-    eta: float = 0.7
+    eta: float = 0.75
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         **GaussianLearner._constraints,
@@ -173,12 +173,12 @@ class NAROW(GaussianLearner):
 
     Parameters
     ----------
-    b : float, default=1.0
+    b : float, default=2.0
         The larger, the longer the variances keep shrinking.
     {common}
     """
 
-    b: float = 1.0
+    b: float = 2.0
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         **GaussianLearner._constraints,
@@ -232,9 +232,9 @@ class SCW(GaussianLearner):
     ----------
     variant : {{"I", "II"}}, default="I"
         SCW-I or SCW-II.
-    C : float, default=1.0
+    C : float, default=0.5
         The price of the loss: the smaller, the more cautious. SCW-I with a huge C is CW.
-    eta : float, default=0.75
+    eta : float, default=0.9
         The probability of being right that is asked for, at least 0.5 and less than 1. At 0.5 itself no step is ever
         taken from w = 0.
     {common}
@@ -253,8 +253,8 @@ class SCW(GaussianLearner):
     """
 
     variant: str = "I"
-    C: float = 1.0
-    eta: float = 0.75
+    C: float = 0.5
+    eta: float = 0.9
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         **GaussianLearner._constraints,

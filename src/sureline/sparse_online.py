@@ -70,7 +70,7 @@ class STG(_FrameworkLearner):
 
     Parameters
     ----------
-    eta : float, default=1.0
+    eta : float, default=1/32
         The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
@@ -81,7 +81,7 @@ class STG(_FrameworkLearner):
     {common}
     """
 
-    eta: float = 1.0
+    eta: float = 1 / 32
     lam: float = 0.0
     K: int = 10
     theta: float = inf
@@ -114,14 +114,14 @@ class FOBOS(_FrameworkLearner):
 
     Parameters
     ----------
-    eta : float, default=1.0
+    eta : float, default=0.7
         The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
     {common}
     """
 
-    eta: float = 1.0
+    eta: float = 0.7
     lam: float = 0.0
 
     _constraints: ClassVar[dict[str, Constraint]] = {
@@ -184,18 +184,18 @@ class AdaFOBOS(_FrameworkLearner):
 
     Parameters
     ----------
-    eta : float, default=1.0
+    eta : float, default=0.35
         The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
-    delta : float, default=1.0
+    delta : float, default=0.5
         What H starts from.
     {common}
     """
 
-    eta: float = 1.0
+    eta: float = 0.35
     lam: float = 0.0
-    delta: float = 1.0
+    delta: float = 0.5
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         **_FrameworkLearner._constraints,
@@ -226,18 +226,18 @@ class AdaRDA(_BudgetedLearner):
 
     Parameters
     ----------
-    eta : float, default=1.0
+    eta : float, default=0.35
         The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
-    delta : float, default=1.0
+    delta : float, default=0.5
         What H starts from.
     {common}
     """
 
-    eta: float = 1.0
+    eta: float = 0.35
     lam: float = 0.0
-    delta: float = 1.0
+    delta: float = 0.5
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         **_BudgetedLearner._constraints,
@@ -264,21 +264,21 @@ class FTRL(_FrameworkLearner):
 
     Parameters
     ----------
-    alpha : float, default=0.1
+    alpha : float, default=0.25
         The learning rate. It depends on the scale of X: for rows of unit length try 1.
-    beta : float, default=1.0
+    beta : float, default=0.125
         How slowly the learning rate begins to fall.
-    l1 : float, default=1.0
+    l1 : float, default=0.0
         The penalty that makes weights zero.
-    l2 : float, default=1.0
+    l2 : float, default=0.0
         The penalty that makes them small.
     {common}
     """
 
-    alpha: float = 0.1
-    beta: float = 1.0
-    l1: float = 1.0
-    l2: float = 1.0
+    alpha: float = 0.25
+    beta: float = 0.125
+    l1: float = 0.0
+    l2: float = 0.0
     loss: str = field(default="log", kw_only=True)
 
     _constraints: ClassVar[dict[str, Constraint]] = {
@@ -312,14 +312,14 @@ class FSOL(_BudgetedLearner, CostSensitiveLearner):
 
     Parameters
     ----------
-    eta : float, default=1.0
+    eta : float, default=1/32
         The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
     {common}
     """
 
-    eta: float = 1.0
+    eta: float = 1 / 32
     lam: float = 0.0
     schedule: str = "constant"
 
@@ -353,18 +353,18 @@ class SSOL(_BudgetedLearner, CostSensitiveLearner, GaussianLearner):
 
     Parameters
     ----------
-    eta : float, default=1.0
+    eta : float, default=0.18
         The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
-    r : float, default=1.0
+    r : float, default=128.0
         How much S resists: the larger, the more slowly it shrinks.
     {common}
     """
 
-    eta: float = 1.0
+    eta: float = 0.18
     lam: float = 0.0
-    r: float = 1.0
+    r: float = 128.0
     schedule: str = "1/t"
 
     _constraints: ClassVar[dict[str, Constraint]] = {

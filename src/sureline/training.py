@@ -299,7 +299,7 @@ def _made(kind: type[Learner], parameters: dict[str, Any]) -> Learner:
 
 def train(
     data: str | Path | Sequence[str | Path] | Stream,
-    algorithm: str | Estimator = "arow",
+    algorithm: str | Estimator = "scw",
     *,
     model: str | Path | None = None,
     labels: Sequence[Label] | None = None,
@@ -315,7 +315,7 @@ def train(
     Parameters
     ----------
     data : path, glob, list of them, or sureline.stream.Stream
-    algorithm : str or estimator, default="arow"
+    algorithm : str or estimator, default="scw"
         A name such as "scw" or "ssol", or an estimator whose parameters are used; it is not changed.
     model : path, default=None
         Where to write the model, if anywhere.

@@ -39,7 +39,7 @@ _MUCH_WORK = 10.0  # seconds: what has taken longer is saved when the data turn 
 @data_argument
 @click.option(
     "--algorithm",
-    default="arow",
+    default="scw",
     show_default=True,
     metavar="NAME",
     help="One of " + ", ".join(name.lower() for name in LEARNERS) + ".",

@@ -1,0 +1,374 @@
+"""How good the defaults are: the error of every learner as it comes, beside the best that tuning finds.
+
+    python benchmarks/defaults.py [--data DIR] [--sets NAME ...] [--learners NAME ...] [--jobs N] [--quick]
+                                  [--output docs/results/defaults.md]
+
+Errors are progressive, each label predicted before it is learned from, in one pass over seeded orders of each set: five
+where a set is small, else three, of at most 20,000 rows (news20 5,000, as it has 20 classes). "Tuned" is the best mean
+over the learner's search space, made wider where that is too narrow, and over the three normalisations, chosen with
+hindsight on the same rows: it is what a newcomer could have had. Penalties, budgets and costs stay at their defaults.
+
+`--quick` takes the sets that need no files, one order and at most 2,000 rows.
+
+The data folder is `--data`, else the environment variable SURELINE_DATA, else ../shared/data beside the repository.
+A set whose file is not there is skipped with a line that says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bz2
+import os
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+import sureline
+from sureline import datasets
+from sureline.catalogue import LEARNERS
+from sureline.contest.grid import every_learner
+
+ROOT = Path(__file__).resolve().parent.parent
+NORMALIZATIONS = ("none", "row", "scale")
+CLOSE, CLOSE_TO_ALL = (
+    1.10,
+    1.05,
+)  # what the defaults of a learner may cost, and those of the learner that is the default
+MOST_ROWS = 20_000
+
+Params = dict[str, Any]
+Rows = tuple[Any, np.ndarray]
+
+
+# -- the sets ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Set:
+    """A data set, or a stream that is made with the seed of the order."""
+
+    name: str
+    make: Callable[[int], Rows]
+    file: Path | None = None
+    orders: int = 3
+    most_rows: int = MOST_ROWS
+    ordered: bool = False  # as a stream is that was made in its order
+
+    def rows(self, seed: int, most_rows: int) -> Rows:
+        X, y = self.make(seed)
+        order = np.arange(len(y)) if self.ordered else np.random.default_rng(seed).permutation(len(y))
+        order = order[: min(most_rows, self.most_rows)]
+        return csr_matrix(X, dtype=np.float64)[order], np.unique(y, return_inverse=True)[1][order]
+
+
+def from_file(path: Path, zero_based: bool | str, seed: int) -> Rows:
+    from sklearn.datasets import load_svmlight_file
+
+    with bz2.open(path) as file:
+        X, y = load_svmlight_file(file, zero_based=zero_based)
+    return X, y
+
+
+def from_scikit_learn(name: str, seed: int) -> Rows:
+    import sklearn.datasets
+
+    X, y = getattr(sklearn.datasets, name)(return_X_y=True)
+    return X, y
+
+
+def mail(seed: int) -> Rows:
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    texts, labels = datasets.make_mail(MOST_ROWS, random_state=seed)
+    counts = HashingVectorizer(n_features=2**18, alternate_sign=False, norm=None)
+    return counts.transform(texts), np.array(labels)
+
+
+def sparse_stream(seed: int) -> Rows:
+    return datasets.make_stream_like("rcv1", MOST_ROWS, random_state=seed)
+
+
+def rotated(seed: int) -> Rows:
+    return datasets.make_rotated_gaussian(5000, 20, random_state=seed)
+
+
+def sparse_gaussian(seed: int) -> Rows:
+    return datasets.make_sparse_gaussian(5000, random_state=seed)
+
+
+def drift(seed: int) -> Rows:
+    return datasets.make_drift(MOST_ROWS, random_state=seed)
+
+
+def all_sets(data: Path) -> list[Set]:
+    def file(name: str, file_name: str, orders: int = 3, *, zero_based: bool | str = "auto", **how: Any) -> Set:
+        path = data / f"{file_name}.bz2"
+        return Set(name, partial(from_file, path, zero_based), path, orders, **how)
+
+    return [
+        file("a9a", "a9a"),
+        file("w8a", "w8a"),
+        file("mushrooms", "mushrooms", 5),
+        file("ijcnn1", "ijcnn1"),
+        file("splice", "splice", 5),
+        file("svmguide3", "svmguide3.svm", 5),
+        file("phishing", "phishing"),
+        file("spambase", "spambase.svm", 5),
+        file("pcmac", "pcmac.svm", 5),
+        file("amazon books", "amazon_books_train.svm", 5, zero_based=True),
+        file("amazon dvd", "amazon_dvd_train.svm", 5, zero_based=True),
+        file("sms spam", "sms_spam.svm", 5),
+        file("news20", "news20.multi", most_rows=5000),
+        Set("breast cancer", partial(from_scikit_learn, "load_breast_cancer"), orders=5),
+        Set("digits", partial(from_scikit_learn, "load_digits"), orders=5),
+        Set("sparse stream", sparse_stream, ordered=True),
+        Set("rotated Gaussian", rotated, ordered=True),
+        Set("sparse Gaussian", sparse_gaussian, ordered=True),
+        Set("mail", mail, ordered=True),
+        Set("drift", drift, ordered=True),
+    ]
+
+
+# -- the learners and their search spaces -----------------------------------------------------------------------------
+
+
+def powers(first: int, last: int, step: int = 1) -> tuple[float, ...]:
+    return tuple(2.0**k for k in range(first, last + 1, step))
+
+
+# Where the search space of a learner, which is the papers', would leave out what is best for rows that are longer than
+# one, or a parameter that matters: the reference must not be easier to reach than what there is.
+LOW_RATES = powers(-9, 9)
+ADAPTIVE = {"delta": (2.0**-10, 0.125, 0.5, 1.0), "eta": powers(-7, 4)}
+WIDER: dict[str, dict[str, tuple[Any, ...]]] = {
+    "PA": {"C": powers(-9, 5)},
+    "ALMA": {"C": (0.125, 0.25, 0.5, 1.0, 2**0.5)},
+    "OGD": {"eta": LOW_RATES},
+    "IELLIP": {"b": (0.3, 0.9, 0.95, 0.98, 0.99), "c": (0.1, 0.3, 0.5, 0.7, 0.9)},
+    "STG": {"eta": LOW_RATES},
+    "FOBOS": {"eta": LOW_RATES},
+    "RDA": {"gamma": LOW_RATES},
+    "AdaFOBOS": ADAPTIVE,
+    "AdaRDA": ADAPTIVE,
+    "FTRL": {"beta": (2.0**-6, 0.125, 1.0), "alpha": powers(-7, 4)},
+    "FSOL": {"eta": LOW_RATES},
+    "SSOL": {"r": powers(-4, 8, 2), "eta": powers(-5, 8)},
+    "CSOGD": {"eta": LOW_RATES},
+    "CPA": {"C": powers(-9, 5)},
+    "PAUM": {"eta": powers(-9, 5)},
+    "FOFS": {"eta": powers(-9, 3)},
+    "ODCA": {"smoothing": (0.0, 0.99), "rho": powers(-17, 3, 2)},
+}
+SPACES: dict[str, dict[str, tuple[Any, ...]]] = {
+    name: {**LEARNERS[name].search_space, **WIDER.get(name, {})} for name in every_learner()
+}
+
+
+def points(name: str) -> Iterator[Params]:
+    space = SPACES[name]
+    for values in product(*space.values()):
+        yield dict(zip(space, values, strict=True))
+
+
+def defaults(name: str) -> Params:
+    """The defaults of what is searched through, and how the rows are normalised."""
+    learner = getattr(sureline, name)()
+    return {key: getattr(learner, key) for key in [*SPACES[name], "normalize"]}
+
+
+# -- running ----------------------------------------------------------------------------------------------------------
+
+
+def error(name: str, params: Params, X: Any, y: np.ndarray) -> float:
+    """The progressive error of one pass; 1 if the learner diverges until numbers overflow."""
+    try:
+        return float(getattr(sureline, name)(**params).fit(X, y).n_mistakes_ / len(y))
+    except ValueError as refusal:
+        if "cannot hold" in str(refusal):
+            return 1.0
+        raise
+
+
+Errors = dict[str, list[float]]  # for each learner those of its defaults and of each point, in order
+
+
+def one_order(a_set: Set, seed: int, most_rows: int, names: list[str]) -> Errors:
+    X, y = a_set.rows(seed, most_rows)
+    return {
+        name: [
+            error(name, {}, X, y),
+            *(error(name, {**p, "normalize": n}, X, y) for n in NORMALIZATIONS for p in points(name)),
+        ]
+        for name in names
+    }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Mean errors over the orders of a set."""
+
+    untuned: float
+    tuned: float
+    best: Params
+
+    @property
+    def ratio(self) -> float:
+        return self.untuned / self.tuned if self.tuned > 0 else 1.0 if self.untuned == 0 else np.inf
+
+
+def outcome(name: str, runs: list[list[float]]) -> Outcome:
+    untuned, *tuned = np.mean(runs, axis=0)
+    settings = [{**p, "normalize": n} for n in NORMALIZATIONS for p in points(name)]
+    best = int(np.argmin(tuned))
+    if untuned < tuned[best]:  # the defaults need not be on the grid
+        return Outcome(float(untuned), float(untuned), defaults(name))
+    return Outcome(float(untuned), float(tuned[best]), settings[best])
+
+
+def run(sets: list[Set], names: list[str], most_rows: int, orders: int, jobs: int) -> dict[str, dict[str, Outcome]]:
+    """For each set and learner."""
+    table: dict[str, dict[str, Outcome]] = {}
+    with ProcessPoolExecutor(jobs) as pool:
+        waiting = {
+            s.name: [pool.submit(one_order, s, seed, most_rows, names) for seed in range(min(s.orders, orders))]
+            for s in sets
+        }
+        for set_name, orders_of_set in waiting.items():
+            runs = [order.result() for order in orders_of_set]
+            table[set_name] = {name: outcome(name, [r[name] for r in runs]) for name in names}
+            print(f"{time.strftime('%H:%M:%S')} {set_name}", file=sys.stderr, flush=True)
+    return table
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
+
+def in_words(params: Params) -> str:
+    return ", ".join(
+        f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in params.items()
+    )
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> list[str]:
+    return ["| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows]]
+
+
+def page(table: dict[str, dict[str, Outcome]], names: list[str], command: str, default: str) -> list[str]:
+    sets = list(table)
+    summary = []
+    for name in names:
+        ratios = np.array([table[s][name].ratio for s in sets])
+        worst = int(ratios.argmax())
+        near = int((ratios <= CLOSE).sum())
+        verdict = "yes" if near >= 0.9 * len(sets) else "no"
+        numbers = [
+            f"{near} of {len(sets)}",
+            verdict,
+            f"{np.median(ratios):.2f}",
+            f"{ratios[worst]:.2f} ({sets[worst]})",
+        ]
+        summary.append([name, in_words(defaults(name)), *numbers])
+    lines = [
+        "# The defaults, untuned against tuned",
+        "",
+        f"sureline {sureline.__version__}, {datetime.now(UTC):%Y-%m-%d}, made by `{command}`.",
+        "",
+        *" ".join((__doc__ or "").split("\n\n")[2].split()).splitlines(),
+        "",
+        f"## How many sets are within {CLOSE - 1:.0%} of the tuned error",
+        "",
+        *markdown(["learner", "defaults", "within 10 %", "on 9 of 10", "median ratio", "worst ratio"], summary),
+        "",
+        "## The ratio of the untuned to the tuned error",
+        "",
+        *markdown(["set", *names], [[s, *(f"{table[s][n].ratio:.2f}" for n in names)] for s in sets]),
+        "",
+        "## The tuned error in percent",
+        "",
+        *markdown(["set", *names], [[s, *(f"{100 * table[s][n].tuned:.2f}" for n in names)] for s in sets]),
+    ]
+    return lines + (against_all(table, names, default) if default in names and len(names) > 1 else [])
+
+
+def against_all(table: dict[str, dict[str, Outcome]], names: list[str], default: str) -> list[str]:
+    """What `sureline train` without --algorithm gives, against the best of all learners, tuned."""
+    rows, ours, theirs, ratios = [], [], [], []
+    for set_name, outcomes in table.items():
+        best = min(names, key=lambda name: outcomes[name].tuned)
+        ours.append(outcomes[default].untuned)
+        theirs.append(outcomes[best].tuned)
+        ratios.append(ours[-1] / theirs[-1] if theirs[-1] else np.inf if ours[-1] else 1.0)
+        setting = f"{best} ({in_words(outcomes[best].best)})"
+        rows.append([set_name, f"{100 * ours[-1]:.2f}", f"{100 * theirs[-1]:.2f}", setting, f"{ratios[-1]:.2f}"])
+    near = sum(ratio <= CLOSE_TO_ALL for ratio in ratios)
+    return [
+        "",
+        f"## {default}, which `sureline train` uses without --algorithm, untuned, against the best of all, tuned",
+        "",
+        f"The mean error over the sets is {100 * np.mean(ours):.2f} % against {100 * np.mean(theirs):.2f} %, "
+        f"{np.mean(ours) / np.mean(theirs) - 1:.0%} more. The median ratio is {np.median(ratios):.2f}; it is within "
+        f"{CLOSE_TO_ALL - 1:.0%} on {near} of {len(rows)} sets. The best of all was chosen with hindsight among all "
+        "settings of all learners, so that some of its lead is chance.",
+        "",
+        *markdown(["set", "untuned %", "best %", "by", "ratio"], rows),
+    ]
+
+
+def default_algorithm() -> str:
+    from inspect import signature
+
+    from sureline.catalogue import learner_named
+
+    return learner_named(str(signature(sureline.train).parameters["algorithm"].default)).__name__
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data")
+    parser.add_argument("--sets", nargs="+")
+    parser.add_argument("--learners", nargs="+", choices=list(SPACES), metavar="NAME")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--output", type=Path)
+    arguments = parser.parse_args()
+    data = Path(arguments.data or os.environ.get("SURELINE_DATA") or ROOT.parent / "shared" / "data")
+
+    sets = all_sets(data)
+    if arguments.sets and (strangers := set(arguments.sets) - {s.name for s in sets}):
+        parser.error(f"There is no set {strangers.pop()!r}; there are {', '.join(s.name for s in sets)}.")
+    sets = [s for s in sets if not arguments.sets or s.name in arguments.sets]
+    sets = [s for s in sets if not arguments.quick or s.file is None]
+    for missing in [s for s in sets if s.file is not None and not s.file.exists()]:
+        print(f"{missing.name} is skipped: there is no {missing.file}.", file=sys.stderr)
+        sets.remove(missing)
+    if not sets:
+        parser.error("No set is left.")
+    names = arguments.learners or list(SPACES)
+
+    most_rows, orders = (2000, 1) if arguments.quick else (MOST_ROWS, 5)
+    table = run(sets, names, most_rows, orders, arguments.jobs)
+    given = [f"--sets {shlex.join(arguments.sets)}"] if arguments.sets else []
+    given += [f"--learners {shlex.join(arguments.learners)}"] if arguments.learners else []
+    given += ["--quick"] if arguments.quick else []
+    command = " ".join(["python benchmarks/defaults.py", *given])
+    text = "\n".join(page(table, names, command, default_algorithm())) + "\n"
+    if arguments.output is not None:
+        arguments.output.parent.mkdir(parents=True, exist_ok=True)
+        arguments.output.write_text(text)
+    else:
+        print(text, end="")
+
+
+if __name__ == "__main__":
+    main()
