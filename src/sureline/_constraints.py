@@ -90,7 +90,9 @@ POSITIVE = Number(0, open="both")
 NOT_NEGATIVE = Number(0, open="high")
 LOSSES = OneOf("hinge", "squared_hinge", "log")
 
-# What is tried of a parameter where nothing else is said: the grids of the papers on SCW and on sparse online learning.
+# What is tried of a parameter where nothing else is said: the grids of the papers on SCW and on sparse online learning,
+# which have rates from 2^-1 on. Rows that are longer than one, as those on a common scale are, want lower ones.
 PRICES = tuple(2.0**k for k in range(-5, 6))  # C, r and others that weigh one thing against another
-RATES = tuple(2.0**k for k in range(-1, 10))  # learning rates
+STEPS = tuple(2.0**k for k in range(-9, 6))  # the same where they bound or are the length of a step
+RATES = tuple(2.0**k for k in range(-9, 10))  # learning rates
 CONFIDENCES = tuple(round(0.05 * k, 2) for k in range(11, 20))  # without 0.5, with which nothing is ever learned

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from . import _core
-from ._constraints import LOSSES, POSITIVE, PRICES, RATES, Constraint, Number, OneOf
+from ._constraints import LOSSES, POSITIVE, RATES, STEPS, Constraint, Number, OneOf
 from ._cost import CostSensitiveLearner
 from ._numbers import Rule
 from ._one import OnlineLearner
@@ -76,7 +76,7 @@ class CPA(CostSensitiveLearner):
         **CostSensitiveLearner._constraints,
         "C": POSITIVE,
     }
-    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": STEPS}
 
     def _rule(self) -> Rule:
         return _core.CPA(self.C)
@@ -113,7 +113,7 @@ class PAUM(OnlineLearner):
         "margin_pos": Number(open="both"),
         "margin_neg": Number(open="both"),
     }
-    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": PRICES}
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": STEPS}
 
     def _rule(self) -> Rule:
         return _core.PAUM(self.eta)

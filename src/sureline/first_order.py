@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from . import _core
-from ._constraints import LOSSES, POSITIVE, PRICES, RATES, Constraint, Flag, Number, OneOf
+from ._constraints import LOSSES, POSITIVE, RATES, STEPS, Constraint, Flag, Number, OneOf
 from ._one import OnlineLearner
 from ._parameters import COMMON, LOSS, documented
 
@@ -91,7 +91,7 @@ class PA(OnlineLearner):
         "variant": OneOf("I", "II", "hard"),
         "C": POSITIVE,
     }
-    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": STEPS}
 
     def _rule(self) -> _core.Rule:
         return _core.PA(self.variant, self.C)
@@ -158,7 +158,10 @@ class ALMA(OnlineLearner):
         "B": Number(0, open="both", optional=True),
         "C": POSITIVE,
     }
-    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"alpha": (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)}
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "alpha": (0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+        "C": (0.25, 0.5, 1.0, 2**0.5),
+    }
 
     def _rule(self) -> _core.Rule:
         return _core.ALMA(self.alpha, 1 / self.alpha if self.B is None else self.B, self.C)

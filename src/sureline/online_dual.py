@@ -14,7 +14,7 @@ from ._parameters import COMMON, REGRESSION, documented
 from ._regression import TargetLearner
 from ._state import State
 
-_ASCENT = """rho : float, default=1e-4
+_ASCENT = """rho : float, default={rho}
         The strength of the regulariser. Every row is weighed against it with 1 / (rho Delta) of its window, so that the
         first rows make large steps and later ones smaller and smaller, down to those of the window's size. Choose it by
         the scale of the rows: larger, say 0.1, for dense rows of standardised columns.
@@ -37,7 +37,7 @@ _ASCENT = """rho : float, default=1e-4
     {loss}
     epsilon : float or None, default=None
         Of the Huber loss: where it turns from squared to linear; 1 if None.
-    smoothing : float, default=0.0
+    smoothing : float, default={smoothing}
         Predict with the average of the weights after each example, in which those of an example count this times as
         much with every one that comes: kappa of equation 27. 1 averages them all, and 0 takes the last ones alone.
         Helps much where the loss has a kink, as the hinge.
@@ -62,6 +62,10 @@ _GIVEN_WITH = (
     ("columns", "regularizer", "kl"),
 )
 WIDEST_SIMPLEX = 1 << 24  # columns, all of which a row goes over
+
+
+def _ascent(losses: str, *, rho: str, smoothing: str) -> str:
+    return _ASCENT.replace("{loss}", losses).replace("{rho}", rho).replace("{smoothing}", smoothing)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -183,7 +187,7 @@ class DualAscent(RuleLearner):
         return shaped
 
 
-@documented(_ASCENT.replace("{loss}", _LOSSES) + COMMON)
+@documented(_ascent(_LOSSES, rho="1e-3", smoothing="0.99") + COMMON)
 @dataclass(eq=False, repr=False)
 class ODCA(DualAscent, OnlineLearner):
     """Online dual coordinate ascent: learns the weights that are best for a window of the stream, and forgets the rest.
@@ -230,10 +234,13 @@ class ODCA(DualAscent, OnlineLearner):
         **DualAscent._constraints,
         "loss": OneOf("hinge", "squared_hinge", "log", "squared", "absolute", "huber"),
     }
-    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"rho": (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)}
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "rho": (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0),
+        "smoothing": (0.0, 0.99),
+    }
 
 
-@documented(_ASCENT.replace("{loss}", _LOSSES_OF_TARGETS) + REGRESSION)
+@documented(_ascent(_LOSSES_OF_TARGETS, rho="1e-4", smoothing="0.0") + REGRESSION)
 @dataclass(eq=False, repr=False)
 class ODCARegressor(DualAscent, TargetLearner):
     """Online dual coordinate ascent for numbers: least-mean-squares whose steps cannot overshoot, and its robust kin.

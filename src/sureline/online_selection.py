@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from . import _core
-from ._constraints import NOT_NEGATIVE, POSITIVE, PRICES, Constraint, Number
+from ._constraints import NOT_NEGATIVE, POSITIVE, PRICES, STEPS, Constraint, Number
 from ._gaussian import DiagonalLearner
 from ._one import OnlineLearner
 from ._parameters import COMMON, VARIANCES, documented
@@ -119,7 +119,7 @@ class FOFS(_SelectingLearner):
         "eta": POSITIVE,
         "lam": NOT_NEGATIVE,
     }
-    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": PRICES}
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": STEPS}
 
     def check_parameters(self) -> None:
         super().check_parameters()

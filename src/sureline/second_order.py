@@ -94,7 +94,10 @@ class IELLIP(GaussianLearner):
         "b": Number(0, 1, open="high"),
         "c": Number(0, 1, open="both"),
     }
-    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"b": (0.1, 0.3, 0.5, 0.7, 0.9)}
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "b": (0.1, 0.3, 0.5, 0.7, 0.9, 0.98),
+        "c": (0.1, 0.3, 0.5, 0.7),
+    }
 
     def _rule(self) -> _core.Rule:
         return _core.IELLIP(self.b)

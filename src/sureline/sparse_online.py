@@ -12,7 +12,7 @@ from math import inf
 from typing import Any, ClassVar, cast
 
 from . import _core
-from ._constraints import LOSSES, NOT_NEGATIVE, POSITIVE, PRICES, RATES, Constraint, Number, OneOf
+from ._constraints import LOSSES, NOT_NEGATIVE, POSITIVE, PRICES, RATES, STEPS, Constraint, Number, OneOf
 from ._cost import CostSensitiveLearner
 from ._gaussian import GaussianLearner
 from ._numbers import Shape
@@ -288,7 +288,7 @@ class FTRL(_FrameworkLearner):
         "l1": NOT_NEGATIVE,
         "l2": NOT_NEGATIVE,
     }
-    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"alpha": PRICES}
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"alpha": STEPS, "beta": (0.125, 1.0)}
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.FTRL(self.alpha, self.beta, self.l1, self.l2, self.loss)
@@ -376,7 +376,7 @@ class SSOL(_BudgetedLearner, CostSensitiveLearner, GaussianLearner):
         "r": POSITIVE,
         "schedule": _SCHEDULES,
     }
-    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"r": PRICES, "eta": RATES}
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"r": (*PRICES, 64.0, 128.0), "eta": RATES}
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.SSOL(self.eta, self.lam, self.r, self.schedule, self.covariance == "full", self.loss)

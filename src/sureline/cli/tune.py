@@ -22,7 +22,7 @@ _SHOWN = 10
 @click.option(
     "--algorithm",
     metavar="NAMES",
-    default="arow",
+    default="scw",
     show_default=True,
     help="Separated by commas: whose parameters to try.",
 )
