@@ -153,7 +153,8 @@ class Contest:
                 reliability=reliability,
             )
         except ValueError as error:
-            raise click.UsageError(str(error).replace("with labels", "with --labels")) from None
+            said = str(error).replace("with labels", "with --labels")
+            raise click.UsageError(said.replace("one dtype.", "one dtype (--dtype float32).")) from None
         show = Line(quiet=self.quiet)
         try:
             with signals_to(tournament.interrupt):

@@ -29,10 +29,10 @@ RULE = (
     "setting is dropped if in both cases its loss at the end exceeds the leader's, even if chance had done to the "
     "measured lags, and will do to the rest, what is worth z standard errors. The variance of a difference is the "
     "larger of what the blocks of an eighth of an octave show and what it would be if the two never erred "
-    f"together. At the k-th look at a race of S settings z is that of a probability of {ERROR:g} / (k (k + 1) S), "
-    f"so that all looks at all settings together err with a probability of at most {ERROR:g}. Where the length of "
-    "the stream is not known, three more octaves, which is seven times as many examples as came so far, are "
-    "assumed to come."
+    "together and each erred once more. At the k-th look at a race of S settings z is that of a probability of "
+    f"{ERROR:g} / (k (k + 1) S), so that all looks at all settings together err with a probability of at most "
+    f"{ERROR:g}. Where the length of the stream is not known, three more octaves, which is seven times as many "
+    "examples as came so far, are assumed to come."
 )
 
 
