@@ -230,8 +230,8 @@ def _about(result: TournamentResult) -> Section:
 
 def _method(result: TournamentResult) -> str:
     return (
-        "Every run has seen the same examples in the same order. Each example was answered by the model as it was "
-        "then, and learned from afterwards, so no example was answered by a model that had seen it. "
+        "Every run saw the same examples in the same order, as far as it came. Each example was answered by the "
+        "model as it was then, and learned from afterwards, so no example was answered by a model that had seen it. "
         f"Runs whose {MEASURES[result.metric]} cannot be told from the best, compared example by example at 95 %, "
         "count as equally good. One of those is recommended in place of the best if it is a point ahead, where "
         "halving the time, halving the number of nonzero weights, and saying how sure one is are a point each. "
