@@ -11,7 +11,6 @@ import pytest
 import sureline
 from sureline import reference
 
-
 # The parameters as the papers have them, where ours start from other values.
 PUBLISHED: dict[str, dict[str, Any]] = {
     "PA": {"C": 1.0},

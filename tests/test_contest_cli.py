@@ -274,3 +274,12 @@ def test_live_line_of_a_terminal() -> None:
     for part in ("1,000 examples", "500/s", "7 models", "AROW leads with 0.1250", "25%", "0:06 left"):
         assert part in shown
     assert np.char.endswith(shown, "\r\x1b[2K")
+
+
+def test_rows_sorted_by_label_are_told(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "sorted.svm"
+    path.write_text("".join(f"{label} 1:{k % 7} 2:{label}\n" for label in (0, 1) for k in range(500)))
+    status, out, err = run(capsys, "compare", path, "--algorithm", "arow,pa", "--quiet", "--json")
+    assert status == 0
+    assert "the label changed only once in 1,000 rows" in err
+    assert "shuffle" in json.loads(out)["stream"]["problem"]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._learner import ClassLearner
 from ._rows import Array, label_array
 from .stream import Chunk, DataError, Label
 
@@ -53,7 +52,7 @@ class Classes:
             )
         table = np.array([known[name] for name in names], np.int32)
         classes = table[codes] if len(names) else codes
-        self.changes += int(np.count_nonzero(np.diff(classes))) + (int(classes[0]) != self._last)
+        self.changes += int(np.count_nonzero(np.diff(classes))) + (self._last not in (-1, int(classes[0])))
         self._last = int(classes[-1])
         return classes
 
@@ -61,12 +60,16 @@ class Classes:
         """All of them, as a learner has them."""
         return label_array(self.labels)
 
-    def look_sorted(self, learner: ClassLearner) -> bool:
-        """Whether the label changed far less often than in rows that come in any order."""
-        examples = learner.n_seen_
-        seen = learner.progressive_.seen / max(examples, 1)
-        expected = examples * float(1 - (seen**2).sum())
+    def look_sorted(self, seen: npt.NDArray[np.int64]) -> bool:
+        """Whether the label changed far less often than in rows that come in any order, by those of each class."""
+        examples = int(seen.sum())
+        expected = examples * float(1 - ((seen / max(examples, 1)) ** 2).sum())
         return expected > 100 and self.changes < 0.05 * expected
+
+
+def times(n: int) -> str:
+    """In words."""
+    return "once" if n == 1 else f"{n:,} times"
 
 
 def targets_of(chunk: Chunk, file: str, rows_before: int) -> npt.NDArray[np.float64]:

@@ -204,7 +204,9 @@ class Training:
     @property
     def looks_sorted(self) -> bool:
         """Whether the label changed far less often than in rows that come in any order."""
-        return self.begun and isinstance(self.learner, ClassLearner) and self.classes.look_sorted(self.learner)
+        if not self.begun or not isinstance(self.learner, ClassLearner):
+            return False
+        return self.classes.look_sorted(self.learner.progressive_.seen)
 
     # -- where it stands -------------------------------------------------------------------------------------
 

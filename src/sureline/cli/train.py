@@ -13,6 +13,7 @@ import click
 
 from .. import stream
 from .._checkpoint import Checkpointing
+from .._labels import times
 from .._learner import ClassLearner
 from ..catalogue import LEARNERS, learner_named
 from ..inspection import progressive_measures
@@ -165,7 +166,7 @@ def command(
     reporter.close(finished=True, **{key: summary[key] for key in last if key in summary})
     if training.looks_sorted:
         _say(
-            f"The label changed only {training.classes.changes:,} times in {training.examples:,} rows. A pass over "
+            f"The label changed only {times(training.classes.changes)} in {training.examples:,} rows. A pass over "
             "rows that are sorted by label ends with the last label alone: shuffle them before (shuf FILE).",
             quiet,
         )

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._batch import BatchLearner
-from .._labels import Classes
+from .._labels import Classes, times
 from .._lesson import Lesson, Normalizers, enrol
 from ..stream import Chunk, DataError, Label, Position, Stream
 from ..training import BATCH
@@ -157,6 +157,11 @@ class Tournament:
         elif np.count_nonzero(self.seen) < 2:
             only = [label for label, n in zip(self.classes.labels, self.seen, strict=False) if n]
             self.problem = f"only one class came, {only[0]!r}, so there was nothing to tell apart" if only else None
+        elif self.classes.look_sorted(self.seen):
+            self.problem = (
+                f"the label changed only {times(self.classes.changes)} in {self.rows:,} rows, and errors over rows "
+                "that are sorted by label say nothing: shuffle them before (shuf FILE)"
+            )
 
     def _take(self, chunk: Chunk, pool: ThreadPoolExecutor, on_begin: Callable[[str], None] | None) -> None:
         file = self.stream.paths[min(chunk.end.file, len(self.stream.paths) - 1)]
