@@ -97,13 +97,15 @@ table3: install
 	$(BIN)/sureline reproduce scw-table3 --data "$(DATA)"
 
 figure1: install
-	$(BIN)/python benchmarks/sol_figures.py figure1
+	$(BIN)/sureline reproduce sol-figure1
 
 figures45: install
-	$(BIN)/python benchmarks/sol_figures.py figures45 --data "$(DATA)"
+	$(BIN)/sureline reproduce sol-figure4 --data "$(DATA)"
+	$(BIN)/sureline reproduce sol-figure5 --data "$(DATA)"
 
 figures12: install
-	$(BIN)/python benchmarks/odca_figures.py --data "$(DATA)"
+	$(BIN)/sureline reproduce odca-figure1 --data "$(DATA)"
+	$(BIN)/sureline reproduce odca-figure2 --data "$(DATA)"
 
 wheel: install
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

@@ -61,9 +61,14 @@ def cover_type(data: Path | None) -> tuple[Any, Any, Any, Any, str]:
 def compare_cover_type(data: Path | None) -> None:
     X, y, X_test, y_test, name = cover_type(data)
     print(f"\n{name}: {X.shape[0]:,} x {X.shape[1]}, one batch, float64")
-    bcw, arow = shortest(lambda: BCW().fit(X, y), lambda: AROW(covariance="full").fit(X, y), rounds=7)
+    bcw, arow = shortest(
+        lambda: BCW(normalize="none").fit(X, y), lambda: AROW(covariance="full", normalize="none").fit(X, y), rounds=7
+    )
     t_svm, linear = timed(lambda: svm(X, y))
-    errors = [error(m, X_test, y_test) for m in (BCW().fit(X, y), AROW(covariance="full").fit(X, y), linear)]
+    errors = [
+        error(m, X_test, y_test)
+        for m in (BCW(normalize="none").fit(X, y), AROW(covariance="full", normalize="none").fit(X, y), linear)
+    ]
     report("BCW / AROW with a full covariance, time", bcw / arow, 0.2, detail=f"{bcw:.3f} s, {arow:.3f} s")
     report("BCW / LinearSVC (hinge, dual), time", bcw / t_svm, 0.2, detail=f"{t_svm:.2f} s")
     report(
@@ -78,9 +83,9 @@ def compare_epsilon(n_rows: int, dtype: str, limit: float) -> None:
     X, y = make_epsilon(n_rows, dtype=dtype, random_state=0)
     X_test, y_test = make_epsilon(20_000, dtype=dtype, random_state=1)
     print(f"\nshaped like epsilon: {n_rows:,} x 2000, one batch, {dtype}")
-    bcw = shortest(lambda: BCW(dtype=dtype).fit(X, y), rounds=3)[0]
+    bcw = shortest(lambda: BCW(dtype=dtype, normalize="none").fit(X, y), rounds=3)[0]
     t_svm, linear = timed(lambda: svm(X, y))
-    errors = [error(m, X_test, y_test) for m in (BCW(dtype=dtype).fit(X, y), linear)]
+    errors = [error(m, X_test, y_test) for m in (BCW(dtype=dtype, normalize="none").fit(X, y), linear)]
     detail = f"{bcw:.1f} s, {t_svm:.1f} s; error {errors[0]:.4f}, {errors[1]:.4f}"
     report("BCW / LinearSVC (hinge, dual), time", bcw / t_svm, limit, detail=detail)
 
@@ -91,7 +96,7 @@ def whole_epsilon() -> None:
     square = np.asfortranarray(X[:d])
     speed = 2 * float(d) ** 3 / shortest(lambda: blas.sgemm(1.0, square, square), rounds=5)[0]
     before = _peak()
-    seconds, model = timed(lambda: BCW(dtype="float32").fit(X, y))
+    seconds, model = timed(lambda: BCW(dtype="float32", normalize="none").fit(X, y))
     beside = _peak() - X.nbytes
     X_test, y_test = make_epsilon(20_000, d, random_state=1)
     # Both the Gram matrix and the whitening take one multiplication and one addition for half of all pairs of features.

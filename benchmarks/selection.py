@@ -43,7 +43,7 @@ WIDE_C = 0.014  # leaves about 500 features of the wide data with this seed
 def named_selector(name: str, n_features: int) -> Any:
     """The selector of that name, or None if this version has none."""
     kind = getattr(sureline, name.split("-")[0], None)
-    return None if kind is None else kind(n_features=n_features, **PARAMETERS.get(name, {}))
+    return None if kind is None else kind(n_features=n_features, normalize="none", **PARAMETERS.get(name, {}))
 
 
 def timed_fit(model: Any, X: Any, y: Any) -> float:

@@ -86,8 +86,8 @@ def dense_learners(floors: ctypes.CDLL, stream: Stream, arow_limit: float) -> No
     learners = [("AROW", AROW, arow_limit), ("Perceptron", Perceptron, 0.65), ("PA", PA, 0.65)]
     actions: list[Callable[[], Any]] = [stream.sgd, lambda: stream.sgd(shuffle=False)]
     for name, estimator, _ in learners:
-        actions.append(lambda estimator=estimator: estimator(dtype="float32").fit(X, y))
-        actions.append(lambda estimator=estimator: stream.pass_over_rows(estimator(dtype="float32")))
+        actions.append(lambda estimator=estimator: estimator(dtype="float32", normalize="none").fit(X, y))
+        actions.append(lambda estimator=estimator: stream.pass_over_rows(estimator(dtype="float32", normalize="none")))
         actions.append(lambda name=name: stream.bare_loop(floors, name))
     times = shortest(*actions)
     print(
@@ -95,7 +95,7 @@ def dense_learners(floors: ctypes.CDLL, stream: Stream, arow_limit: float) -> No
     )
     for i, (name, estimator, limit) in enumerate(learners):
         ours, core, floor = times[2 + 3 * i : 5 + 3 * i]
-        updates = estimator(dtype="float32").fit(X, y).n_updates_
+        updates = estimator(dtype="float32", normalize="none").fit(X, y).n_updates_
         detail = f"{stream.cost(ours)}, {updates / len(y):.0%} updates"
         report(f"{name} / SGDClassifier", ours / times[0], limit, detail=detail)
         print(f"  {f'{name} / SGDClassifier(shuffle=False)':<58}{ours / times[1]:>8.2f}")
@@ -110,15 +110,15 @@ def online_dual(stream: Stream) -> None:
     sparse = {**forgets, "regularizer": "elastic_net", "delta": 1e-3}
     last = {"rho": 1e-4, "window": "sliding", "length": 10_000, "dtype": "float32"}
     models = [
-        ("hinge, l2, exponential", ODCA(**forgets), 1.5),
-        ("hinge, elastic net, exponential", ODCA(**sparse), 2.5),
-        ("hinge, l2, infinite", ODCA(rho=1e-4, dtype="float32"), None),
-        ("hinge, l2, sliding", ODCA(**last), None),
-        ("hinge, l2, exponential, smoothed", ODCA(**forgets, smoothing=0.999), None),
-        ("hinge, elastic net, exponential, smoothed", ODCA(**sparse, smoothing=0.999), None),
+        ("hinge, l2, exponential", ODCA(**forgets, normalize="none"), 1.5),
+        ("hinge, elastic net, exponential", ODCA(**sparse, normalize="none"), 2.5),
+        ("hinge, l2, infinite", ODCA(rho=1e-4, dtype="float32", normalize="none"), None),
+        ("hinge, l2, sliding", ODCA(**last, normalize="none"), None),
+        ("hinge, l2, exponential, smoothed", ODCA(**forgets, smoothing=0.999, normalize="none"), None),
+        ("hinge, elastic net, exponential, smoothed", ODCA(**sparse, smoothing=0.999, normalize="none"), None),
     ]
     pa, *times = shortest(
-        lambda: stream.pass_over_rows(PA(dtype="float32")),
+        lambda: stream.pass_over_rows(PA(dtype="float32", normalize="none")),
         *(lambda model=model: stream.pass_over_rows(model) for _, model, _ in models),
     )
     print(f"  PA: {stream.cost(pa)}")
@@ -149,7 +149,7 @@ def sparse_learners(floors: ctypes.CDLL, stream: Stream, penalties: dict[str, fl
     X, y = stream.X, stream.y
 
     def make(name: str) -> Any:
-        return getattr(sureline, name)(lam=penalties[name], dtype="float32")
+        return getattr(sureline, name)(lam=penalties[name], dtype="float32", normalize="none")
 
     actions: list[Callable[[], Any]] = [
         lambda: stream.sgd(penalty="l1"),
@@ -227,7 +227,7 @@ def vowpal_wabbit(floors: ctypes.CDLL, stream: Stream, l1: float) -> None:
     print(f"\n{stream.title}: FTRL(alpha={alpha:g}, beta={beta:g}, l1={l1:g}, l2={l2:g}) with log loss, one pass")
 
     def make() -> Any:
-        return sureline.FTRL(alpha=alpha, beta=beta, l1=l1, l2=l2, dtype="float32")
+        return sureline.FTRL(alpha=alpha, beta=beta, l1=l1, l2=l2, dtype="float32", normalize="none")
 
     actions: list[Callable[[], Any]] = [
         lambda: stream.bare_loop(floors, "FTRL", alpha, beta, l1, l2),
@@ -266,13 +266,16 @@ def full_covariance(floors: ctypes.CDLL) -> None:
     X, y = rng.standard_normal((n, d)) / np.sqrt(d), rng.integers(0, 2, n)
     square, packed = np.ones(d * d), np.ones((d + 1) * (d + 2) // 2)
     print(f"\nFull covariance: AROW on {n:,} x {d} dense rows, float64")
-    updates = AROW(covariance="full").fit(X, y).n_updates_
+    updates = AROW(covariance="full", normalize="none").fit(X, y).n_updates_
 
     def traffic(S: Any) -> Any:
         return floors.floor_traffic(pointer(S), ctypes.c_int64(S.size), ctypes.c_int64(updates))
 
     ours, whole, half = shortest(
-        lambda: AROW(covariance="full").fit(X, y), lambda: traffic(square), lambda: traffic(packed), rounds=5
+        lambda: AROW(covariance="full", normalize="none").fit(X, y),
+        lambda: traffic(square),
+        lambda: traffic(packed),
+        rounds=5,
     )
     detail = f"{1e6 * ours / n:.1f} us an example, {updates / n:.0%} updates"
     report("speed / what the traffic of a d x d matrix allows", whole / ours, 0.8, at_least=True, detail=detail)
@@ -287,7 +290,11 @@ from sureline.datasets import make_stream_like
 rng = np.random.default_rng(0)
 dense = rng.standard_normal((2000, 500)) / 22, rng.integers(0, 2, 2000)
 sparse = make_stream_like("rcv1", 40_000, random_state=0)
-models = (AROW(covariance="full"), dense), (AROW(), dense), (AROW(dtype="float32"), sparse)
+models = (
+    (AROW(covariance="full", normalize="none"), dense),
+    (AROW(normalize="none"), dense),
+    (AROW(dtype="float32", normalize="none"), sparse),
+)
 for model, (X, y) in models:
     times = []
     for _ in range(5):
@@ -333,7 +340,7 @@ def river() -> None:
             model.predict_one(x)
             model.learn_one(x, label)
 
-    theirs, ours = shortest(loop, lambda: PA(dtype="float32").fit(X, y), rounds=3)
+    theirs, ours = shortest(loop, lambda: PA(dtype="float32", normalize="none").fit(X, y), rounds=3)
     print(f"\nRiver, one example at a time: PA-I, {X.nnz // X.shape[0]} nonzeros a row")
     ratio = (theirs / rows) / (ours / X.shape[0])
     detail = f"{1e6 * theirs / rows:.0f} us against {1e6 * ours / X.shape[0]:.2f} us an example"

@@ -61,6 +61,8 @@ with open(sys.argv[1], "w") as out:
 sys.exit(os.waitstatus_to_exitcode(status) != 0)
 """
 
+ALGORITHM = ("--algorithm", "arow", "--normalize", "none")
+
 
 def run(*command: str | Path) -> Run:
     with tempfile.NamedTemporaryFile("r") as measured:
@@ -119,7 +121,7 @@ def compare(folder: Path, shape: str, options: argparse.Namespace) -> None:
     model, arrow, tiny_arrow = folder / "m.sureline", folder / f"{shape}.arrow", folder / "tiny.arrow"
 
     def train(data: Path) -> Run:
-        return run(*sureline, "train", data, "--algorithm", "arow", "--model", model, "--quiet", "--json")
+        return run(*sureline, "train", data, *ALGORITHM, "--model", model, "--quiet", "--json")
 
     run(*sureline, "convert", svm, arrow)
     run(*sureline, "convert", tiny, tiny_arrow)
@@ -157,8 +159,47 @@ def compare(folder: Path, shape: str, options: argparse.Namespace) -> None:
     if not options.skip_scikit:
         theirs = run(sys.executable, "-c", SCIKIT, svm).seconds
         report("load_svmlight_file + SGDClassifier / train", theirs / ours, 25, at_least=True, detail=f"{theirs:.1f} s")
+    if shape == "rcv1":
+        contests(svm, folder, options)
     for path in (svm, vw, arrow):
         path.unlink()
+
+
+LEARNERS = [
+    *("perceptron", "pa", "romma", "alma", "ogd", "sop", "cw", "arow", "nherd", "scw"),
+    *("adafobos", "adarda", "fsol", "ssol"),
+]
+
+
+def contests(svm: Path, folder: Path, options: argparse.Namespace) -> None:
+    """Many models in one reading, against as many readings; of 500 MB of the file."""
+    part, model = folder / "part.svm", folder / "m.sureline"
+    with svm.open("rb") as source, part.open("wb") as target:
+        while target.tell() < 500e6 and (block := source.read(1 << 24)):
+            target.write(block + source.readline())
+    sureline = [sys.executable, "-m", "sureline"]
+
+    def train(algorithm: str) -> float:
+        return run(*sureline, "train", part, "--algorithm", algorithm, "--model", model, "--quiet").seconds
+
+    alone = {name: train(name) for name in LEARNERS}
+    slowest = max(LEARNERS, key=alone.__getitem__)
+    times: dict[str, list[float]] = {"slowest": [], "compare": [], "scw": [], "tune": []}
+    for _ in range(options.rounds):
+        times["slowest"].append(train(slowest))
+        compared = run(*sureline, "compare", part, "--algorithm", ",".join(LEARNERS), "--quiet")
+        times["compare"].append(compared.seconds)
+        times["scw"].append(train("scw"))
+        tuned = run(*sureline, "tune", part, "--algorithm", "scw", "--quiet", "--json")
+        times["tune"].append(tuned.seconds)
+    one, many, scw, tune = (min(times[name]) for name in ("slowest", "compare", "scw", "tune"))
+    detail = f"{many:.2f} s; train --algorithm {slowest}: {one:.2f} s"
+    report(f"compare of {len(LEARNERS)} learners / train of the slowest", many / one, 6, detail=detail)
+    runs = json.loads(tuned.output)["runs"]
+    dropped = sum(each["status"] == "dropped" for each in runs)
+    detail = f"{tune:.2f} s, {dropped} dropped on the way; train --algorithm scw: {scw:.2f} s"
+    report(f"{len(runs)} trainings of SCW / tune over them", len(runs) * scw / tune, 10, at_least=True, detail=detail)
+    part.unlink()
 
 
 def main() -> int:

@@ -31,7 +31,7 @@ LAM = 1.0
 
 
 def make() -> Any:
-    return sureline.SSOL(lam=LAM, dtype="float32")
+    return sureline.SSOL(lam=LAM, dtype="float32", normalize="none")
 
 
 def table(floors: ctypes.CDLL, streams: list[Stream]) -> list[float]:

@@ -62,7 +62,7 @@ CORRUPT = [
 @pytest.mark.parametrize("covariance", ["diag", "full"])
 def test_corrupt_csr_is_refused(kind: str, covariance: str) -> None:
     X, y = stream(20)
-    model = AROW(covariance=covariance).partial_fit(X, y, classes=[0, 1])
+    model = AROW(covariance=covariance, normalize="none").partial_fit(X, y, classes=[0, 1])
     before = everything(model)
     for call in (
         lambda: model.partial_fit(corrupt(kind), y),
@@ -95,7 +95,7 @@ def test_corrupt_matrices_of_other_formats_are_refused() -> None:
     y = stream(20)[1]
     for X in other_formats():
         with pytest.raises(ValueError, match=f"not a valid {X.format.upper()} matrix"):
-            AROW().fit(X, y)
+            AROW(normalize="none").fit(X, y)
 
 
 @pytest.mark.parametrize("name", ["indices", "indptr"])
@@ -103,12 +103,12 @@ def test_indices_must_be_integers(name: str) -> None:
     X, y = csr(), stream(20)[1]
     setattr(X, name, getattr(X, name) + 0.7)
     with pytest.raises(ValueError, match=f"not a valid CSR matrix: {name} must be integers"):
-        AROW().fit(X, y)
+        AROW(normalize="none").fit(X, y)
 
 
 def test_a_growing_model_judges_nothing_corrupt() -> None:
     X, y = stream(20)
-    model = AROW(growing=True).partial_fit(X[:, :5], y)
+    model = AROW(growing=True, normalize="none").partial_fit(X[:, :5], y)
     wide = csr(X)
     wide.indptr = wide.indptr.copy()
     wide.indptr[5:] += 10**8
@@ -131,33 +131,33 @@ def test_rows_of_the_core_do_not_trust_what_can_still_change() -> None:
 
 def test_parameters_set_between_calls_are_checked() -> None:
     X, y = stream(20)
-    model = AROW().partial_fit(X, y, classes=[0, 1])
+    model = AROW(normalize="none").partial_fit(X, y, classes=[0, 1])
     before = everything(model)
     for parameter in ({"r": -1.0}, {"r": "abc"}, {"dtype": "foo"}, {"growing": "no"}):
         with pytest.raises(ValueError, match=f"The '{next(iter(parameter))}' parameter of AROW"):
-            AROW().partial_fit(X, y, classes=[0, 1]).set_params(**parameter).partial_fit(X, y)
+            AROW(normalize="none").partial_fit(X, y, classes=[0, 1]).set_params(**parameter).partial_fit(X, y)
     for parameter in ({"dtype": "float32"}, {"covariance": "full"}, {"fit_intercept": False}):
         with pytest.raises(ValueError, match="cannot change after the first call of partial_fit"):
-            AROW().partial_fit(X, y, classes=[0, 1]).set_params(**parameter).partial_fit(X, y)
+            AROW(normalize="none").partial_fit(X, y, classes=[0, 1]).set_params(**parameter).partial_fit(X, y)
     model.set_params(r=2.0).partial_fit(X, y)
     assert everything(model) != before
 
 
 def test_long_rows_are_not_lost_in_float32() -> None:
     for covariance in ("diag", "full"):
-        model = AROW(dtype="float32", fit_intercept=False, covariance=covariance)
+        model = AROW(dtype="float32", fit_intercept=False, covariance=covariance, normalize="none")
         model.partial_fit([[1e18, 0]], [1], classes=[0, 1])
         assert model.decision_function([[1e18, 0]])[0] == pytest.approx(1.0, rel=1e-5)
-    model = AROW(dtype="float32", fit_intercept=False).partial_fit([[1e25, 0]], [1], classes=[0, 1])
+    model = AROW(dtype="float32", fit_intercept=False, normalize="none").partial_fit([[1e25, 0]], [1], classes=[0, 1])
     assert model.decision_function([[1e25, 0]])[0] == pytest.approx(1.0, rel=1e-5)
 
 
 def test_labels_that_cannot_be_sorted_are_refused() -> None:
     labels = np.array(["a", None, 3], dtype=object)
     with pytest.raises(ValueError, match="labels must all be of one type that can be sorted"):
-        AROW().fit(np.eye(3), labels)
+        AROW(normalize="none").fit(np.eye(3), labels)
     with pytest.raises(ValueError, match="labels must all be of one type"):
-        AROW(growing=True).partial_fit(np.eye(3), labels)
+        AROW(growing=True, normalize="none").partial_fit(np.eye(3), labels)
 
 
 @settings(max_examples=300, deadline=None)
@@ -173,7 +173,7 @@ def test_random_csr_arrays_never_crash(data) -> None:
     X.data = np.array(data.draw(st.lists(st.floats(), max_size=12)))
     y = np.arange(n_rows) % 2
     try:
-        model = SCW().partial_fit(X, y, classes=[0, 1])
+        model = SCW(normalize="none").partial_fit(X, y, classes=[0, 1])
     except ValueError:
         return
     assert np.isfinite(model.coef_).all()
@@ -185,7 +185,7 @@ def test_random_csr_arrays_never_crash(data) -> None:
 @pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
 def test_not_finite_values_are_named_with_their_place(value: float, as_rows) -> None:
     X, y = stream(20)
-    model = AROW().partial_fit(X, y, classes=[0, 1])
+    model = AROW(normalize="none").partial_fit(X, y, classes=[0, 1])
     before = everything(model)
     X[11, 4] = value
     for call in (model.partial_fit, model.fit, lambda rows, _: model.predict(rows)):
@@ -200,38 +200,38 @@ def test_bad_sample_weights_are_named_with_their_row(weight: float) -> None:
     weights = np.ones(20)
     weights[13] = weight
     with pytest.raises(ValueError, match=r"sample_weight must be finite and not negative\. Got .* for row 13"):
-        AROW().fit(X, y, weights)
+        AROW(normalize="none").fit(X, y, weights)
     with pytest.raises(ValueError, match="sample_weight must have one weight a row: X has 20 rows, sample_weight 3"):
-        AROW().fit(X, y, np.ones(3))
+        AROW(normalize="none").fit(X, y, np.ones(3))
     with pytest.raises(ValueError, match="sample_weight must have one dimension"):
-        AROW().fit(X, y, np.ones((20, 1)))
+        AROW(normalize="none").fit(X, y, np.ones((20, 1)))
 
 
 def test_bad_labels() -> None:
     X, y = stream(20)
     with pytest.raises(ValueError, match="Input y contains NaN"):
-        AROW().fit(X, np.where(y == 1, np.nan, 0.0))
+        AROW(normalize="none").fit(X, np.where(y == 1, np.nan, 0.0))
     with pytest.raises(ValueError, match="Input y contains infinity"):
-        AROW().partial_fit(X, np.where(y == 1, np.inf, 0.0), classes=[0, 1])
+        AROW(normalize="none").partial_fit(X, np.where(y == 1, np.inf, 0.0), classes=[0, 1])
     with pytest.raises(ValueError, match="needs examples of at least 2 classes"):
-        AROW().fit(X, np.zeros(20))
+        AROW(normalize="none").fit(X, np.zeros(20))
     with pytest.raises(ValueError, match=r"classes must be passed to the first call of partial_fit"):
-        AROW().partial_fit(X, y)
+        AROW(normalize="none").partial_fit(X, y)
     with pytest.raises(ValueError, match=r"y has the label 5 in row 3.*\[0, 1\].*growing=True"):
-        AROW().partial_fit(X, np.where(np.arange(20) == 3, 5, y), classes=[0, 1])
+        AROW(normalize="none").partial_fit(X, np.where(np.arange(20) == 3, 5, y), classes=[0, 1])
     with pytest.raises(ValueError, match=r"classes=\[0, 2\] is not what the first call"):
-        AROW().partial_fit(X, y, classes=[0, 1]).partial_fit(X, y, classes=[0, 2])
+        AROW(normalize="none").partial_fit(X, y, classes=[0, 1]).partial_fit(X, y, classes=[0, 2])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        AROW().fit(X, y[:-1])
+        AROW(normalize="none").fit(X, y[:-1])
     with pytest.raises(ValueError, match="at least 2 classes"):
-        AROW().partial_fit(X, y, classes=[0])
+        AROW(normalize="none").partial_fit(X, y, classes=[0])
     with pytest.raises(ValueError, match="Unknown label type"):
-        AROW().fit(X, np.linspace(0, 1, 20))
+        AROW(normalize="none").fit(X, np.linspace(0, 1, 20))
 
 
 def test_bad_shapes() -> None:
     X, y = stream(20)
-    model = AROW().fit(X, y)
+    model = AROW(normalize="none").fit(X, y)
     with pytest.raises(ValueError, match="12 features"):
         model.predict(X[:, :5])
     with pytest.raises(ValueError, match="12 features"):
@@ -241,9 +241,9 @@ def test_bad_shapes() -> None:
     with pytest.raises(ValueError, match="minimum of 1 is required"):
         model.partial_fit(np.empty((0, 12)), [])
     with pytest.raises(ValueError, match="minimum of 1 is required"):
-        AROW().fit(np.empty((20, 0)), y)
+        AROW(normalize="none").fit(np.empty((20, 0)), y)
     with pytest.raises(ValueError, match="minimum of 1 is required"):
-        AROW().fit(sparse.csr_matrix((20, 0)), y)
+        AROW(normalize="none").fit(sparse.csr_matrix((20, 0)), y)
     with pytest.raises(ValueError, match="minimum of 1 is required"):
         model.predict(sparse.csr_matrix((0, 12)))
 
@@ -251,18 +251,21 @@ def test_bad_shapes() -> None:
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (AROW(r=-1), r"The 'r' parameter of AROW must be a float in the range \(0.*inf\). Got -1 instead."),
-        (AROW(r=np.nan), "The 'r' parameter of AROW"),
-        (AROW(covariance="low-rank"), "The 'covariance' parameter of AROW must be a str among"),
-        (CW(eta=1.0), r"The 'eta' parameter of CW must be a float in the range \[0.5, 1"),
-        (SCW(variant="III"), "The 'variant' parameter of SCW"),
-        (SCW(C=0), "The 'C' parameter of SCW"),
-        (PA(C=np.inf), "The 'C' parameter of PA"),
-        (IELLIP(b=1.0), "The 'b' parameter of IELLIP"),
-        (SOP(a=0), "The 'a' parameter of SOP"),
-        (Perceptron(dtype="float16"), "The 'dtype' parameter of Perceptron"),
-        (Perceptron(passes=0), "The 'passes' parameter of Perceptron"),
-        (Perceptron(multi_class="multinomial"), "The 'multi_class' parameter of Perceptron"),
+        (
+            AROW(r=-1, normalize="none"),
+            r"The 'r' parameter of AROW must be a float in the range \(0.*inf\). Got -1 instead.",
+        ),
+        (AROW(r=np.nan, normalize="none"), "The 'r' parameter of AROW"),
+        (AROW(covariance="low-rank", normalize="none"), "The 'covariance' parameter of AROW must be a str among"),
+        (CW(eta=1.0, normalize="none"), r"The 'eta' parameter of CW must be a float in the range \[0.5, 1"),
+        (SCW(variant="III", normalize="none"), "The 'variant' parameter of SCW"),
+        (SCW(C=0, normalize="none"), "The 'C' parameter of SCW"),
+        (PA(C=np.inf, normalize="none"), "The 'C' parameter of PA"),
+        (IELLIP(b=1.0, normalize="none"), "The 'b' parameter of IELLIP"),
+        (SOP(a=0, normalize="none"), "The 'a' parameter of SOP"),
+        (Perceptron(dtype="float16", normalize="none"), "The 'dtype' parameter of Perceptron"),
+        (Perceptron(passes=0, normalize="none"), "The 'passes' parameter of Perceptron"),
+        (Perceptron(multi_class="multinomial", normalize="none"), "The 'multi_class' parameter of Perceptron"),
     ],
     ids=lambda e: type(e).__name__ if not isinstance(e, str) else "",
 )
@@ -276,17 +279,17 @@ def test_bad_parameters_are_named(estimator, message: str) -> None:
 
 def test_read_only_and_strided_input() -> None:
     X, y = stream(40)
-    expected = everything(SCW().fit(X, y))
+    expected = everything(SCW(normalize="none").fit(X, y))
     X.flags.writeable = y.flags.writeable = False
-    assert everything(SCW().fit(X, y)) == expected
+    assert everything(SCW(normalize="none").fit(X, y)) == expected
     rows = csr(X)
     for array in (rows.data, rows.indices, rows.indptr):
         array.flags.writeable = False
-    model = SCW().fit(rows, y)
+    model = SCW(normalize="none").fit(rows, y)
     assert model.n_seen_ == 40
     model.predict(rows)
-    assert everything(SCW().fit(np.repeat(X, 2, axis=1)[:, ::2], y)) == expected
-    assert everything(SCW().fit(X.tolist(), y.tolist())) == expected
+    assert everything(SCW(normalize="none").fit(np.repeat(X, 2, axis=1)[:, ::2], y)) == expected
+    assert everything(SCW(normalize="none").fit(X.tolist(), y.tolist())) == expected
 
 
 @every_case
@@ -364,7 +367,10 @@ def test_romma_follows_the_reference_on_noise() -> None:
     X = rng.standard_normal((3000, 4))
     y = (X[:, 0] + rng.standard_normal(3000) > 0).astype(int)
     for aggressive in (False, True):
-        model, oracle = ROMMA(aggressive=aggressive).fit(X, y), reference.ROMMA(aggressive=aggressive).run(X, y)
+        model, oracle = (
+            ROMMA(aggressive=aggressive, normalize="none").fit(X, y),
+            reference.ROMMA(aggressive=aggressive).run(X, y),
+        )
         assert (model.n_mistakes_, model.n_updates_) == (oracle.n_mistakes_, oracle.n_updates_)
         np.testing.assert_allclose(model.coef_, oracle.coef_, rtol=1e-6)
 
@@ -374,7 +380,7 @@ def test_romma_does_not_diverge_on_noise() -> None:
     X, y = rng.standard_normal((50_000, 4)), rng.integers(0, 2, 50_000)
     for dtype in ("float32", "float64"):
         for aggressive in (False, True):
-            model = ROMMA(aggressive=aggressive, dtype=dtype).fit(X, y)
+            model = ROMMA(aggressive=aggressive, dtype=dtype, normalize="none").fit(X, y)
             assert np.isfinite(model.coef_).all()
             assert np.abs(model.coef_).max() <= 1.1e30
 
@@ -382,11 +388,11 @@ def test_romma_does_not_diverge_on_noise() -> None:
 def test_a_full_covariance_too_large_says_so() -> None:
     X = sparse.csr_matrix((np.ones(2), np.array([0, 1]), np.array([0, 1, 2])), shape=(2, 30_000_000))
     with pytest.raises(MemoryError, match=r"covariance='full' needs \d+ GiB for 30000000 features"):
-        AROW(covariance="full").fit(X, [0, 1])
+        AROW(covariance="full", normalize="none").fit(X, [0, 1])
 
 
 def test_a_failed_first_call_leaves_an_unfitted_estimator() -> None:
-    model = AROW()
+    model = AROW(normalize="none")
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit([[np.nan]], [0], classes=[0, 1])
-    assert vars(model) == vars(AROW())
+    assert vars(model) == vars(AROW(normalize="none"))

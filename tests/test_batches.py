@@ -58,8 +58,10 @@ def test_batches_are_as_large_as_they_should_be_wherever_chunks_end(
 ) -> None:
     X, y = rows(n_classes=3)
     source = stream.read(write(tmp_path / "x.svm", X, y), dtype="float64")._with(block=block)
-    trained = sureline.train(source, getattr(sureline, name.upper())(**parameters), labels=[0, 1, 2], batch=150)
-    expected = getattr(sureline, name.upper())(growing=True, **parameters)
+    trained = sureline.train(
+        source, getattr(sureline, name.upper())(normalize="none", **parameters), labels=[0, 1, 2], batch=150
+    )
+    expected = getattr(sureline, name.upper())(growing=True, normalize="none", **parameters)
     for start in range(0, 700, 150):
         part = X[start : start + 150]
         width = int(np.flatnonzero(part.any(axis=0)).max()) + 1  # a file says no more of its width
@@ -122,7 +124,7 @@ def test_saved_and_loaded_it_is_the_same_and_goes_on(
 ) -> None:
     X, y = rows(n_classes=n_classes)
     labels = np.array(["ham", "spam", "other"])[y]
-    model = getattr(sureline, name.upper())(**parameters).fit(X[:500], labels[:500])
+    model = getattr(sureline, name.upper())(normalize="none", **parameters).fit(X[:500], labels[:500])
     again = [
         copy.deepcopy(model),
         pickle.loads(pickle.dumps(model)),
@@ -142,7 +144,7 @@ def test_saved_and_loaded_it_is_the_same_and_goes_on(
 def test_few_rows_of_many_columns_are_saved_as_rows(tmp_path: Path, form: Any, monkeypatch: Any) -> None:
     X, y = rows(60, 400)
     monkeypatch.setattr(_gaussian_batch, "NARROW", 50)
-    model = BCW().fit(form(X), y)
+    model = BCW(normalize="none").fit(form(X), y)
     sureline.save(model, tmp_path / "m")
     loaded = sureline.load(tmp_path / "m")
     np.testing.assert_array_equal(loaded.decision_std(X), model.decision_std(X))
@@ -155,7 +157,7 @@ def test_a_state_that_does_not_fit_together_is_refused(tmp_path: Path, form: Any
     if form is not None:
         monkeypatch.setattr(_gaussian_batch, "NARROW", 50)
     X, y = rows(60, 400 if form is not None else 20)
-    model = BCW().fit(X if form is None else form(X), y)
+    model = BCW(normalize="none").fit(X if form is None else form(X), y)
     state = model._state
     original = sureline.modelfile._codec.arrays_of
     arrays = original(state)

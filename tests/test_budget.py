@@ -41,7 +41,11 @@ def test_equal_sizes_at_the_border(case) -> None:
         assert model.nonzero_ <= 5
 
 
-@pytest.mark.parametrize("estimator", [FSOL(eta=1.0), AdaRDA(eta=1.0), SSOL(eta=8.0)], ids=repr)
+@pytest.mark.parametrize(
+    "estimator",
+    [FSOL(eta=1.0, normalize="none"), AdaRDA(eta=1.0, normalize="none"), SSOL(eta=8.0, normalize="none")],
+    ids=repr,
+)
 def test_as_good_as_a_penalty_of_the_same_sparsity(estimator) -> None:
     X, y = make_sparse_gaussian(24_000, random_state=0)
     train, test = slice(0, 20_000), slice(20_000, None)
@@ -59,7 +63,7 @@ def test_a_penalty_besides_is_refused() -> None:
         with pytest.raises(ValueError, match=r"'lam' must be 0 with it\. Got max_nonzero=5 and lam=0\.1"):
             estimator(max_nonzero=5, lam=0.1).fit(X, y)
     with pytest.raises(ValueError, match="The 'max_nonzero' parameter of FSOL must be"):
-        FSOL(max_nonzero=0).fit(X, y)
+        FSOL(max_nonzero=0, normalize="none").fit(X, y)
 
 
 @every_budget
@@ -80,7 +84,11 @@ def test_it_can_change_between_calls(case) -> None:
 
 def test_a_refused_batch_takes_the_budget_back() -> None:
     X, y = make_sparse_stream(300, 5000, 20, random_state=0)
-    for estimator in (FSOL(max_nonzero=50), SSOL(max_nonzero=50), AdaRDA(max_nonzero=50)):
+    for estimator in (
+        FSOL(max_nonzero=50, normalize="none"),
+        SSOL(max_nonzero=50, normalize="none"),
+        AdaRDA(max_nonzero=50, normalize="none"),
+    ):
         model = estimator.partial_fit(X[:200], y[:200], classes=[0, 1])
         before = everything(model)
         bad = X[200:].astype(np.float64)

@@ -93,7 +93,7 @@ def test_train_predict_evaluate_inspect(folder: Path, tmp_path: Path) -> None:
         )
     )
     chunks = list(stream.read(folder / "train.svm"))
-    clf = sureline.SCW(C=0.5, growing=True)
+    clf = sureline.SCW(C=0.5, growing=True, normalize="none")
     for X, y in chunks:
         clf.partial_fit(X, y, classes=[-1, 1])
     assert (told["algorithm"], told["labels"]) == ("SCW", [-1, 1])
@@ -227,7 +227,7 @@ def test_the_plain_lines_and_the_log(folder: Path, tmp_path: Path) -> None:
     assert counts == [2**k for k in range(11)]
     log = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [entry["examples"] for entry in log] == [*counts, 2000]
-    clf = sureline.AROW(dtype="float32")
+    clf = sureline.AROW(dtype="float32", normalize="none")
     chunk = stream.read(folder / "train.svm", dtype="float32").head(2000)
     for entry in log[:-1]:
         n = entry["examples"]

@@ -59,14 +59,14 @@ def test_what_was_seen_often_is_known_better() -> None:
     rng = np.random.default_rng(0)
     X = (rng.random((2000, 20)) < np.linspace(0.9, 0.001, 20)).astype(float)
     y = (X[:, :5].sum(axis=1) > 4).astype(int)
-    variances = AROW().fit(X, y).covariance_[0]
+    variances = AROW(normalize="none").fit(X, y).covariance_[0]
     assert variances[:5].max() < 0.2 * variances[-2:].min()
     assert (np.diff(variances[[0, 10, 14, 17, 18, 19]]) > 0).all()
 
 
 def test_confident_answers_are_right_more_often() -> None:
     X, y = stream(n_rows=4000, n_columns=30, seed=9)
-    model = SCW(C=0.1).fit(X[:2000], y[:2000])
+    model = SCW(C=0.1, normalize="none").fit(X[:2000], y[:2000])
     right, confidence = model.predict(X[2000:]) == y[2000:], model.confidence(X[2000:])
     order = np.argsort(confidence)
     assert right[order[1000:]].mean() > 0.99 > right[order[:1000]].mean() + 0.03
@@ -76,6 +76,6 @@ def test_sop_scores_with_the_example_absorbed() -> None:
     """theta'Sx / (1 + x'Sx): the S that has seen x, by Sherman and Morrison."""
     X, y = stream(100, 5)
     for covariance in ("diag", "full"):
-        model = SOP(a=3.0, covariance=covariance).fit(X, y)
+        model = SOP(a=3.0, covariance=covariance, normalize="none").fit(X, y)
         linear = X @ model.coef_[0] + model.intercept_[0]
         np.testing.assert_allclose(model.decision_function(X), linear / (1 + model.decision_std(X) ** 2), rtol=1e-9)

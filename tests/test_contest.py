@@ -13,7 +13,7 @@ from scipy import sparse
 from test_training import write
 
 import sureline
-from sureline import AROW, PA, SCW, ODCARegressor, stream
+from sureline import AROW, BCW, FGM, PA, SBCW, SCW, ODCARegressor, stream
 from sureline.catalogue import LEARNERS
 from sureline.contest import TournamentResult, tournament
 from sureline.contest.grid import entries_of, every_learner, settings
@@ -43,7 +43,7 @@ def same_model(path: Path, other: Path) -> bool:
     return path.read_bytes() == other.read_bytes()
 
 
-@pytest.mark.parametrize(("n_classes", "block"), [(2, 700), (4, 5000), (4, 1 << 22)])
+@pytest.mark.parametrize(("n_classes", "block"), [(2, 700), (4, 5000)])
 def test_every_learner_ends_as_it_would_alone(tmp_path: Path, n_classes: int, block: int) -> None:
     path = growing(tmp_path, n_classes)
     kinds = ["none", "row", "scale"]
@@ -78,6 +78,9 @@ def test_weights_and_classes_that_come_as_they_come(tmp_path: Path) -> None:
     names = every_learner()
     result = tournament(names, path, weight="weight")
     assert result.stream["classes"] == ["maybe", "no", "yes"]
+    examples = result.runs[0].curve["examples"]
+    assert examples == sorted(set(examples))
+    assert examples[0] > 0
     assert sum(result.stream["class_counts"]) == np.count_nonzero(weights) == result.runs[0].examples
     assert result.stream["rows"] == 400
     for name in names:
@@ -85,6 +88,41 @@ def test_weights_and_classes_that_come_as_they_come(tmp_path: Path) -> None:
         sureline.save(alone, tmp_path / "alone")
         sureline.save(result.models[name], tmp_path / "together")
         assert same_model(tmp_path / "alone", tmp_path / "together"), name
+
+
+def test_learners_of_batches_are_asked_before_they_learn(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.svm", X[:1000], Y[:1000])
+    grid = {
+        "bcw": BCW(dtype="float32", normalize="scale"),
+        "sbcw": SBCW(n_features=20),
+        "fgm": FGM(n_features=20, normalize="row"),
+        "arow": AROW(),
+    }
+    rows = stream.read(path)._with(block=4000)
+    result = tournament(grid, rows, batch=150, race=True)
+    for name in ("bcw", "sbcw", "fgm"):
+        learner = grid[name]
+        data = stream.read(path, dtype=learner.dtype)
+        alone = sureline.train(data, learner, batch=150)
+        sureline.save(alone, tmp_path / "alone")
+        sureline.save(result.models[name], tmp_path / "together")
+        assert same_model(tmp_path / "alone", tmp_path / "together"), name
+        run, mistakes = result.run(name), int((Y[:150] != 0).sum())
+        model, numbers = type(learner)(**learner.get_params()), X[:1000].astype(learner.dtype)
+        curve = [mistakes]
+        for start in range(150, 1000, 150):
+            model.partial_fit(numbers[start - 150 : start], Y[start - 150 : start], classes=[0, 1])
+            stop = min(start + 150, 1000)
+            mistakes += int((model.predict(numbers[start:stop]) != Y[start:stop]).sum())
+            curve.append(mistakes)
+        assert run.mistakes == mistakes
+        assert run.examples == 1000
+        assert "in batches of 150 rows; each was predicted whole" in str(run.reason)
+        assert run.curve["examples"] == result.run("arow").curve["examples"]
+        if name != "fgm":
+            assert run.reliability is not None
+            assert sum(each["count"] for each in run.reliability) == 850
+    assert result.stream["complete"]
 
 
 def test_rows_in_memory() -> None:
@@ -215,6 +253,8 @@ def test_what_a_tournament_refuses() -> None:
         tournament(["arow"], (X, Y), metric="auc")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="The cost must be a pair"):
         tournament(["arow"], (X, Y), metric="cost", cost=(0, 1))
+    with pytest.raises(ValueError, match="The cost must be a pair"):
+        tournament(["arow"], (X, Y), metric="cost", cost=("10", 1))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="no parameter 'speed'"):
         tournament(["arow"], (X, Y), speed=3)
 

@@ -33,7 +33,7 @@ def test_full_covariance_survives_unscaled_features() -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([1.7e9 + rng.random(2000), rng.random(2000), rng.integers(0, 2, 2000)])
     y = (X[:, 1] > 0.5).astype(int)
-    for model in (SCW(covariance="full"), CW(covariance="full")):
+    for model in (SCW(covariance="full", normalize="none"), CW(covariance="full", normalize="none")):
         model.fit(X, y)
         std = model.decision_std(X)
         assert np.isfinite(std).all()
@@ -44,7 +44,7 @@ def test_full_covariance_survives_unscaled_features() -> None:
 def test_the_constraint_is_tight_after_each_full_step_of_cw(eta: float) -> None:
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((300, 6)), rng.integers(0, 2, 300)
-    model = CW(eta=eta, covariance="full")
+    model = CW(eta=eta, covariance="full", normalize="none")
     tight = 0
     for x, label in zip(X, y, strict=True):
         before = getattr(model, "n_updates_", 0)
@@ -60,8 +60,8 @@ def test_the_constraint_is_tight_after_each_full_step_of_cw(eta: float) -> None:
 def test_scw1_with_a_huge_price_is_cw(covariance: str) -> None:
     rng = np.random.default_rng(2)
     X, y = rng.standard_normal((500, 8)), rng.integers(0, 3, 500)
-    cw = CW(eta=0.8, covariance=covariance).fit(X, y)
-    scw = SCW(C=1e12, eta=0.8, covariance=covariance).fit(X, y)
+    cw = CW(eta=0.8, covariance=covariance, normalize="none").fit(X, y)
+    scw = SCW(C=1e12, eta=0.8, covariance=covariance, normalize="none").fit(X, y)
     np.testing.assert_array_equal(cw.coef_, scw.coef_)
     np.testing.assert_array_equal(cw.covariance_, scw.covariance_)
 
@@ -69,6 +69,6 @@ def test_scw1_with_a_huge_price_is_cw(covariance: str) -> None:
 def test_a_diagonal_step_never_loses_all_variance() -> None:
     """One entry so long that 1 - beta S x^2 rounds to zero."""
     for dtype in ("float32", "float64"):
-        model = AROW(r=1.0, dtype=dtype, fit_intercept=False)
+        model = AROW(r=1.0, dtype=dtype, fit_intercept=False, normalize="none")
         model.partial_fit(np.array([[1e12]]), [1], classes=[0, 1])
         assert model.covariance_[0, 0] == pytest.approx(1e-24)  # r / (v + r)

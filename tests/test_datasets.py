@@ -54,7 +54,7 @@ def test_sparse_gaussian_is_cut_by_a_plane_through_the_origin(n_features: int, n
     X, y = make_sparse_gaussian(300, n_features, n_effective=5, n_noise=n_noise, random_state=1)
     assert (np.diff(X.indptr) == 5 + n_noise).all()
     assert X.has_canonical_format
-    learner = Perceptron(fit_intercept=False, passes=300).fit(X[:, :5], y)
+    learner = Perceptron(fit_intercept=False, passes=300, normalize="none").fit(X[:, :5], y)
     assert learner.score(X[:, :5], y) == 1
 
 
@@ -106,7 +106,7 @@ def test_fewer_positives_are_a_part_of_more() -> None:
 def test_few_positives_are_still_those_with_the_largest_scores() -> None:
     """A linear function finds them: they rank far above the others."""
     X, y = make_sparse_stream(20_000, 2000, 30, n_informative=50, positive=0.02, noise=0, random_state=0)
-    learner = AROW(r=0.1).fit(X[:15_000], y[:15_000])
+    learner = AROW(r=0.1, normalize="none").fit(X[:15_000], y[:15_000])
     scores = learner.decision_function(X[15_000:])
     positive = y[15_000:] == 1
     assert np.mean(scores[positive][:, None] > scores[~positive]) > 0.98
@@ -119,7 +119,7 @@ def test_labels_depend_on_the_informative_features_alone() -> None:
     weights = np.linalg.solve((X.T @ X).toarray() + 0.1 * np.eye(300), X.T @ (2.0 * y - 1))  # ridge regression
     large = np.argsort(-np.abs(weights))[:4]
     assert np.abs(weights[large]).min() > 3 * np.median(np.abs(weights))
-    learner = AROW().fit(X[:, large], y)
+    learner = AROW(normalize="none").fit(X[:, large], y)
     assert learner.score(X[:, large], y) > 0.95
 
 
@@ -154,7 +154,9 @@ def test_correlated_groups_are_what_they_say() -> None:
     assert np.corrcoef(first.T)[np.triu_indices(5, 1)] == pytest.approx(0.7, abs=0.04)
     assert np.abs(np.corrcoef(values[:, ::5].T) - np.eye(20)).max() < 0.08  # one of each group
     # The label is the sign of a linear function of the relevant columns alone, with one weight a group.
-    learner = Perceptron(fit_intercept=False, passes=300).fit(values.reshape(4000, 20, 5).sum(axis=2), y)
+    learner = Perceptron(fit_intercept=False, passes=300, normalize="none").fit(
+        values.reshape(4000, 20, 5).sum(axis=2), y
+    )
     assert learner.score(values.reshape(4000, 20, 5).sum(axis=2), y) > 0.99
     frequencies = np.sort(X.getnnz(axis=0))[::-1] / 4000
     assert frequencies[149] > 0.45  # the relevant ones and the decoys
@@ -185,10 +187,10 @@ def test_cover_types_have_the_shape_of_the_real_ones() -> None:
         assert (choice.mean(axis=0) > 0).all()
     assert 0.48 < y.mean() < 0.50
     X_test, y_test = make_cover_type(30_000, random_state=1)  # of the same population
-    assert AROW(covariance="full").fit(X, y).score(X_test, y_test) == pytest.approx(0.762, abs=0.008)
+    assert AROW(covariance="full", normalize="none").fit(X, y).score(X_test, y_test) == pytest.approx(0.762, abs=0.008)
     squares = np.column_stack([X, *(X[:, j] * X[:, k] for j in range(10) for k in range(j + 1))])
     of_test = np.column_stack([X_test, *(X_test[:, j] * X_test[:, k] for j in range(10) for k in range(j + 1))])
-    assert AROW(r=0.1, covariance="full").fit(squares, y).score(of_test, y_test) > 0.8
+    assert AROW(r=0.1, covariance="full", normalize="none").fit(squares, y).score(of_test, y_test) > 0.8
     csr, same = make_cover_type(30_000, layout="csr", random_state=0)
     assert csr.has_canonical_format
     assert csr.nnz == 12 * 30_000

@@ -57,7 +57,7 @@ def test_the_readme_lists_every_learner() -> None:
         *("reference", "metrics"),
         *("datasets.drifts", "datasets.gaussians", "datasets.groups", "datasets.mail"),
         *("datasets.streams", "datasets.tables"),
-        *("evaluate.progressive", "finite_dual", "l1_selectors", "reproduce"),
+        *("contest.calls", "evaluate.progressive", "finite_dual", "l1_selectors", "reproduce"),
         *("selection.agreement", "selection.path", "sparsity.one_pass"),
     ],
 )
@@ -68,7 +68,12 @@ def test_examples_in_docstrings(name: str) -> None:
 
 
 def test_every_learner_documents_its_parameters() -> None:
-    for estimator in [case.make() for case in ALL] + [KernelSCW(), L1SVM(), SDCA(), SparseDCA()]:
+    for estimator in [case.make() for case in ALL] + [
+        KernelSCW(normalize="none"),
+        L1SVM(normalize="none"),
+        SDCA(normalize="none"),
+        SparseDCA(normalize="none"),
+    ]:
         for parameter in estimator.get_params():
             assert f"    {parameter} : " in type(estimator).__doc__
         assert "{" not in type(estimator).__doc__.replace('{"', "")

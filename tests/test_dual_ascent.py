@@ -29,7 +29,7 @@ def problem(n: int = 60, d: int = 8, seed: int = 0) -> tuple[np.ndarray, np.ndar
 
 def solved(X, y, sample_weight=None, **parameters) -> SparseDCA:
     settings = {"tol": 1e-12, "max_iter": 100_000, "random_state": 0, **parameters}
-    return SparseDCA(**settings).fit(X, y, sample_weight)
+    return SparseDCA(**settings, normalize="none").fit(X, y, sample_weight)
 
 
 # -- the steps ------------------------------------------------------------------------------------------------
@@ -47,7 +47,9 @@ def test_steps_are_those_of_the_reference(loss: str, fit_intercept: bool, layout
     rows = sparse.csr_matrix(X) if layout.startswith("csr") else X
     if layout == "csr64":
         rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
-    model = SparseDCA(0.03, loss=loss, sigma=0.05, fit_intercept=fit_intercept, shuffle=False, max_iter=7, tol=1e-15)
+    model = SparseDCA(
+        0.03, loss=loss, sigma=0.05, fit_intercept=fit_intercept, shuffle=False, max_iter=7, tol=1e-15, normalize="none"
+    )
     model.fit(rows, y, weight)
     expected = reference.SparseDCA(0.03, loss, 0.05, fit_intercept).run(
         X.astype(np.float64), y, [range(len(y))] * 7, weight
@@ -62,7 +64,7 @@ def test_steps_are_those_of_the_reference(loss: str, fit_intercept: bool, layout
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_random_order_is_that_of_the_seed() -> None:
     X, y = problem()
-    model = SparseDCA(0.02, sigma=0.05, max_iter=3, tol=1e-15, random_state=5).fit(X, y)
+    model = SparseDCA(0.02, sigma=0.05, max_iter=3, tol=1e-15, random_state=5, normalize="none").fit(X, y)
     rng = np.random.RandomState(5)
     orders = [rng.permutation(len(y)) for _ in range(3)]
     expected = reference.SparseDCA(0.02, "hinge", 0.05).run(X, y, orders)
@@ -142,7 +144,7 @@ def test_the_gap_bounds_the_distance_from_the_optimum_and_falls() -> None:
     least = primal(X, 2.0 * y - 1, best.coef_[0], best.intercept_[0], 0.02, 0.01, "hinge", np.ones(100))
     gaps = []
     for tol in (1e-1, 1e-2, 1e-4, 1e-6):
-        model = SparseDCA(**settings, tol=tol, max_iter=100_000).fit(X, y)
+        model = SparseDCA(**settings, tol=tol, max_iter=100_000, normalize="none").fit(X, y)
         value = primal(X, 2.0 * y - 1, model.coef_[0], model.intercept_[0], 0.02, 0.01, "hinge", np.ones(100))
         assert -1e-12 <= value - least <= model.dual_gap_ + 1e-12
         assert model.dual_gap_ <= tol
@@ -172,7 +174,9 @@ def test_a_row_of_weight_zero_is_not_there() -> None:
     X, y = problem()
     weight = (np.arange(len(y)) % 3 > 0).astype(float)
     here = weight > 0
-    one, other = (SparseDCA(0.01, random_state=0).fit(*data) for data in ((X, y, weight), (X[here], y[here])))
+    one, other = (
+        SparseDCA(0.01, random_state=0, normalize="none").fit(*data) for data in ((X, y, weight), (X[here], y[here]))
+    )
     np.testing.assert_array_equal(one.coef_, other.coef_)
     assert one.n_iter_ == other.n_iter_
     assert one.sigma_ == pytest.approx(other.sigma_)
@@ -197,7 +201,7 @@ def test_more_classes_are_each_against_the_rest() -> None:
 
 def test_attributes_and_answers() -> None:
     X, y = problem()
-    model = SparseDCA(0.05, random_state=0)
+    model = SparseDCA(0.05, random_state=0, normalize="none")
     for attribute in ("coef_", "sparse_coef_"):
         with pytest.raises(AttributeError, match=f"This SparseDCA has no {attribute} before fit"):
             getattr(model, attribute)
@@ -230,8 +234,8 @@ def test_hundreds_of_millions_of_columns() -> None:
     X = sparse.csr_matrix((narrow.data, columns[narrow.indices], narrow.indptr), shape=(300, width))
     y = (dense[:, 0] + dense[:, -1] + 0.1 * rng.standard_normal(300) > 0).astype(int)
     begin = time.perf_counter()
-    model = SparseDCA(0.01, random_state=0).fit(X, y)
-    same = SparseDCA(0.01, random_state=0).fit(narrow, y)
+    model = SparseDCA(0.01, random_state=0, normalize="none").fit(X, y)
+    same = SparseDCA(0.01, random_state=0, normalize="none").fit(narrow, y)
     np.testing.assert_array_equal(model.get_support(indices=True), columns[same.get_support(indices=True)])
     np.testing.assert_array_equal(model.decision_function(X), same.decision_function(narrow))
     assert model.sparse_coef_.shape == (1, width)
@@ -245,14 +249,14 @@ def test_hundreds_of_millions_of_columns() -> None:
 @pytest.mark.parametrize("kind", CORRUPT)
 def test_corrupt_csr_is_refused(kind: str) -> None:
     X, y = problem(20, 12)
-    model = SparseDCA(0.01, random_state=0).fit(X, y)
+    model = SparseDCA(0.01, random_state=0, normalize="none").fit(X, y)
     before = model.coef_
     for call in (
         lambda: model.fit(corrupt(kind), y),
         lambda: model.predict(corrupt(kind)),
         lambda: model.transform(corrupt(kind)),
         lambda: model.inverse_transform(corrupt(kind)),
-        lambda: SparseDCA(n_features=2).fit(corrupt(kind), y),
+        lambda: SparseDCA(n_features=2, normalize="none").fit(corrupt(kind), y),
     ):
         with pytest.raises(ValueError, match="not a valid CSR matrix"):
             call()
@@ -261,7 +265,7 @@ def test_corrupt_csr_is_refused(kind: str) -> None:
 
 def test_corrupt_matrices_of_other_formats_are_refused() -> None:
     y = problem(20, 12)[1]
-    model = SparseDCA(0.01, random_state=0).fit(problem(20, 12)[0], y)
+    model = SparseDCA(0.01, random_state=0, normalize="none").fit(problem(20, 12)[0], y)
     for X in other_formats():
         for call in (lambda X: model.fit(X, y), model.predict, model.transform):
             with pytest.raises(ValueError, match=f"not a valid {X.format.upper()} matrix"):
@@ -275,8 +279,8 @@ def test_columns_in_any_order() -> None:
     for row in range(len(y)):
         part = slice(messy.indptr[row], messy.indptr[row + 1])
         messy.indices[part], messy.data[part] = messy.indices[part][::-1].copy(), messy.data[part][::-1].copy()
-    model = SparseDCA(0.01, random_state=0).fit(tidy, y)
-    again = SparseDCA(0.01, random_state=0).fit(messy, y)
+    model = SparseDCA(0.01, random_state=0, normalize="none").fit(tidy, y)
+    again = SparseDCA(0.01, random_state=0, normalize="none").fit(messy, y)
     np.testing.assert_array_equal(model.coef_, again.coef_)
     np.testing.assert_array_equal(model.predict(messy), model.predict(tidy))
     np.testing.assert_array_equal(model.transform(messy).toarray(), model.transform(tidy).toarray())
@@ -289,7 +293,7 @@ def test_columns_in_any_order() -> None:
 @pytest.mark.parametrize("layout", [np.array, sparse.csr_matrix])
 def test_values_that_are_not_finite(value: float, message: str, layout) -> None:
     X, y = problem()
-    model = SparseDCA(0.01, random_state=0).fit(layout(X), y)
+    model = SparseDCA(0.01, random_state=0, normalize="none").fit(layout(X), y)
     before = model.coef_
     X[5, 2] = value
     with pytest.raises(ValueError, match=message):
@@ -305,18 +309,18 @@ def test_values_that_are_not_finite(value: float, message: str, layout) -> None:
 def test_rows_of_any_scale(scale: float, loss: str) -> None:
     """The weights scale with the rows, so the answers are the same; with no intercept, which does not scale."""
     X, y = problem()
-    usual = SparseDCA(0.01, loss=loss, fit_intercept=False, random_state=0).fit(X, y)
-    scaled = SparseDCA(0.01 * scale, loss=loss, fit_intercept=False, random_state=0).fit(X * scale, y)
+    usual = SparseDCA(0.01, loss=loss, fit_intercept=False, random_state=0, normalize="none").fit(X, y)
+    scaled = SparseDCA(0.01 * scale, loss=loss, fit_intercept=False, random_state=0, normalize="none").fit(X * scale, y)
     np.testing.assert_allclose(scaled.decision_function(X * scale), usual.decision_function(X), rtol=1e-9)
 
 
 def test_rows_of_zeros_constant_and_repeated_columns() -> None:
     X, y = problem()
-    zeros = SparseDCA(0.01, random_state=0).fit(np.zeros_like(X), y)
+    zeros = SparseDCA(0.01, random_state=0, normalize="none").fit(np.zeros_like(X), y)
     assert zeros.get_support().sum() == 0
     assert np.isfinite(zeros.intercept_).all()
     ugly = np.column_stack([X, X[:, 0], np.ones(len(y)), np.full(len(y), -3.0)])
-    model = SparseDCA(0.01, random_state=0).fit(ugly, y)
+    model = SparseDCA(0.01, random_state=0, normalize="none").fit(ugly, y)
     assert model.coef_[0, 0] == pytest.approx(model.coef_[0, 8], abs=1e-9)  # the l2 penalty shares the weight
     assert np.isfinite(model.coef_).all()
 
@@ -338,12 +342,12 @@ def test_rows_of_zeros_constant_and_repeated_columns() -> None:
 )
 def test_parameters_that_cannot_be(parameters, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        SparseDCA(**parameters).fit(*problem())
+        SparseDCA(**parameters, normalize="none").fit(*problem())
 
 
 def test_labels_and_weights_that_cannot_be() -> None:
     X, y = problem()
-    model = SparseDCA(0.01)
+    model = SparseDCA(0.01, normalize="none")
     for labels, weight, message in (
         (
             np.ones(len(y)),
@@ -363,7 +367,7 @@ def test_labels_and_weights_that_cannot_be() -> None:
 def test_too_few_passes_are_warned_of() -> None:
     X, y = problem()
     with pytest.warns(ConvergenceWarning, match="stopped after 2 passes with a duality gap of .* above tol=1e-09"):
-        model = SparseDCA(0.01, tol=1e-9, max_iter=2).fit(X, y)
+        model = SparseDCA(0.01, tol=1e-9, max_iter=2, normalize="none").fit(X, y)
     assert model.n_iter_ == 2
     assert model.dual_gap_ > 1e-9
 
@@ -371,7 +375,7 @@ def test_too_few_passes_are_warned_of() -> None:
 def test_it_can_be_interrupted() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((2000, 100)), rng.integers(0, 2, 2000)
-    model = SparseDCA(0.01, random_state=0).fit(X[:100], y[:100])
+    model = SparseDCA(0.01, random_state=0, normalize="none").fit(X[:100], y[:100])
     before = model.coef_
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     begin = time.perf_counter()

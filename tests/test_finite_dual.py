@@ -51,7 +51,7 @@ def test_steps_are_those_of_the_reference(loss: str, regularizer: str, fit_inter
     if layout == "csr64":
         rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
     chosen = settings(loss, regularizer) | {"fit_intercept": fit_intercept}
-    model = SDCA(**chosen, shuffle=False, epochs=3).fit(rows, y, weight)
+    model = SDCA(**chosen, shuffle=False, epochs=3, normalize="none").fit(rows, y, weight)
     expected = reference.SDCA(**chosen).run(X.astype(np.float64), y, [range(len(y))] * 3, weight)
     np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-11)
     np.testing.assert_allclose(model.intercept_, expected.intercept_, atol=1e-11)
@@ -64,7 +64,7 @@ def test_steps_are_those_of_the_reference(loss: str, regularizer: str, fit_inter
 def test_a_random_order_is_that_of_the_seed() -> None:
     X, y = problem()
     weight = (np.arange(len(y)) % 4 > 0).astype(float)
-    model = SDCA(0.02, 3, random_state=5).fit(X, y, weight)
+    model = SDCA(0.02, 3, random_state=5, normalize="none").fit(X, y, weight)
     rng, here = np.random.RandomState(5), np.flatnonzero(weight)
     expected = reference.SDCA(0.02).run(X, y, [rng.permutation(here) for _ in range(3)], weight)
     np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-12)
@@ -79,13 +79,13 @@ def test_the_gap_is_never_negative_and_goes_to_zero(loss: str, regularizer: str)
     """It bounds the distance from the least objective, which is measured in the reference."""
     X, y = problem(80, 6, seed=2)
     chosen = settings(loss, regularizer, 0.1)
-    model = SDCA(**chosen, epochs=2000, tol=1e-9, random_state=0).fit(X, y)
+    model = SDCA(**chosen, epochs=2000, tol=1e-9, random_state=0, normalize="none").fit(X, y)
     assert (model.dual_gaps_ >= 0).all()
     assert model.dual_gap_ <= 1e-9
     assert model.dual_gap_ < 1e-6 * model.dual_gaps_[0]
     least = objective(model, X, y, chosen)
     for epochs in (1, 3, 5):
-        early = SDCA(**chosen, epochs=epochs, random_state=0).fit(X, y)
+        early = SDCA(**chosen, epochs=epochs, random_state=0, normalize="none").fit(X, y)
         assert -1e-9 <= objective(early, X, y, chosen) - least <= early.dual_gap_ + 1e-12
         np.testing.assert_array_equal(early.dual_gaps_, model.dual_gaps_[:epochs])
 
@@ -99,7 +99,9 @@ def objective(model: SDCA, X, y, chosen: dict) -> float:
 
 
 def solved(X, y, sample_weight=None, **parameters) -> SDCA:
-    return SDCA(**{"epochs": 20_000, "tol": 1e-13, "random_state": 0, **parameters}).fit(X, y, sample_weight)
+    return SDCA(**{"epochs": 20_000, "tol": 1e-13, "random_state": 0, **parameters}, normalize="none").fit(
+        X, y, sample_weight
+    )
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
@@ -172,7 +174,9 @@ def test_a_row_of_weight_zero_is_not_there() -> None:
     X, y = problem()
     weight = (np.arange(len(y)) % 3 > 0).astype(float)
     here = weight > 0
-    one, other = (SDCA(0.01, random_state=0).fit(*data) for data in ((X, y, weight), (X[here], y[here])))
+    one, other = (
+        SDCA(0.01, random_state=0, normalize="none").fit(*data) for data in ((X, y, weight), (X[here], y[here]))
+    )
     np.testing.assert_array_equal(one.coef_, other.coef_)
     np.testing.assert_array_equal(one.dual_gaps_, other.dual_gaps_)
 
@@ -183,11 +187,13 @@ def test_a_row_of_weight_zero_is_not_there() -> None:
 def test_more_classes_are_each_against_the_rest() -> None:
     X, _ = problem(150, 8, seed=7)
     y = np.array(["low", "middle", "top"])[np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7])]
-    model = SDCA(0.03, 7, "log", "elastic_net", delta=0.1, random_state=0).fit(X, y)
+    model = SDCA(0.03, 7, "log", "elastic_net", delta=0.1, random_state=0, normalize="none").fit(X, y)
     assert model.coef_.shape == (3, 8)
     gaps = []
     for k, label in enumerate(model.classes_):
-        alone = SDCA(0.03, 7, "log", "elastic_net", delta=0.1, random_state=0).fit(X, (y == label).astype(int))
+        alone = SDCA(0.03, 7, "log", "elastic_net", delta=0.1, random_state=0, normalize="none").fit(
+            X, (y == label).astype(int)
+        )
         np.testing.assert_array_equal(model.coef_[k], alone.coef_[0])
         gaps.append(alone.dual_gaps_)
     np.testing.assert_array_equal(model.dual_gaps_, np.max(gaps, axis=0))
@@ -198,7 +204,7 @@ def test_more_classes_are_each_against_the_rest() -> None:
 
 def test_attributes_and_answers() -> None:
     X, y = problem()
-    model = SDCA(0.05, regularizer="elastic_net", delta=0.5, random_state=0)
+    model = SDCA(0.05, regularizer="elastic_net", delta=0.5, random_state=0, normalize="none")
     for attribute in ("coef_", "sparse_coef_"):
         with pytest.raises(AttributeError, match=f"This SDCA has no {attribute} before fit"):
             getattr(model, attribute)
@@ -209,7 +215,7 @@ def test_attributes_and_answers() -> None:
     np.testing.assert_array_equal(model.sparse_coef_.toarray(), model.coef_)
     np.testing.assert_allclose(model.decision_function(frame), X @ model.coef_[0] + model.intercept_[0], atol=1e-12)
     np.testing.assert_array_equal(model.predict(frame), (model.decision_function(frame) > 0).astype(int))
-    assert SDCA(regularizer="elastic_net").fit(X, y).dual_gaps_.shape == (5,)
+    assert SDCA(regularizer="elastic_net", normalize="none").fit(X, y).dual_gaps_.shape == (5,)
 
 
 def test_defaults_that_are_none() -> None:
@@ -219,17 +225,17 @@ def test_defaults_that_are_none() -> None:
         ({"loss": "huber", "epsilon": 1.0}, {"loss": "huber"}),
         ({"loss": "squared"}, {"loss": "huber", "epsilon": 1e6}),
     ):
-        one, other = (SDCA(0.05, **chosen, random_state=0).fit(X, y) for chosen in (given, none))
+        one, other = (SDCA(0.05, **chosen, random_state=0, normalize="none").fit(X, y) for chosen in (given, none))
         np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-12)
 
 
 def test_tol_stops_early_and_says_if_it_was_not_reached() -> None:
     X, y = problem()
-    model = SDCA(0.05, 1000, tol=1e-3, random_state=0).fit(X, y)
+    model = SDCA(0.05, 1000, tol=1e-3, random_state=0, normalize="none").fit(X, y)
     assert model.n_iter_ < 100
     assert model.dual_gaps_[-1] <= 1e-3 < model.dual_gaps_[-2]
     with pytest.warns(ConvergenceWarning, match="stopped after 2 epochs with a duality gap of .* above tol=1e-09"):
-        SDCA(0.05, 2, tol=1e-9).fit(X, y)
+        SDCA(0.05, 2, tol=1e-9, normalize="none").fit(X, y)
 
 
 def test_hundreds_of_millions_of_columns() -> None:
@@ -243,7 +249,7 @@ def test_hundreds_of_millions_of_columns() -> None:
     y = (dense[:, 0] + dense[:, -1] + 0.1 * rng.standard_normal(300) > 0).astype(int)
     begin = time.perf_counter()
     for chosen in (settings("log", "l2"), settings("hinge", "elastic_net")):
-        model, same = (SDCA(**chosen, random_state=0).fit(rows, y) for rows in (X, narrow))
+        model, same = (SDCA(**chosen, random_state=0, normalize="none").fit(rows, y) for rows in (X, narrow))
         np.testing.assert_array_equal(model.decision_function(X), same.decision_function(narrow))
         assert model.sparse_coef_.shape == (1, width)
         assert width - 1 in model.sparse_coef_.indices
@@ -255,9 +261,9 @@ EPOCHS = "After a fixed number of epochs both fits are near the same optimum, an
 
 @parametrize_with_checks(
     [
-        SDCA(rho=0.01, epochs=20, random_state=0),
-        SDCA(rho=0.01, epochs=20, loss="log", regularizer="elastic_net", shuffle=False),
-        SDCA(rho=0.1, epochs=20, loss="huber", fit_intercept=False, random_state=0),
+        SDCA(rho=0.01, epochs=20, random_state=0, normalize="none"),
+        SDCA(rho=0.01, epochs=20, loss="log", regularizer="elastic_net", shuffle=False, normalize="none"),
+        SDCA(rho=0.1, epochs=20, loss="huber", fit_intercept=False, random_state=0, normalize="none"),
     ],
     expected_failed_checks=lambda estimator: {
         "check_sample_weight_equivalence_on_dense_data": EPOCHS,
@@ -276,7 +282,7 @@ def test_estimator(estimator, check) -> None:
 @every_regularizer
 def test_corrupt_csr_is_refused(kind: str, regularizer: str) -> None:
     X, y = problem(20, 12)
-    model = SDCA(regularizer=regularizer, random_state=0).fit(X, y)
+    model = SDCA(regularizer=regularizer, random_state=0, normalize="none").fit(X, y)
     before = model.coef_
     for call in (lambda: model.fit(corrupt(kind), y), lambda: model.predict(corrupt(kind))):
         with pytest.raises(ValueError, match="not a valid CSR matrix"):
@@ -288,7 +294,7 @@ def test_corrupt_matrices_of_other_formats_are_refused() -> None:
     y = problem(20, 12)[1]
     for X in other_formats():
         with pytest.raises(ValueError, match=f"not a valid {X.format.upper()} matrix"):
-            SDCA().fit(X, y)
+            SDCA(normalize="none").fit(X, y)
 
 
 def test_columns_in_any_order() -> None:
@@ -298,7 +304,9 @@ def test_columns_in_any_order() -> None:
     for row in range(len(y)):
         part = slice(messy.indptr[row], messy.indptr[row + 1])
         messy.indices[part], messy.data[part] = messy.indices[part][::-1].copy(), messy.data[part][::-1].copy()
-    model, again = (SDCA(0.01, regularizer="kl", random_state=0).fit(rows, y) for rows in (tidy, messy))
+    model, again = (
+        SDCA(0.01, regularizer="kl", random_state=0, normalize="none").fit(rows, y) for rows in (tidy, messy)
+    )
     np.testing.assert_array_equal(model.coef_, again.coef_)
     np.testing.assert_array_equal(model.predict(messy), model.predict(tidy))
 
@@ -311,7 +319,7 @@ def test_columns_in_any_order() -> None:
 @every_regularizer
 def test_values_that_are_not_finite(value: float, message: str, layout, regularizer: str) -> None:
     X, y = problem()
-    model = SDCA(regularizer=regularizer, random_state=0).fit(layout(X), y)
+    model = SDCA(regularizer=regularizer, random_state=0, normalize="none").fit(layout(X), y)
     before = model.__dict__.copy()
     X[5, 2] = value
     with pytest.raises(ValueError, match=message):
@@ -325,7 +333,7 @@ def test_values_that_are_not_finite(value: float, message: str, layout, regulari
 def test_rows_of_any_scale(scale: float, loss: str, regularizer: str) -> None:
     """Nothing but finite weights, or a refusal that says what to do."""
     X, y = problem(30, 5)
-    model = SDCA(**settings(loss, regularizer), random_state=0)
+    model = SDCA(**settings(loss, regularizer), random_state=0, normalize="none")
     try:
         model.fit(X * scale, y)
     except ValueError as error:
@@ -341,7 +349,9 @@ def test_rows_of_any_scale(scale: float, loss: str, regularizer: str) -> None:
 @every_regularizer
 def test_rows_of_zeros(loss: str, regularizer: str) -> None:
     X, y = problem(30, 5)
-    model = SDCA(**settings(loss, regularizer), fit_intercept=False, random_state=0).fit(np.zeros_like(X), y)
+    model = SDCA(**settings(loss, regularizer), fit_intercept=False, random_state=0, normalize="none").fit(
+        np.zeros_like(X), y
+    )
     assert (model.coef_ == (0.2 if regularizer == "kl" else 0.0)).all()
     assert model.intercept_[0] == 0
     assert model.dual_gap_ == pytest.approx(0, abs=1e-12)
@@ -371,7 +381,7 @@ def test_rows_of_zeros(loss: str, regularizer: str) -> None:
 )
 def test_parameters_that_cannot_be(parameters, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        SDCA(**parameters).fit(*problem())
+        SDCA(**parameters, normalize="none").fit(*problem())
 
 
 def test_labels_and_weights_that_cannot_be() -> None:
@@ -384,13 +394,13 @@ def test_labels_and_weights_that_cannot_be() -> None:
         (X[:, 0], None, "Unknown label type: continuous"),
     ):
         with pytest.raises(ValueError, match=message):
-            SDCA().fit(X, labels, weight)
+            SDCA(normalize="none").fit(X, labels, weight)
 
 
 def test_it_can_be_interrupted() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((2000, 100)), rng.integers(0, 2, 2000)
-    model = SDCA(0.01, random_state=0).fit(X[:100], y[:100])
+    model = SDCA(0.01, random_state=0, normalize="none").fit(X[:100], y[:100])
     before = model.__dict__.copy()
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     begin = time.perf_counter()

@@ -90,7 +90,14 @@ def test_dense_rows_and_explicit_zeros_are_sparse_rows(case: Case) -> None:
 def test_the_intercept_is_never_truncated() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((500, 5)), (rng.random(500) < 0.9).astype(int)
-    for estimator in (STG(0.3, 1e3), FOBOS(0.3, 1e3), AdaFOBOS(0.3, 1e3), FSOL(0.3, 1e5), SSOL(0.3, 1e5), FTRL(l1=1e5)):
+    for estimator in (
+        STG(0.3, 1e3, normalize="none"),
+        FOBOS(0.3, 1e3, normalize="none"),
+        AdaFOBOS(0.3, 1e3, normalize="none"),
+        FSOL(0.3, 1e5, normalize="none"),
+        SSOL(0.3, 1e5, normalize="none"),
+        FTRL(l1=1e5, normalize="none"),
+    ):
         model = estimator.fit(X, y)
         assert model.nonzero_ == 0
         assert model.sparsity_ == 1
@@ -99,14 +106,17 @@ def test_the_intercept_is_never_truncated() -> None:
 
 def test_parameters_take_effect_with_the_next_call() -> None:
     X, y = stream()
-    model = FSOL(eta=0.1, lam=1.0).fit(X, y)
+    model = FSOL(eta=0.1, lam=1.0, normalize="none").fit(X, y)
     coef, scores = model.coef_, model.decision_function(X)
     model.set_params(lam=1e6)
     np.testing.assert_array_equal(model.coef_, coef)
     np.testing.assert_array_equal(model.decision_function(X), scores)
     model.partial_fit(X[:1], y[:1])
     assert model.nonzero_ == 0
-    for estimator, change in ((STG(theta=1.0), {"theta": 2.0}), (AdaFOBOS(delta=1.0), {"delta": 2.0})):
+    for estimator, change in (
+        (STG(theta=1.0, normalize="none"), {"theta": 2.0}),
+        (AdaFOBOS(delta=1.0, normalize="none"), {"delta": 2.0}),
+    ):
         estimator.partial_fit(X, y, classes=[0, 1]).set_params(**change)
         with pytest.raises(ValueError, match=f"The '{next(iter(change))}' parameter of .* cannot change"):
             estimator.partial_fit(X, y)
@@ -123,24 +133,33 @@ def test_special_cases() -> None:
         assert (a.n_mistakes_, a.n_updates_) == (b.n_mistakes_, b.n_updates_)
         np.testing.assert_allclose(a.coef_, b.coef_, rtol=1e-9, atol=1e-12)
 
-    same(FOBOS(eta=0.3), OGD(eta=0.3))
-    same(STG(eta=0.3), OGD(eta=0.3, power_t=0))
-    same(FSOL(eta=0.3), OGD(eta=0.3, power_t=0))
-    same(CSOGD(eta=0.3), OGD(eta=0.3))
-    same(CSOGD(eta=0.3, form="margin", cost=(1, 1)), OGD(eta=0.3))
-    same(PAUM(eta=0.3), OGD(eta=0.3, power_t=0))  # a margin of exactly 1 does not occur
+    same(FOBOS(eta=0.3, normalize="none"), OGD(eta=0.3, normalize="none"))
+    same(STG(eta=0.3, normalize="none"), OGD(eta=0.3, power_t=0, normalize="none"))
+    same(FSOL(eta=0.3, normalize="none"), OGD(eta=0.3, power_t=0, normalize="none"))
+    same(CSOGD(eta=0.3, normalize="none"), OGD(eta=0.3, normalize="none"))
+    same(CSOGD(eta=0.3, form="margin", cost=(1, 1), normalize="none"), OGD(eta=0.3, normalize="none"))
+    same(
+        PAUM(eta=0.3, normalize="none"), OGD(eta=0.3, power_t=0, normalize="none")
+    )  # a margin of exactly 1 does not occur
     # A that takes in next to nothing stays the identity.
-    same(SSOL(eta=1.0, r=1e15, lam=2.0, schedule="constant"), FSOL(eta=1.0, lam=2.0))
-    same(SSOL(eta=1.0, r=1e15, lam=2.0, schedule="constant", covariance="full"), FSOL(eta=1.0, lam=2.0))
+    same(
+        SSOL(eta=1.0, r=1e15, lam=2.0, schedule="constant", normalize="none"), FSOL(eta=1.0, lam=2.0, normalize="none")
+    )
+    same(
+        SSOL(eta=1.0, r=1e15, lam=2.0, schedule="constant", covariance="full", normalize="none"),
+        FSOL(eta=1.0, lam=2.0, normalize="none"),
+    )
 
 
 def test_a_cost_is_a_weight_of_the_gradient() -> None:
     X, y = stream(600)
-    pair = FSOL(eta=0.1, lam=1.0, cost=(3.0, 0.5)).fit(X, y)
-    weighted = FSOL(eta=0.1, lam=1.0).fit(X, y, sample_weight=np.where(y == 1, 3.0, 0.5))
+    pair = FSOL(eta=0.1, lam=1.0, cost=(3.0, 0.5), normalize="none").fit(X, y)
+    weighted = FSOL(eta=0.1, lam=1.0, normalize="none").fit(X, y, sample_weight=np.where(y == 1, 3.0, 0.5))
     assert everything(pair)[0] == everything(weighted)[0]
     # S absorbs an example once, whatever its cost, and with r / s, whatever its gradient.
-    assert (SSOL(cost=(3.0, 0.5)).fit(X, y).covariance_ == SSOL().fit(X, y).covariance_).all()
+    assert (
+        SSOL(cost=(3.0, 0.5), normalize="none").fit(X, y).covariance_ == SSOL(normalize="none").fit(X, y).covariance_
+    ).all()
 
 
 def test_balanced_costs_follow_the_stream() -> None:
@@ -149,11 +168,11 @@ def test_balanced_costs_follow_the_stream() -> None:
     y = y * (rng.random(500) < 0.3)  # rare positives
     positive, negative = np.cumsum(y == 1), np.cumsum(y == 0)
     c = np.where((y == 1) & (negative > 0), negative / np.maximum(positive, 1), 1.0)
-    balanced = FSOL(eta=0.1, cost="balanced").fit(X, y)
-    by_hand = FSOL(eta=0.1).fit(X, y, sample_weight=c)
+    balanced = FSOL(eta=0.1, cost="balanced", normalize="none").fit(X, y)
+    by_hand = FSOL(eta=0.1, normalize="none").fit(X, y, sample_weight=c)
     np.testing.assert_allclose(balanced.coef_, by_hand.coef_, rtol=1e-12)
     assert balanced.n_mistakes_ == by_hand.n_mistakes_
-    parts = FSOL(eta=0.1, cost="balanced")
+    parts = FSOL(eta=0.1, cost="balanced", normalize="none")
     for start in range(0, 500, 7):  # the counts live in the model
         parts.partial_fit(X[start : start + 7], y[start : start + 7], classes=[0, 1])
     assert everything(parts) == everything(balanced)
@@ -163,7 +182,10 @@ def test_balanced_costs_of_more_classes() -> None:
     X, y = stream(400, n_classes=3)
     seen = np.cumsum(np.eye(3)[y], axis=0)
     c = seen.sum(axis=1) / ((seen > 0).sum(axis=1) * seen[np.arange(400), y])
-    balanced, by_hand = FSOL(eta=0.1, cost="balanced").fit(X, y), FSOL(eta=0.1).fit(X, y, sample_weight=c)
+    balanced, by_hand = (
+        FSOL(eta=0.1, cost="balanced", normalize="none").fit(X, y),
+        FSOL(eta=0.1, normalize="none").fit(X, y, sample_weight=c),
+    )
     np.testing.assert_allclose(balanced.coef_, by_hand.coef_, rtol=1e-12)
 
 
@@ -208,7 +230,12 @@ def test_sparse_weights_are_the_dense_ones() -> None:
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_probabilities_of_log_loss(n_classes: int) -> None:
     X, y = stream(600, n_classes=n_classes)
-    for estimator in (FTRL(alpha=1.0, l1=0.1), FSOL(eta=0.1, loss="log"), OGD(loss="log"), CSOGD(loss="log")):
+    for estimator in (
+        FTRL(alpha=1.0, l1=0.1, normalize="none"),
+        FSOL(eta=0.1, loss="log", normalize="none"),
+        OGD(loss="log", normalize="none"),
+        CSOGD(loss="log", normalize="none"),
+    ):
         model = estimator.fit(X, y)
         proba = model.predict_proba(X)
         assert proba.shape == (600, n_classes)
@@ -216,5 +243,5 @@ def test_probabilities_of_log_loss(n_classes: int) -> None:
         np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))
         if n_classes == 2:
             np.testing.assert_allclose(np.log(proba[:, 1] / proba[:, 0]), model.decision_function(X), rtol=1e-6)
-    assert not hasattr(FSOL(), "predict_proba")
-    assert not hasattr(FTRL(loss="hinge"), "predict_proba")
+    assert not hasattr(FSOL(normalize="none"), "predict_proba")
+    assert not hasattr(FTRL(loss="hinge", normalize="none"), "predict_proba")

@@ -20,14 +20,14 @@ from sureline._rows import as_rows
 def test_groups_without_weight_make_room_in_later_batches() -> None:
     X, y = data(300, 40)
     noise = np.random.default_rng(9).integers(2, size=100)
-    model = SBCW(n_features=12, r=3, sigma=0.05, C2=0.05).partial_fit(X[:100], noise, classes=[0, 1])
+    model = SBCW(n_features=12, r=3, sigma=0.05, C2=0.05, normalize="none").partial_fit(X[:100], noise, classes=[0, 1])
     first = [group.tolist() for group in model.groups_]
     for part in (slice(100, 200), slice(200, 300)):
         model.partial_fit(X[part], y[part])
         assert sum(map(len, model.groups_)) == 12
     assert [group.tolist() for group in model.groups_] != first
     again = learn(
-        SBCW(n_features=12, r=3, sigma=0.05, C2=0.05),
+        SBCW(n_features=12, r=3, sigma=0.05, C2=0.05, normalize="none"),
         [(X[:100], noise), (X[100:200], y[100:200]), (sparse.csr_matrix(X[200:]), y[200:])],
         [0, 1],
     )
@@ -39,18 +39,18 @@ def test_one_class_in_a_batch() -> None:
     X, y = data()
     parts = [(X[y == 1], y[y == 1]), (X[y == 0], y[y == 0])]
     settings = {"r": 3, "max_iter": 2, **LITERAL}
-    assert_same(learn(SBCW(**settings), parts, [0, 1]), reference.SBCW(**settings).run(parts, [0, 1]))
+    assert_same(learn(SBCW(**settings, normalize="none"), parts, [0, 1]), reference.SBCW(**settings).run(parts, [0, 1]))
 
 
 def test_growing_columns_and_classes() -> None:
     X, y = data(200, 20, 3)
     settings = {"r": 3, "max_iter": 3, "growing": True}
-    narrow = SBCW(**settings).partial_fit(X[:100, :12], y[:100] == 1)
-    wide = SBCW(**settings).partial_fit(np.pad(X[:100, :12], ((0, 0), (0, 8))), y[:100] == 1)
+    narrow = SBCW(**settings, normalize="none").partial_fit(X[:100, :12], y[:100] == 1)
+    wide = SBCW(**settings, normalize="none").partial_fit(np.pad(X[:100, :12], ((0, 0), (0, 8))), y[:100] == 1)
     for model in (narrow, wide):
         model.partial_fit(X[100:], y[100:] == 1)
     np.testing.assert_array_equal(narrow.coef_, wide.coef_)
-    two = SBCW(**settings).partial_fit(X[y < 2], np.where(y == 0, "a", "b")[y < 2])
+    two = SBCW(**settings, normalize="none").partial_fit(X[y < 2], np.where(y == 0, "a", "b")[y < 2])
     signs = two.decision_function(X) > 0
     three = two._state.grown(20, 3, "ovr")
     scores = three.scores(X)
@@ -84,7 +84,7 @@ UGLY = {
 def test_ugly_input_gives_a_finite_answer(kind: str, C: float, settings: dict[str, Any]) -> None:
     X, y = data(200, 10)
     X = UGLY[kind](X)
-    model = SBCW(C=C, r=7, max_iter=3, **settings)
+    model = SBCW(C=C, r=7, max_iter=3, **settings, normalize="none")
     for part in (slice(150), slice(150, 200)):
         model.partial_fit(X[part], y[part], classes=[0, 1])
     assert np.isfinite(model.coef_).all()
@@ -95,7 +95,7 @@ def test_ugly_input_gives_a_finite_answer(kind: str, C: float, settings: dict[st
         np.testing.assert_array_equal(S, S.T)
         scale = 1 / np.sqrt(S.diagonal())
         assert np.linalg.eigvalsh(S * np.outer(scale, scale))[0] > -1e-9
-    FGM(C=C, r=7, max_iter=3, inner_passes=5).fit(X, y)
+    FGM(C=C, r=7, max_iter=3, inner_passes=5, normalize="none").fit(X, y)
 
 
 def test_the_inverse_of_a_precision() -> None:
@@ -123,12 +123,12 @@ def test_what_is_too_large_is_refused(scale: float, settings: dict[str, float], 
     X, y = data()
     X = np.clip(X, -1.5, 1.5) * scale
     with pytest.raises(ValueError, match=message):
-        SBCW(**settings).fit(X, y)
+        SBCW(**settings, normalize="none").fit(X, y)
 
 
 def test_a_refused_batch_leaves_the_model_as_it_was() -> None:
     X, y = data()
-    model = SBCW(r=3).partial_fit(X, y, classes=[0, 1])
+    model = SBCW(r=3, normalize="none").partial_fit(X, y, classes=[0, 1])
     before = pickle.dumps(model._state.to_arrays())
     bad = X.copy()
     bad[7, 3] = np.nan
@@ -198,7 +198,7 @@ def test_the_core_checks_what_it_is_given() -> None:
 def test_columns_in_any_order_and_float32() -> None:
     X, y = data()
     X = np.round(X * 8) / 8
-    expected = SBCW(r=3).fit(X, y)
+    expected = SBCW(r=3, normalize="none").fit(X, y)
     csr = sparse.csr_matrix(X)
     for row in range(len(y)):
         at = slice(csr.indptr[row], csr.indptr[row + 1])
@@ -210,12 +210,14 @@ def test_columns_in_any_order_and_float32() -> None:
     for k in range(2):
         np.testing.assert_array_equal(*(selection.gram(k, np.ones(len(y))) for selection in selections))
     for form in (csr, sparse.csr_matrix(X.astype(np.float32)), X.astype(np.float32), sparse.csc_array(X)):
-        model = SBCW(r=3).fit(form, y)
+        model = SBCW(r=3, normalize="none").fit(form, y)
         np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(model.decision_std(form), expected.decision_std(X), rtol=1e-12)
     wide = sparse.csr_matrix(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    np.testing.assert_array_equal(SBCW(r=3).fit(wide, y).coef_, SBCW(r=3).fit(sparse.csr_matrix(X), y).coef_)
+    np.testing.assert_array_equal(
+        SBCW(r=3, normalize="none").fit(wide, y).coef_, SBCW(r=3, normalize="none").fit(sparse.csr_matrix(X), y).coef_
+    )
 
 
 # -- the state ---------------------------------------------------------------------------------------------------
@@ -224,7 +226,7 @@ def test_columns_in_any_order_and_float32() -> None:
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_answers(n_classes: int) -> None:
     X, y = data(n_classes=n_classes)
-    model = SBCW(r=3, max_iter=4).fit(X, y)
+    model = SBCW(r=3, max_iter=4, normalize="none").fit(X, y)
     state, heads = model._state, 1 if n_classes == 2 else 3
     scores = X @ model.coef_.T + model.intercept_
     np.testing.assert_allclose(
@@ -244,12 +246,16 @@ def test_answers(n_classes: int) -> None:
     known = np.concatenate([model.intercept_variance_[:1], model.block_covariance_[0].diagonal()])
     np.testing.assert_array_equal(state.weight_variances(slots, 0), known)
     np.testing.assert_array_equal(model.sparse_coef_.toarray(), model.coef_)
-    assert FGM(r=3).fit(X, y)._state.weight_variances(slots, 0) is None
+    assert FGM(r=3, normalize="none").fit(X, y)._state.weight_variances(slots, 0) is None
 
 
 def arrays(seed: int = 0, covariance: bool = True) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     X, y = data(n_classes=3, seed=seed)
-    state = (SBCW(r=3, max_iter=3) if covariance else FGM(r=3, max_iter=3)).fit(X, y)._state
+    state = (
+        (SBCW(r=3, max_iter=3, normalize="none") if covariance else FGM(r=3, max_iter=3, normalize="none"))
+        .fit(X, y)
+        ._state
+    )
     rest = {name: getattr(state, name) for name in ("n_columns", "n_heads", "intercept", "dtype", "policy", "tally")}
     return state.to_arrays(), rest
 

@@ -115,7 +115,7 @@ def test_as_the_paper_has_it(sizes: tuple[int, ...], q: int, fit_intercept: bool
     parts = batches(X, y, *sizes)
     expected = reference.SBCW(**settings).run(parts, [0, 1])
     assert expected.n_updates_ > 20
-    model = learn(SBCW(**settings, final_passes=0), [(form(X), y) for X, y in parts], [0, 1])
+    model = learn(SBCW(**settings, final_passes=0, normalize="none"), [(form(X), y) for X, y in parts], [0, 1])
     assert_same(model, expected)
     assert sum(map(len, model.groups_)) == 11
 
@@ -128,7 +128,9 @@ def test_exact_steps(q: int, fit_intercept: bool, passes: dict[str, int]) -> Non
     settings = {"C": 2.0, "C2": 0.01, "q": q, "r": 3, "max_iter": 3, "sigma": 0.1, "fit_intercept": fit_intercept}
     settings |= {"final_passes": 0, **passes}
     parts = batches(X, y, 35, 25)
-    assert_same(learn(SBCW(**settings), parts, [0, 1]), reference.SBCW(**settings).run(parts, [0, 1]), 1e-8)
+    assert_same(
+        learn(SBCW(**settings, normalize="none"), parts, [0, 1]), reference.SBCW(**settings).run(parts, [0, 1]), 1e-8
+    )
 
 
 @pytest.mark.parametrize("q", [1, 2])
@@ -136,7 +138,7 @@ def test_fgm(q: int) -> None:
     X, y = data(50, 20)
     settings = {"C": 0.5, "q": q, "n_features": 8, "r": 3, "inner_passes": 4}
     expected = reference.FGM(**settings).run([(X, y)], [0, 1])
-    model = FGM(**settings).fit(sparse.csr_matrix(X), y)
+    model = FGM(**settings, normalize="none").fit(sparse.csr_matrix(X), y)
     assert_same(model, expected, 1e-8)
     assert not hasattr(model, "predict_proba")
     assert not hasattr(model, "block_covariance_")
@@ -147,7 +149,7 @@ def test_more_than_two_classes_share_their_groups(pick: str) -> None:
     X, y = data(n_classes=4)
     settings = {"C": 0.5, "r": 4, "max_iter": 3, "pick": pick, "pool": 9, **LITERAL}
     parts = batches(X, y, 70, 50)
-    model = learn(SBCW(**settings), parts, range(4))
+    model = learn(SBCW(**settings, normalize="none"), parts, range(4))
     assert_same(model, reference.SBCW(**settings).run(parts, range(4)))
     assert model.coef_.shape == (4, 25)
 
@@ -157,9 +159,9 @@ def test_picked_with_the_covariance_in_place(pool: int | None) -> None:
     X, y = data(80, 30)
     X = np.column_stack([X, X[:, :10] + 0.01 * np.random.default_rng(1).standard_normal((80, 10))])
     settings = {"C": 1.0, "r": 4, "max_iter": 3, "pick": "covariance", "pool": pool, **LITERAL}
-    model = SBCW(**settings).fit(X, y)
+    model = SBCW(**settings, normalize="none").fit(X, y)
     assert_same(model, reference.SBCW(**settings).run([(X, y)], [0, 1]))
-    by_score = SBCW(**{**settings, "pick": "score"}).fit(X, y)
+    by_score = SBCW(**{**settings, "pick": "score"}, normalize="none").fit(X, y)
     pairs = [sum(j + 30 in group for j in group) for group in (by_score.groups_[0], model.groups_[0])]
     assert pairs[0] > 0 or pool == 5
     assert pairs[1] == 0  # of two columns that say the same one is enough
@@ -186,11 +188,12 @@ def test_sample_weights_multiply_both_Cs() -> None:
     weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 3.0], len(y))
     settings = {"C": 0.5, "C2": 0.02, "r": 3, "max_iter": 4}
     parts = [(X[:70], y[:70], weight[:70]), (X[70:], y[70:], weight[70:])]
-    model = learn(SBCW(**settings, final_passes=0), parts, [0, 1])
+    model = learn(SBCW(**settings, final_passes=0, normalize="none"), parts, [0, 1])
     assert_same(model, reference.SBCW(**settings).run(parts, [0, 1]))
     left_out = [(X[weight > 0], y[weight > 0], weight[weight > 0]) for X, y, weight in parts]
     np.testing.assert_array_equal(
-        learn(SBCW(**settings), left_out, [0, 1]).coef_, learn(SBCW(**settings), parts, [0, 1]).coef_
+        learn(SBCW(**settings, normalize="none"), left_out, [0, 1]).coef_,
+        learn(SBCW(**settings, normalize="none"), parts, [0, 1]).coef_,
     )
 
 
@@ -286,7 +289,11 @@ def test_theta_never_increases(q: int, fit_intercept: bool, kind: str) -> None:
     X, y = data(200, 40)
     settings = {"q": q, "r": 3, "max_iter": 10, "sigma": 0.1, "inner_passes": 2000, "inner_tol": 1e-6}
     settings |= {"fit_intercept": fit_intercept}
-    model = FGM(**settings) if kind == "fgm" else SBCW(**settings, C2=1.0 if kind == "paper" else 0.01, final_passes=0)
+    model = (
+        FGM(**settings, normalize="none")
+        if kind == "fgm"
+        else SBCW(**settings, C2=1.0 if kind == "paper" else 0.01, final_passes=0, normalize="none")
+    )
     theta = model.fit(X, y).theta_
     assert len(theta) == 10
     assert (np.diff(theta) <= 5e-4 * np.abs(theta[:-1])).all()
@@ -299,7 +306,7 @@ def test_rows_that_no_group_has_count_in_full() -> None:
     X[:30, 0] = 2.0 * y[:30] - 1
     X[30:, 1] = 2.0 * y[30:] - 1
     X[:, 2] = 0.1 * X[:, 0]
-    model = SBCW(r=1, max_iter=2, C=100.0, C2=1.0, fit_intercept=False, final_passes=0, q=1).fit(X, y)
+    model = SBCW(r=1, max_iter=2, C=100.0, C2=1.0, fit_intercept=False, final_passes=0, q=1, normalize="none").fit(X, y)
     assert [group.tolist() for group in model.groups_] == [[0], [1]]
     assert model.score(X, y) == 1
 
@@ -327,7 +334,7 @@ def test_rows_that_no_group_has_count_in_full() -> None:
 )
 def test_how_many_features(settings: dict[str, int], sizes: list[int]) -> None:
     X, y = data(100, 40)
-    model = SBCW(**settings).fit(X, y)
+    model = SBCW(**settings, normalize="none").fit(X, y)
     assert [len(group) for group in model.groups_] == sizes
     n, most = settings.get("n_features"), settings.get("max_iter", 15)
     reason = "n_features" if sum(sizes) == n else "no_features" if sum(sizes) == 40 else "max_iter"
@@ -346,31 +353,31 @@ def test_how_many_features(settings: dict[str, int], sizes: list[int]) -> None:
 def test_the_search_ends_when_theta_changes_little() -> None:
     X, y = data(200, 40)
     settings = {"r": 2, "max_iter": 20, "inner_passes": 200}
-    everything = SBCW(**settings, tol=0.0).fit(X, y)
+    everything = SBCW(**settings, tol=0.0, normalize="none").fit(X, y)
     change = np.abs(np.diff(everything.theta_)) / np.abs(everything.theta_[1:])
     tol = float(np.sort(change)[2])
-    model = SBCW(**settings, tol=tol).fit(X, y)
+    model = SBCW(**settings, tol=tol, normalize="none").fit(X, y)
     assert model.stopped_by_ == "tol"
     assert model.n_iter_ == int(np.argmax(change <= tol)) + 2
     np.testing.assert_array_equal(model.theta_, everything.theta_[: model.n_iter_])
-    assert SBCW(**settings, tol=None).fit(X, y).n_iter_ == everything.n_iter_
+    assert SBCW(**settings, tol=None, normalize="none").fit(X, y).n_iter_ == everything.n_iter_
 
 
 def test_the_search_ends_before_it_takes_too_much_memory() -> None:
     X, y = data(2000, 200)
-    everything = SBCW(r=10, max_iter=20).fit(X, y)
+    everything = SBCW(r=10, max_iter=20, normalize="none").fit(X, y)
     sizes = []
     for megabytes in (3, 1.0, 0.6):
-        model = SBCW(r=10, max_iter=20, max_memory=megabytes).fit(X, y)
+        model = SBCW(r=10, max_iter=20, max_memory=megabytes, normalize="none").fit(X, y)
         assert model.stopped_by_ == ("max_iter" if megabytes == 3 else "memory")
         sizes.append(len(model.groups_))
         assert [g.tolist() for g in model.groups_] == [g.tolist() for g in everything.groups_[: sizes[-1]]]
     assert sizes[0] == 20 > sizes[1] > sizes[2] > 0
     with pytest.raises(ValueError, match=r"no room for a first group: with 10 columns .* takes 1 MiB"):
-        SBCW(r=10, max_memory=0.01).fit(X, y)
+        SBCW(r=10, max_memory=0.01, normalize="none").fit(X, y)
     with pytest.raises(ValueError, match=r"no room for a first group: with 100 columns .* takes 2 MiB"):
-        SBCW(r=10, max_memory=1.0, pick="covariance").fit(X, y)
-    model = SBCW(r=10, max_iter=20, max_memory=1.7, pick="covariance").fit(X, y)
+        SBCW(r=10, max_memory=1.0, pick="covariance", normalize="none").fit(X, y)
+    model = SBCW(r=10, max_iter=20, max_memory=1.7, pick="covariance", normalize="none").fit(X, y)
     assert model.stopped_by_ == "memory"
     assert 0 < len(model.groups_) < 20
 
@@ -379,20 +386,22 @@ def test_ties_and_columns_that_say_nothing() -> None:
     X, y = data(100, 6)
     X[:, 5] = 0
     X = np.column_stack([X, X, X])
-    model = SBCW(r=4, max_iter=10).fit(X, y)
+    model = SBCW(r=4, max_iter=10, normalize="none").fit(X, y)
     assert model.stopped_by_ == "no_features"
     assert set(np.concatenate(model.groups_).tolist()) == set(range(18)) - {5, 11, 17}
     best = np.abs(X[:, :6].T @ (np.where(y == 1, 1, -1) / np.bincount(y)[y])).argsort()[::-1]
     assert set(model.groups_[0].tolist()) == {best[0], best[0] + 6, best[0] + 12, best[1]}  # of equal ones the first
-    nothing = SBCW().fit(np.zeros((10, 3)), np.arange(10) % 3 == 0)
+    nothing = SBCW(normalize="none").fit(np.zeros((10, 3)), np.arange(10) % 3 == 0)
     assert (nothing.groups_, nothing.stopped_by_, nothing.nonzero_) == ([], "no_features", 0)
     assert nothing.intercept_[0] < 0
-    assert SBCW(fit_intercept=False).fit(np.zeros((10, 3)), np.arange(10) % 2).predict(np.zeros((1, 3))) == [0]
+    assert SBCW(fit_intercept=False, normalize="none").fit(np.zeros((10, 3)), np.arange(10) % 2).predict(
+        np.zeros((1, 3))
+    ) == [0]
 
 
 def test_a_rare_class_does_not_make_frequent_features_look_good() -> None:
     rng = np.random.default_rng(0)
     y = (rng.random(4000) < 0.1).astype(int)
     X = np.column_stack([np.ones((4000, 5)), (rng.random((4000, 5)) < 0.1 + 0.3 * y[:, np.newaxis])]).astype(float)
-    assert SBCW(r=5, max_iter=1).fit(X, y).groups_[0].tolist() == [5, 6, 7, 8, 9]
-    assert SBCW(r=5, max_iter=1, fit_intercept=False).fit(X, y).groups_[0].tolist() == [0, 1, 2, 3, 4]
+    assert SBCW(r=5, max_iter=1, normalize="none").fit(X, y).groups_[0].tolist() == [5, 6, 7, 8, 9]
+    assert SBCW(r=5, max_iter=1, fit_intercept=False, normalize="none").fit(X, y).groups_[0].tolist() == [0, 1, 2, 3, 4]

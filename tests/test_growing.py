@@ -74,7 +74,7 @@ def test_a_third_class_does_not_change_what_the_two_decided(case: Case, multi_cl
 def test_rows_narrower_or_wider_than_the_model_are_judged() -> None:
     X, y = stream()
     for covariance in ("diag", "full"):
-        model = SCW(growing=True, covariance=covariance).partial_fit(X, y)
+        model = SCW(growing=True, covariance=covariance, normalize="none").partial_fit(X, y)
         padded = np.column_stack([X, np.full((len(X), 2), 3.0)])
         np.testing.assert_array_equal(model.decision_function(padded), model.decision_function(X))
         np.testing.assert_allclose(model.decision_std(padded) ** 2, model.decision_std(X) ** 2 + 18.0)
@@ -116,14 +116,16 @@ def test_dense_rows_that_grow_in_both_ways(case: Case, multi_class: str) -> None
 def test_the_policy_of_a_model_cannot_change_once_it_has_three_classes() -> None:
     X, y = stream(60, 4, 5)
     for first, then in (("native", "ovr"), ("ovr", "native")):
-        model = AROW(growing=True, multi_class=first).partial_fit(X, y % 2).set_params(multi_class=then)
+        model = (
+            AROW(growing=True, multi_class=first, normalize="none").partial_fit(X, y % 2).set_params(multi_class=then)
+        )
         model.partial_fit(X, y % 3).set_params(multi_class=first)
         with pytest.raises(ValueError, match="'multi_class' parameter of AROW cannot change"):
             model.partial_fit(X, y)
 
 
 def test_one_class_so_far() -> None:
-    model = AROW(growing=True).partial_fit([[1.0, 0.0], [0.0, 1.0]], ["ham", "ham"])
+    model = AROW(growing=True, normalize="none").partial_fit([[1.0, 0.0], [0.0, 1.0]], ["ham", "ham"])
     assert model.classes_.tolist() == ["ham"]
     assert model.predict([[1.0, 2.0]]).tolist() == ["ham"]
     np.testing.assert_array_equal(model.predict_proba([[1.0, 2.0]]), [[1.0]])
@@ -133,7 +135,7 @@ def test_one_class_so_far() -> None:
 
 
 def test_labels_of_another_type_are_refused() -> None:
-    model = AROW(growing=True).partial_fit([[1.0], [2.0]], [0, 1])
+    model = AROW(growing=True, normalize="none").partial_fit([[1.0], [2.0]], [0, 1])
     before = everything(model)
     with pytest.raises(ValueError, match="another type"):
         model.partial_fit([[1.0]], ["spam"])
@@ -142,7 +144,7 @@ def test_labels_of_another_type_are_refused() -> None:
 
 def test_a_refused_batch_does_not_grow_the_model() -> None:
     X, y = stream(30)
-    model = AROW(growing=True).partial_fit(X, y)
+    model = AROW(growing=True, normalize="none").partial_fit(X, y)
     before = everything(model)
     wide = np.column_stack([X, X])
     wide[29, 20] = np.nan
@@ -157,7 +159,7 @@ def test_a_refused_batch_does_not_grow_the_model() -> None:
 
 def test_without_it_the_usual_contract_holds() -> None:
     X, y = stream(30)
-    model = AROW().partial_fit(X, y, classes=[0, 1])
+    model = AROW(normalize="none").partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="12 features"):
         model.partial_fit(X[:, :3], y)
     with pytest.raises(ValueError, match="growing=True"):
@@ -166,15 +168,19 @@ def test_without_it_the_usual_contract_holds() -> None:
 
 def test_unequal_costs_need_to_know_which_class_is_the_positive_one() -> None:
     X, y = stream()
-    for model in (SSOL(cost=(10, 1), growing=True), CPA(cost=(10, 1), growing=True), PAUM(margin_pos=5, growing=True)):
+    for model in (
+        SSOL(cost=(10, 1), growing=True, normalize="none"),
+        CPA(cost=(10, 1), growing=True, normalize="none"),
+        PAUM(margin_pos=5, growing=True, normalize="none"),
+    ):
         with pytest.raises(ValueError, match=r"needs classes=\[\.\.\.\] in the first call of partial_fit"):
             model.partial_fit(X, y)
         model.partial_fit(X[y == 1], y[y == 1], classes=[0, 1])
         assert model.classes_.tolist() == [0, 1]
-    assert SSOL(cost="balanced", growing=True).partial_fit(X, y).n_seen_ == len(y)
+    assert SSOL(cost="balanced", growing=True, normalize="none").partial_fit(X, y).n_seen_ == len(y)
 
 
 def test_as_long_as_there_is_one_class_it_is_predicted() -> None:
-    model = CPA(growing=True).partial_fit([[1.0], [2.0]], ["only", "only"])
+    model = CPA(growing=True, normalize="none").partial_fit([[1.0], [2.0]], ["only", "only"])
     assert model.predict([[-5.0], [5.0]]).tolist() == ["only", "only"]  # one of the scores is positive
     assert model.predict_one({0: -5.0}) == "only"

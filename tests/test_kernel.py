@@ -64,8 +64,8 @@ def test_linear_kernel_is_scw_with_a_full_covariance(budget, n_classes, multi_cl
     """Also with a budget: there are more examples than columns, but none in excess of them is needed."""
     X, y = stream(n_classes=n_classes)
     common = {"variant": variant, "C": 0.3, "multi_class": multi_class, "fit_intercept": fit_intercept}
-    expected = SCW(covariance="full", **common).fit(X, y, weighted(300))
-    model = KernelSCW(kernel="linear", budget=budget, **common).fit(form(X), y, weighted(300))
+    expected = SCW(covariance="full", **common, normalize="none").fit(X, y, weighted(300))
+    model = KernelSCW(kernel="linear", budget=budget, **common, normalize="none").fit(form(X), y, weighted(300))
     for name in ("coef_", "intercept_", "covariance_", "intercept_variance_"):
         if fit_intercept or name != "intercept_variance_":
             np.testing.assert_allclose(getattr(model, name), getattr(expected, name), rtol=1e-9, atol=1e-9)
@@ -86,7 +86,7 @@ def test_lemma_1(budget, n_classes, multi_class, variant, kernel) -> None:
     X, y = stream(150, 8, n_classes)
     settings = {"variant": variant, "C": 0.5, "multi_class": multi_class, "budget": budget, **kernel}
     expected = reference.KernelSCW(**settings).run(X, y, weighted(150))
-    model = KernelSCW(**settings).fit(X, y, weighted(150))
+    model = KernelSCW(**settings, normalize="none").fit(X, y, weighted(150))
     assert counters(model) == counters(expected)
     scores, std = model.decision_function(X).reshape(150, -1), model.decision_std(X).reshape(150, -1)
     np.testing.assert_allclose(scores, expected.scores(X), rtol=1e-9, atol=1e-9)
@@ -104,13 +104,16 @@ def test_a_reference_with_a_sign_wrong_is_told_apart(monkeypatch) -> None:
     X, y = stream(100, 8)
     monkeypatch.setattr(reference.KernelSCW, "k", lambda self, A, B: np.exp(-0.11 * ((A[:, None] - B) ** 2).sum(2)) + 1)
     wrong = reference.KernelSCW(gamma=0.1).run(X, y)
-    assert np.abs(KernelSCW(gamma=0.1).fit(X, y).decision_function(X) - wrong.scores(X)[:, 0]).max() > 1e-3
+    assert (
+        np.abs(KernelSCW(gamma=0.1, normalize="none").fit(X, y).decision_function(X) - wrong.scores(X)[:, 0]).max()
+        > 1e-3
+    )
 
 
 def test_more_examples_than_a_panel_has_rows() -> None:
     X, y = checkerboard(500, 0)
     expected = reference.KernelSCW(gamma=20.0).run(X, y)
-    model = KernelSCW(gamma=20.0).fit(X, y)
+    model = KernelSCW(gamma=20.0, normalize="none").fit(X, y)
     assert model.n_examples_ > 260
     assert counters(model) == counters(expected)
     np.testing.assert_allclose(model.nu_, expected.nu_, rtol=1e-9, atol=1e-9)
@@ -129,7 +132,7 @@ def test_cutting_a_stream_changes_no_bit(budget, n_classes, multi_class, form, k
         kernel = {"kernel": lambda A, B: (1 + (A @ B.T).toarray()) ** 2}
     X, y = stream(120, 8, n_classes)
     weight = weighted(120)
-    make = KernelSCW(multi_class=multi_class, budget=budget, **kernel)
+    make = KernelSCW(multi_class=multi_class, budget=budget, **kernel, normalize="none")
     whole = clone(make).partial_fit(form(X), y, classes=range(n_classes), sample_weight=weight)
     for seed, n_cuts in enumerate((3, 60)):
         cuts = np.sort(np.random.default_rng(seed).integers(0, 120, n_cuts))
@@ -148,8 +151,8 @@ def test_growing(budget) -> None:
     for multi_class in ("native", "ovr"):
         common = {"growing": True, "multi_class": multi_class, "C": 0.5}
         expected, model, uncut = (
-            SCW(covariance="full", **common),
-            *(KernelSCW(kernel="linear", budget=budget, **common) for _ in range(2)),
+            SCW(covariance="full", **common, normalize="none"),
+            *(KernelSCW(kernel="linear", budget=budget, **common, normalize="none") for _ in range(2)),
         )
         for rows, width in ((slice(0, 50), 5), (slice(50, 120), 5), (slice(120, 240), 8)):
             for learner in (expected, model):
@@ -168,13 +171,13 @@ def test_growing(budget) -> None:
 
 def test_growing_needs_a_gamma() -> None:
     with pytest.raises(ValueError, match="'gamma' parameter of KernelSCW must be a number where growing=True"):
-        KernelSCW(growing=True).partial_fit([[1.0]], [0])
+        KernelSCW(growing=True, normalize="none").partial_fit([[1.0]], [0])
 
 
 @both_budgets
 def test_models_that_share_their_past_go_on_apart(budget) -> None:
     X, y = stream(200, 8)
-    start = KernelSCW(gamma=0.1, budget=budget).partial_fit(X[:50], y[:50], classes=[0, 1])
+    start = KernelSCW(gamma=0.1, budget=budget, normalize="none").partial_fit(X[:50], y[:50], classes=[0, 1])
     twins = [copy.copy(start), copy.copy(start), pickle.loads(pickle.dumps(start)), copy.deepcopy(start)]
     before = everything(start)
     for k, twin in enumerate(twins):
@@ -186,7 +189,9 @@ def test_models_that_share_their_past_go_on_apart(budget) -> None:
 @both_budgets
 def test_a_refused_batch_leaves_no_trace(budget) -> None:
     X, y = stream(120, 8)
-    model = KernelSCW(kernel="poly", degree=8, budget=budget).partial_fit(X[:60], y[:60], classes=[0, 1])
+    model = KernelSCW(kernel="poly", degree=8, budget=budget, normalize="none").partial_fit(
+        X[:60], y[:60], classes=[0, 1]
+    )
     before, huge = everything(model), X[60:].copy()
     huge[40] = 1e50
     for form in (np.asarray, sparse.csr_matrix):
@@ -214,14 +219,14 @@ def test_thousands_of_updates_on_nearly_collinear_rows(budget, scale) -> None:
     X = scale * (np.array([[1.0, -2.0, 3.0]]) + 1e-7 * rng.standard_normal((2500, 3)))
     y = rng.integers(0, 2, 2500)
     for kernel in ({"kernel": "linear"}, {"kernel": "rbf", "gamma": 1e-4 / scale**2}, {"kernel": "poly", "degree": 2}):
-        model = KernelSCW(C=10.0, eta=0.9, budget=budget, **kernel).fit(X, y)
+        model = KernelSCW(C=10.0, eta=0.9, budget=budget, **kernel, normalize="none").fit(X, y)
         assert model.n_updates_ > 1200
         std = model.decision_std(X[:500])
         assert np.isfinite(std).all()
         assert (std > 0).all()
         assert np.isfinite(model.decision_function(X)).all()
         if kernel["kernel"] == "linear" and scale == 1.0:
-            full = SCW(C=10.0, eta=0.9, covariance="full").fit(X, y)
+            full = SCW(C=10.0, eta=0.9, covariance="full", normalize="none").fit(X, y)
             np.testing.assert_allclose(std, full.decision_std(X[:500]), rtol=1e-3)
 
 
@@ -230,7 +235,7 @@ def test_a_variance_that_is_all_rounding_stays_positive(budget) -> None:
     """Rows so long that 1 - x'Sx / k(x, x) is far below the resolution of float64."""
     rng = np.random.default_rng(1)
     X = 1e9 * (1 + 1e-12 * rng.standard_normal((300, 2)))
-    model = KernelSCW(kernel="linear", C=1e3, eta=0.9, budget=budget).fit(X, rng.integers(0, 2, 300))
+    model = KernelSCW(kernel="linear", C=1e3, eta=0.9, budget=budget, normalize="none").fit(X, rng.integers(0, 2, 300))
     std = model.decision_std(X)
     assert (std > 0).all()
     assert (std < 1e-3 * 1e9).all()
@@ -240,16 +245,18 @@ def test_a_variance_that_is_all_rounding_stays_positive(budget) -> None:
 def test_float32_examples_give_nearly_the_same() -> None:
     X, y = stream(200, 8)
     for form in (np.asarray, sparse.csr_matrix):
-        model = KernelSCW(gamma=0.1, dtype="float32").fit(form(X), y)
+        model = KernelSCW(gamma=0.1, dtype="float32", normalize="none").fit(form(X), y)
         assert model.examples_.dtype == np.float32
-        double = KernelSCW(gamma=0.1).fit(X, y)
+        double = KernelSCW(gamma=0.1, normalize="none").fit(X, y)
         assert np.abs(model.decision_function(X) - double.decision_function(X)).max() < 1e-4
         assert (model.decision_function(X) != double.decision_function(X)).any()
 
 
 def test_the_default_gamma_is_one_over_the_number_of_columns() -> None:
     X, y = stream(100, 8)
-    assert everything(KernelSCW().fit(X, y)) == everything(KernelSCW(gamma=1 / 8).fit(X, y))
+    assert everything(KernelSCW(normalize="none").fit(X, y)) == everything(
+        KernelSCW(gamma=1 / 8, normalize="none").fit(X, y)
+    )
 
 
 # -- the budget ----------------------------------------------------------------------------------------------
@@ -265,15 +272,15 @@ def test_a_budget_holds_and_costs_little(problem, gamma, budget, monkeypatch) ->
         )
     else:
         (X, y), (X_test, y_test) = checkerboard(1200, 0), checkerboard(1000, 1)
-    whole = KernelSCW(gamma=gamma).fit(X, y)
-    small = KernelSCW(gamma=gamma, budget=budget)
+    whole = KernelSCW(gamma=gamma, normalize="none").fit(X, y)
+    small = KernelSCW(gamma=gamma, budget=budget, normalize="none")
     for start in range(0, 1200, 100):
         small.partial_fit(X[start : start + 100], y[start : start + 100], classes=[0, 1])
         assert small.n_examples_ <= budget
     assert whole.n_examples_ > 2.5 * budget
     rng = np.random.default_rng(0)
     monkeypatch.setattr(_projection._Room, "_least", lambda room: int(rng.integers(room.n)))
-    at_random = KernelSCW(gamma=gamma, budget=budget).fit(X, y)
+    at_random = KernelSCW(gamma=gamma, budget=budget, normalize="none").fit(X, y)
     errors = [1 - model.score(X_test, y_test) for model in (whole, small, at_random)]
     assert errors[1] < errors[0] + 0.02
     assert errors[2] > errors[1] + 0.03
@@ -283,7 +290,10 @@ def test_a_budget_holds_and_costs_little(problem, gamma, budget, monkeypatch) ->
 
 def test_a_budget_that_is_never_reached_changes_nothing() -> None:
     X, y = stream(200, 8)
-    whole, small = KernelSCW(gamma=0.1).fit(X, y), KernelSCW(gamma=0.1, budget=10_000).fit(X, y)
+    whole, small = (
+        KernelSCW(gamma=0.1, normalize="none").fit(X, y),
+        KernelSCW(gamma=0.1, budget=10_000, normalize="none").fit(X, y),
+    )
     assert counters(whole) == counters(small)
     np.testing.assert_allclose(small.nu_, whole.nu_, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(small.pi_, whole.pi_, rtol=1e-7, atol=1e-9)
@@ -291,7 +301,7 @@ def test_a_budget_that_is_never_reached_changes_nothing() -> None:
 
 def test_what_is_summed_up_along_the_way_is_the_diagonal_of_pi() -> None:
     X, y = stream(400, 8, 3)
-    state = KernelSCW(gamma=0.1, budget=30).fit(X, y)._state
+    state = KernelSCW(gamma=0.1, budget=30, normalize="none").fit(X, y)._state
     np.testing.assert_allclose(state.learned, -np.einsum("hpp->p", state.pi()), rtol=1e-8)
     np.testing.assert_allclose(
         state.W.T @ state.W, np.linalg.inv(state.kernel.within(state.examples.rows, state.examples.squares)), rtol=1e-6
@@ -321,7 +331,7 @@ def test_what_is_summed_up_along_the_way_is_the_diagonal_of_pi() -> None:
 def test_parameters_are_checked(parameters, message) -> None:
     X, y = stream(20)
     with pytest.raises(ValueError, match=message):
-        KernelSCW(**parameters).fit(X, y)
+        KernelSCW(**parameters, normalize="none").fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -341,7 +351,7 @@ def test_functions_that_are_no_kernels(kernel, message, budget) -> None:
     X, y = stream(100)
     if message == "is not symmetric" and budget:
         pytest.skip("with a budget rows are looked at one by one")
-    model = KernelSCW(kernel=kernel, budget=budget, fit_intercept=False)
+    model = KernelSCW(kernel=kernel, budget=budget, fit_intercept=False, normalize="none")
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
 
@@ -356,17 +366,17 @@ def test_parameters_of_the_model_cannot_change(budget) -> None:
         ("fit_intercept", False),
         ("dtype", "float32"),
     ):
-        model = KernelSCW(gamma=0.1, budget=budget).partial_fit(X, y, classes=[0, 1])
+        model = KernelSCW(gamma=0.1, budget=budget, normalize="none").partial_fit(X, y, classes=[0, 1])
         with pytest.raises(ValueError, match=f"The '{name}' parameter of KernelSCW cannot change after the first call"):
             model.set_params(**{name: value}).partial_fit(X, y)
-    model = KernelSCW(gamma=0.1, budget=budget).partial_fit(X, y, classes=[0, 1])
+    model = KernelSCW(gamma=0.1, budget=budget, normalize="none").partial_fit(X, y, classes=[0, 1])
     model.set_params(C=0.1, eta=0.9, variant="II").partial_fit(X, y)
 
 
 @pytest.mark.parametrize("kind", CORRUPT)
 def test_corrupt_csr_is_refused(kind: str) -> None:
     X, y = stream(20)
-    model = KernelSCW().partial_fit(sparse.csr_matrix(X), y, classes=[0, 1])
+    model = KernelSCW(normalize="none").partial_fit(sparse.csr_matrix(X), y, classes=[0, 1])
     before = everything(model)
     for call in (
         lambda: model.partial_fit(corrupt(kind), y),
@@ -385,21 +395,27 @@ def test_columns_that_do_not_ascend_are_put_in_order() -> None:
     for a, b in zip(shuffled.indptr[:-1], shuffled.indptr[1:], strict=True):
         shuffled.indices[a:b], shuffled.data[a:b] = shuffled.indices[a:b][::-1].copy(), shuffled.data[a:b][::-1].copy()
     shuffled.has_sorted_indices = False
-    assert everything(KernelSCW().fit(shuffled, y)) == everything(KernelSCW().fit(sparse.csr_matrix(X), y))
+    assert everything(KernelSCW(normalize="none").fit(shuffled, y)) == everything(
+        KernelSCW(normalize="none").fit(sparse.csr_matrix(X), y)
+    )
 
 
 def test_dense_and_sparse_rows_may_alternate() -> None:
     X, y = stream(100)
-    whole = KernelSCW().fit(X, y)
+    whole = KernelSCW(normalize="none").fit(X, y)
     for first, second in ((np.asarray, sparse.csr_matrix), (sparse.csr_matrix, np.asarray)):
-        model = KernelSCW().partial_fit(first(X[:50]), y[:50], classes=[0, 1]).partial_fit(second(X[50:]), y[50:])
+        model = (
+            KernelSCW(normalize="none")
+            .partial_fit(first(X[:50]), y[:50], classes=[0, 1])
+            .partial_fit(second(X[50:]), y[50:])
+        )
         assert sparse.issparse(model.examples_) == (first is sparse.csr_matrix)
         np.testing.assert_allclose(model.nu_, whole.nu_, rtol=1e-9, atol=1e-12)
 
 
 def test_weights_of_features_are_of_the_linear_kernel() -> None:
     X, y = stream(60)
-    model = KernelSCW().fit(X, y)
+    model = KernelSCW(normalize="none").fit(X, y)
     for name in ("coef_", "sparse_coef_", "nonzero_", "sparsity_", "covariance_"):
         assert not hasattr(model, name)
     assert model.intercept_ == pytest.approx(model.nu_.sum())

@@ -37,7 +37,7 @@ def fitted(settings: dict[str, Any], n_rows: int = 77) -> tuple[KernelSCW, Any, 
     parameters = {k: v for k, v in settings.items() if k not in ("n_classes", "form")}
     X, y = stream(200, 8, settings["n_classes"])
     X = settings["form"](X)
-    model = KernelSCW(**parameters)
+    model = KernelSCW(**parameters, normalize="none")
     model.partial_fit(X[:n_rows], y[:n_rows], range(settings["n_classes"]), weighted(n_rows))
     return model, X, y
 
@@ -58,7 +58,7 @@ def test_a_model_goes_on_from_a_file_as_if_nothing_had_been(settings, compact, t
 
 def test_a_model_that_has_seen_nothing_to_keep(tmp_path: Path) -> None:
     for budget in (None, 5):
-        model = KernelSCW(budget=budget, fit_intercept=False, kernel="linear")
+        model = KernelSCW(budget=budget, fit_intercept=False, kernel="linear", normalize="none")
         model.partial_fit(np.zeros((3, 2)), [0, 1, 0], classes=[0, 1])
         assert model.n_examples_ == 0
         sureline.save(model, tmp_path / "m")
@@ -69,7 +69,7 @@ def test_a_model_that_has_seen_nothing_to_keep(tmp_path: Path) -> None:
 
 def test_a_function_is_not_saved(tmp_path: Path) -> None:
     X, y = stream(20)
-    model = KernelSCW(kernel=lambda A, B: A @ B.T).fit(X, y)
+    model = KernelSCW(kernel=lambda A, B: A @ B.T, normalize="none").fit(X, y)
     with pytest.raises(TypeError, match="The parameter 'kernel' is of type function; a model file holds"):
         sureline.save(model, tmp_path / "m")
     assert not (tmp_path / "m").exists()

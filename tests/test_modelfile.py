@@ -107,7 +107,7 @@ def test_numbers_at_the_edge(name: str, dtype: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 6)) * 10.0 ** rng.integers(-15, 15, (400, 1))
     y = rng.integers(0, 2, 400)
-    model = getattr(sureline, name)(dtype=dtype)
+    model = getattr(sureline, name)(dtype=dtype, normalize="none")
     for start in range(0, 400, 10):
         try:
             model.partial_fit(X[start : start + 10], y[start : start + 10], classes=[0, 1])
@@ -270,7 +270,7 @@ def test_a_state_that_changes_meanwhile_is_not_written(tmp_path: Path) -> None:
 
 def test_a_sparse_model_is_a_small_file(tmp_path: Path) -> None:
     X, y = far_apart(200, 2**20, 10)
-    model = SSOL(lam=1e-3, dtype="float32").fit(X, y)
+    model = SSOL(lam=1e-3, dtype="float32", normalize="none").fit(X, y)
     save(model, tmp_path / "m")
     n_touched = len(np.unique(X.indices)) + 1
     assert 0 < (tmp_path / "m").stat().st_size - 12 * n_touched < 2500  # 4 bytes of place, 8 of theta and S
@@ -301,7 +301,7 @@ def test_every_share_of_touched_weights(n_columns: int, shape: Any, tmp_path: Pa
 def test_two_billion_columns(tmp_path: Path) -> None:
     width = 2**31 - 1
     X, y = far_apart(300, width, 10)
-    model = PA(dtype="float32").fit(X, y)
+    model = PA(dtype="float32", normalize="none").fit(X, y)
     save(model, tmp_path / "m")
     assert (tmp_path / "m").stat().st_size < 30_000
     script = (

@@ -48,7 +48,7 @@ def test_other_readers_of_safetensors_agree(case: Case, tmp_path: Path) -> None:
 def test_the_bytes_are_those_of_the_specification(tmp_path: Path) -> None:
     path = tmp_path / "m"
     X, y = stream(n_classes=3)
-    save(SSOL(max_nonzero=5, dtype="float32").fit(X, y), path)
+    save(SSOL(max_nonzero=5, dtype="float32", normalize="none").fit(X, y), path)
     data = path.read_bytes()
     assert data[8:35] == b'{"__metadata__":{"sha256":"'
     assert data[99:112] == b'","sureline":'
@@ -224,7 +224,11 @@ def test_pickle_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for name in ("loads", "load", "dumps", "dump", "Unpickler", "Pickler"):
         monkeypatch.setattr(pickle, name, never)
     X, y = stream(n_classes=3)
-    for model in (SSOL(max_nonzero=5), SCW(covariance="full"), FSOL()):
+    for model in (
+        SSOL(max_nonzero=5, normalize="none"),
+        SCW(covariance="full", normalize="none"),
+        FSOL(normalize="none"),
+    ):
         reloaded(model.fit(X, y), tmp_path / "m")
 
 

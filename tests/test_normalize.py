@@ -314,7 +314,9 @@ def test_it_cannot_change_under_a_model() -> None:
         model.partial_fit(X, y, classes=[0, 1]).set_params(normalize="row")
         with pytest.raises(ValueError, match=r"The 'normalize' parameter of .* cannot change"):
             model.partial_fit(X, y)
-    with pytest.raises(ValueError, match=r"The 'normalize' parameter of AROW must be a str among {'none', 'row', 'scale'}"):
+    with pytest.raises(
+        ValueError, match=r"The 'normalize' parameter of AROW must be a str among {'none', 'row', 'scale'}"
+    ):
         sureline.AROW(normalize="l2").fit(X, y)
 
 

@@ -54,9 +54,9 @@ def words(i: int) -> dict[str, Any]:
 
 def test_names_are_hashed_as_featurehasher_does_it() -> None:
     hashed = FeatureHasher(n_features=1 << 12).transform([words(i) for i in range(100)])
-    batch = AROW(bits=12).partial_fit(hashed, Y[:100], classes=[0, 1])
-    by_dict = AROW(bits=12)
-    by_pairs = AROW(bits=12)
+    batch = AROW(bits=12, normalize="none").partial_fit(hashed, Y[:100], classes=[0, 1])
+    by_dict = AROW(bits=12, normalize="none")
+    by_pairs = AROW(bits=12, normalize="none")
     for i in range(100):
         by_dict.learn_one(words(i), bool(Y[i]))
         by_pairs.learn_one(list(words(i).items()), bool(Y[i]))
@@ -75,15 +75,15 @@ def test_the_forms_of_a_row() -> None:
         {np.int64(5): np.float32(1.5), 2: 2},
         [(5, 1), (2, 2.0), (5, 0.5)],
     ]
-    weights = [AROW(fit_intercept=False).learn_one(x, 1).learn_one(x, 0).coef_ for x in forms]
+    weights = [AROW(fit_intercept=False, normalize="none").learn_one(x, 1).learn_one(x, 0).coef_ for x in forms]
     for other in weights[1:]:
         assert np.array_equal(weights[0], other)
-    assert AROW().learn_one({}, True).n_seen_ == 1
-    assert AROW().learn_one([], True).learn_one({3: 1.0}, False).n_features_in_ == 4
+    assert AROW(normalize="none").learn_one({}, True).n_seen_ == 1
+    assert AROW(normalize="none").learn_one([], True).learn_one({3: 1.0}, False).n_features_in_ == 4
 
 
 def test_classes_and_columns_come_as_they_come() -> None:
-    clf = AROW()
+    clf = AROW(normalize="none")
     assert clf.predict_one({"a": 1}) is None
     assert clf.predict_proba_one({"a": 1}) == {}
     for _ in range(3):
@@ -91,13 +91,13 @@ def test_classes_and_columns_come_as_they_come() -> None:
     assert clf.classes_.tolist() == ["ham", "spam", "news"]
     assert clf.n_features_in_ == 8
     assert [clf.predict_one({k: 1.0}) for k in (0, 1, 7)] == ["ham", "spam", "news"]
-    grown = AROW(growing=True)
+    grown = AROW(growing=True, normalize="none")
     dense = np.eye(8)
     for _ in range(3):
         for k, label in ((0, "ham"), (1, "spam"), (7, "news")):
             grown.partial_fit(dense[[k], : k + 1], [label])
     assert np.array_equal(grown.coef_, clf.coef_)
-    truth = PA().learn_one({0: 1.0}, True)
+    truth = PA(normalize="none").learn_one({0: 1.0}, True)
     assert truth.classes_.tolist() == [False, True]
 
 
@@ -128,7 +128,7 @@ def test_classes_and_columns_come_as_they_come() -> None:
     ],
 )
 def test_what_is_refused_leaves_no_trace(x: Any, y: Any, weight: float, error: type, message: str) -> None:
-    clf = SSOL(dtype="float64").learn_one({1: 1.0, 4: 2.0}, 0).learn_one({1: 2.0}, 1)
+    clf = SSOL(dtype="float64", normalize="none").learn_one({1: 1.0, 4: 2.0}, 0).learn_one({1: 2.0}, 1)
     before = pickle.dumps(clf._state)
     with pytest.raises(error, match=message):
         clf.learn_one(x, y, weight)
@@ -137,7 +137,7 @@ def test_what_is_refused_leaves_no_trace(x: Any, y: Any, weight: float, error: t
 
 
 def test_parameters_and_copies() -> None:
-    clf = SSOL(lam=0.5).learn_one({1: 1.0}, 1).learn_one({2: 1.0}, 0)
+    clf = SSOL(lam=0.5, normalize="none").learn_one({1: 1.0}, 1).learn_one({2: 1.0}, 0)
     twin, again = copy.deepcopy(clf), pickle.loads(pickle.dumps(clf))
     clf.learn_one({1: 5.0}, 0)
     assert twin.n_seen_ == again.n_seen_ == 2
@@ -148,13 +148,13 @@ def test_parameters_and_copies() -> None:
     with pytest.raises(ValueError, match="'eta' parameter of SSOL must be"):
         clf.learn_one({1: 1.0}, 1)
     with pytest.raises(ValueError, match="unequal costs"):
-        FSOL(cost=(5, 1)).learn_one({1: 1.0}, "spam")
+        FSOL(cost=(5, 1), normalize="none").learn_one({1: 1.0}, "spam")
     with pytest.raises(AttributeError, match="has no probabilities"):
-        PA().learn_one({1: 1.0}, 1).predict_proba_one({1: 1.0})
+        PA(normalize="none").learn_one({1: 1.0}, 1).predict_proba_one({1: 1.0})
 
 
 def test_batches_and_single_examples_mix() -> None:
-    mixed, plain = SCW(), SCW().partial_fit(X, Y, classes=[0, 1])
+    mixed, plain = SCW(normalize="none"), SCW(normalize="none").partial_fit(X, Y, classes=[0, 1])
     mixed.partial_fit(X[:100], Y[:100], classes=[0, 1])
     for i in range(100, 150):
         mixed.learn_one(row(i), int(Y[i]))

@@ -57,7 +57,7 @@ def test_as_the_paper_has_it(sizes: tuple[int, ...], q: int, fit_intercept: bool
     X, y = data()
     expected = reference.BCW(C=0.3, q=q, fit_intercept=fit_intercept).run(batches(X, y, *sizes), [0, 1])
     parts = [(form(X), y) for X, y in batches(X, y, *sizes)]
-    model = learn(BCW(C=0.3, q=q, fit_intercept=fit_intercept), parts, [0, 1])
+    model = learn(BCW(C=0.3, q=q, fit_intercept=fit_intercept, normalize="none"), parts, [0, 1])
     if fit_intercept:
         assert_same(model, expected)
     else:
@@ -72,7 +72,7 @@ def test_more_than_two_classes(q: int, multi_class: str) -> None:
     X, y = data(n_classes=4)
     parts = batches(X, y, 120, 180)
     expected = reference.BCW(C=2.0, q=q, multi_class=multi_class).run(parts, range(4))
-    assert_same(learn(BCW(C=2.0, q=q, multi_class=multi_class), parts, range(4)), expected)
+    assert_same(learn(BCW(C=2.0, q=q, multi_class=multi_class, normalize="none"), parts, range(4)), expected)
 
 
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
@@ -81,10 +81,12 @@ def test_sample_weights_multiply_C(C: float) -> None:
     rng = np.random.default_rng(1)
     weight = rng.choice([0.0, 0.5, 1.0, 3.0], len(y))
     parts = [(X[:80], y[:80], weight[:80]), (X[80:], y[80:], weight[80:])]
-    assert_same(learn(BCW(C=C), parts, [0, 1]), reference.BCW(C=C).run(parts, [0, 1]), 1e-7)
+    assert_same(learn(BCW(C=C, normalize="none"), parts, [0, 1]), reference.BCW(C=C).run(parts, [0, 1]), 1e-7)
     without = weight > 0
-    left_out = learn(BCW(C=C), [(X[:80][without[:80]], y[:80][without[:80]], weight[:80][without[:80]])], [0, 1])
-    np.testing.assert_array_equal(left_out.coef_, learn(BCW(C=C), parts[:1], [0, 1]).coef_)
+    left_out = learn(
+        BCW(C=C, normalize="none"), [(X[:80][without[:80]], y[:80][without[:80]], weight[:80][without[:80]])], [0, 1]
+    )
+    np.testing.assert_array_equal(left_out.coef_, learn(BCW(C=C, normalize="none"), parts[:1], [0, 1]).coef_)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
@@ -94,7 +96,7 @@ def test_fewer_rows_than_features_by_the_other_side_of_eq_6(C: float, q: int, fo
     X, y = data(60, 200)
     monkeypatch.setattr(_gaussian_batch, "NARROW", 50)
     parts = batches(X, y, 1, 39, 20)
-    model = learn(BCW(C=C, q=q), [(form(X), y) for X, y in parts], [0, 1])
+    model = learn(BCW(C=C, q=q, normalize="none"), [(form(X), y) for X, y in parts], [0, 1])
     assert isinstance(model._state.precision, Span)
     expected = reference.BCW(C=C, q=q).run(parts, [0, 1])
     assert_same(model, expected)
@@ -114,11 +116,11 @@ def assert_variances(model: Any, X: Any, Sigma: Any) -> None:
 
 def test_many_blocks_are_one_pass(monkeypatch: Any) -> None:
     X, y = data(1000, 30)
-    whole = BCW().fit(X, y)
-    np.testing.assert_allclose(BCW().fit(X, y).coef_, whole.coef_, rtol=1e-10, atol=1e-12)
+    whole = BCW(normalize="none").fit(X, y)
+    np.testing.assert_allclose(BCW(normalize="none").fit(X, y).coef_, whole.coef_, rtol=1e-10, atol=1e-12)
     monkeypatch.setattr(_gaussian_batch, "NARROW", 5)
     X, y = data(1100, 2500)
-    wide = BCW().fit(X, y)
+    wide = BCW(normalize="none").fit(X, y)
     assert isinstance(wide._state.precision, Span)
     expected = reference.BCW().run([(X, y)], [0, 1])
     np.testing.assert_allclose(wide.coef_, expected.coef_, rtol=1e-8, atol=1e-8)
@@ -126,8 +128,8 @@ def test_many_blocks_are_one_pass(monkeypatch: Any) -> None:
 
 def test_order_matters_and_two_halves_are_not_one_batch() -> None:
     X, y = data()
-    whole, reversed_ = BCW().fit(X, y), BCW().fit(X[::-1], y[::-1])
-    halves = learn(BCW(), batches(X, y, 150, 150), [0, 1])
+    whole, reversed_ = BCW(normalize="none").fit(X, y), BCW(normalize="none").fit(X[::-1], y[::-1])
+    halves = learn(BCW(normalize="none"), batches(X, y, 150, 150), [0, 1])
     assert np.abs(whole.coef_ - reversed_.coef_).max() > 1e-3
     assert np.abs(whole.coef_ - halves.coef_).max() > 1e-3
     for other in (reversed_, halves):  # but this comes from the rows alone
@@ -137,15 +139,15 @@ def test_order_matters_and_two_halves_are_not_one_batch() -> None:
 def test_one_row_alone_has_the_covariance_of_arow() -> None:
     X, y = data(40)
     for x, label in zip(X, y, strict=True):  # a first row always moves AROW
-        ours = BCW(C=2.0).partial_fit([x], [label], classes=[0, 1])
-        arow = sureline.AROW(r=0.5, covariance="full").partial_fit([x], [label], classes=[0, 1])
+        ours = BCW(C=2.0, normalize="none").partial_fit([x], [label], classes=[0, 1])
+        arow = sureline.AROW(r=0.5, covariance="full", normalize="none").partial_fit([x], [label], classes=[0, 1])
         np.testing.assert_allclose(ours.covariance_, arow.covariance_[0], rtol=1e-9, atol=1e-12)
 
 
 def test_float32_products_give_nearly_the_same() -> None:
     X, y = data(2000, 30)
-    single = BCW(dtype="float32").fit(X.astype(np.float32), y)
-    double = BCW().fit(X, y)
+    single = BCW(dtype="float32", normalize="none").fit(X.astype(np.float32), y)
+    double = BCW(normalize="none").fit(X, y)
     np.testing.assert_allclose(single.coef_, double.coef_, atol=1e-4)
     np.testing.assert_allclose(single.covariance_, double.covariance_, atol=1e-6)
     assert single.coef_.dtype == np.float64
@@ -170,7 +172,7 @@ UGLY = {
 def test_ugly_input_gives_a_correct_answer(kind: str, C: float, dtype: str) -> None:
     X, y = data(200, 10)
     X = UGLY[kind](X)
-    model = BCW(C=C, dtype=dtype)
+    model = BCW(C=C, dtype=dtype, normalize="none")
     try:
         model.partial_fit(X[:150], y[:150], classes=[0, 1]).partial_fit(X[150:], y[150:])
     except ValueError as error:
@@ -190,16 +192,16 @@ def test_ugly_input_gives_a_correct_answer(kind: str, C: float, dtype: str) -> N
 
 def test_one_class_in_a_batch() -> None:
     X, y = data()
-    model = BCW().partial_fit(X[y == 1], y[y == 1], classes=[0, 1])
+    model = BCW(normalize="none").partial_fit(X[y == 1], y[y == 1], classes=[0, 1])
     expected = reference.BCW().run([(X[y == 1], y[y == 1])], [0, 1])
     assert_same(model, expected)
     with pytest.raises(ValueError, match="BCW needs examples of at least 2 classes"):
-        BCW().fit(X, np.ones(len(y)))
+        BCW(normalize="none").fit(X, np.ones(len(y)))
 
 
 def test_a_refused_batch_leaves_the_model_as_it_was() -> None:
     X, y = data()
-    model = BCW().partial_fit(X, y, classes=[0, 1])
+    model = BCW(normalize="none").partial_fit(X, y, classes=[0, 1])
     before = model.coef_.copy(), model.covariance_.copy(), model.n_seen_
     bad = X.copy()
     bad[7, 3] = np.nan
@@ -224,32 +226,34 @@ def test_what_does_not_fit_into_memory_is_refused_before_it_is_tried(monkeypatch
     X = sparse.csr_matrix((np.ones(4000), (at, 700 * at)), shape=(4000, 3_000_000))
     monkeypatch.setattr(Span, "absorbed", lambda span, batch: span._triangle().absorbed(batch))
     with pytest.raises(ValueError, match=r"3000001 of them need \d+ GiB.*SBCW"):
-        BCW().fit(X, at % 2)
+        BCW(normalize="none").fit(X, at % 2)
 
 
 def test_growing_columns_and_classes() -> None:
     X, y = data(300, 12, 3)
-    model = BCW(growing=True)
+    model = BCW(growing=True, normalize="none")
     model.partial_fit(X[:100, :8], y[:100] == 1)
-    wide = BCW(growing=True).partial_fit(np.pad(X[:100, :8], ((0, 0), (0, 4))), y[:100] == 1)
+    wide = BCW(growing=True, normalize="none").partial_fit(np.pad(X[:100, :8], ((0, 0), (0, 4))), y[:100] == 1)
     for m in (model, wide):
         m.partial_fit(X[100:], y[100:] == 1)
     np.testing.assert_allclose(model.coef_, wide.coef_, rtol=1e-9, atol=1e-12)
-    two = BCW(growing=True).partial_fit(X[y < 2], y[y < 2])
+    two = BCW(growing=True, normalize="none").partial_fit(X[y < 2], y[y < 2])
     scores = two.decision_function(X)
     three = two.partial_fit(X[: 0 + 1], y[y == 2][:1])
     assert three.classes_.tolist() == [*two.classes_.tolist()][:3]
     assert three.decision_function(X).shape == (300, 3)
     assert scores.shape == (300,)
-    np.testing.assert_allclose(BCW(growing=True).partial_fit(X, y).decision_std(X[:, :5]).shape, (300, 3))
+    np.testing.assert_allclose(
+        BCW(growing=True, normalize="none").partial_fit(X, y).decision_std(X[:, :5]).shape, (300, 3)
+    )
 
 
 def test_learner_without_scikit_learn_is_the_same() -> None:
     X, y = data()
-    learner = Learner(C=0.5)
+    learner = Learner(C=0.5, normalize="none")
     learner.begin(np.array([0, 1]), X.shape[1])
     learner.take_batch(X, y.astype(np.int32))
-    model = BCW(C=0.5).fit(X, y)
+    model = BCW(C=0.5, normalize="none").fit(X, y)
     np.testing.assert_array_equal(learner.coef_, model.coef_)
     rows = sparse.csr_matrix(X)
     scores, variances = learner.judge_rows(rows.data, rows.indices, rows.indptr, 12)

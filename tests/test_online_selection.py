@@ -45,7 +45,7 @@ def sparse_rows(n_rows: int, n_columns: int, per_row: int, seed: int, n_classes:
 
 
 def test_sofs_by_hand() -> None:
-    model = SOFS(n_features=1, r=1.0, fit_intercept=False)
+    model = SOFS(n_features=1, r=1.0, fit_intercept=False, normalize="none")
     model.partial_fit([[2.0, 1.0]], [1], classes=[0, 1])  # v = 5, beta = alpha = 1/6
     np.testing.assert_allclose(model.coef_, [[1 / 3, 0]])  # the second would be 1/6
     np.testing.assert_allclose(model.covariance_, [[1 / 3, 5 / 6]])
@@ -57,7 +57,7 @@ def test_sofs_by_hand() -> None:
 
 def test_fofs_by_hand() -> None:
     model = FOFS(
-        n_features=1, eta=0.5, lam=0.5, fit_intercept=False
+        n_features=1, eta=0.5, lam=0.5, fit_intercept=False, normalize="none"
     )  # a row leaves 3/4, and the ball has radius sqrt(2)
     model.partial_fit([[2.0, 1.0]], [1], classes=[0, 1])
     np.testing.assert_allclose(model.coef_, [[1, 0]])  # of (1, 1/2)
@@ -71,9 +71,11 @@ def test_fofs_by_hand() -> None:
 def test_the_intercept_is_not_among_the_features() -> None:
     """For SOFS it has a variance like any other, and for FOFS it decays and counts in |w|."""
     X, y = np.ones((1, 1)), [1]
-    both = SOFS(n_features=1).partial_fit(X, y, classes=[0, 1])
+    both = SOFS(n_features=1, normalize="none").partial_fit(X, y, classes=[0, 1])
     np.testing.assert_allclose([both.coef_[0, 0], both.intercept_[0]], 1 / 3)
-    both = FOFS(n_features=1, eta=10.0, lam=0.01).partial_fit(X, y, classes=[0, 1])  # (10, 10), of a ball of radius 10
+    both = FOFS(n_features=1, eta=10.0, lam=0.01, normalize="none").partial_fit(
+        X, y, classes=[0, 1]
+    )  # (10, 10), of a ball of radius 10
     np.testing.assert_allclose([both.coef_[0, 0], both.intercept_[0]], 10 / sqrt(2))
     both.partial_fit(np.ones((1, 1)), y)  # m = 14 > 1
     np.testing.assert_allclose([both.coef_[0, 0], both.intercept_[0]], 9 / sqrt(2))
@@ -81,11 +83,13 @@ def test_the_intercept_is_not_among_the_features() -> None:
 
 def test_sample_weights() -> None:
     X = [[2.0, 1.0]]
-    weighted = SOFS(n_features=1, r=1.0, fit_intercept=False).partial_fit(X, [1], [0, 1], sample_weight=[4.0])
-    np.testing.assert_array_equal(
-        weighted.coef_, SOFS(1, r=0.25, fit_intercept=False).partial_fit(X, [1], [0, 1]).coef_
+    weighted = SOFS(n_features=1, r=1.0, fit_intercept=False, normalize="none").partial_fit(
+        X, [1], [0, 1], sample_weight=[4.0]
     )
-    weighted = FOFS(n_features=1, eta=0.1, lam=0.5, fit_intercept=False)
+    np.testing.assert_array_equal(
+        weighted.coef_, SOFS(1, r=0.25, fit_intercept=False, normalize="none").partial_fit(X, [1], [0, 1]).coef_
+    )
+    weighted = FOFS(n_features=1, eta=0.1, lam=0.5, fit_intercept=False, normalize="none")
     weighted.partial_fit(X, [1], [0, 1]).partial_fit([[0.0, 1.0]], [1], sample_weight=[10.0])
     np.testing.assert_allclose(weighted.coef_, [[0, 1]])  # 10 eta, against 2 eta of which 1 - lam eta was left
     weighted.partial_fit([[0.0, 0.0]], [1], sample_weight=[10.0])
@@ -149,7 +153,7 @@ def test_long_streams_do_not_drift_from_the_reference(case) -> None:
 def test_the_length_that_fofs_keeps_is_that_of_its_weights(dtype: str) -> None:
     X, y = sparse_rows(3000, 300, 20, seed=5, n_classes=3)
     for lam, multi_class in ((0.3, "native"), (0.001, "ovr"), (1e-9, "native")):
-        model = FOFS(n_features=9, lam=lam, eta=0.3, dtype=dtype, multi_class=multi_class)
+        model = FOFS(n_features=9, lam=lam, eta=0.3, dtype=dtype, multi_class=multi_class, normalize="none")
         for start in range(0, len(y), 333):
             model.partial_fit(X[start : start + 333], y[start : start + 333], classes=[0, 1, 2])
             lengths = model.intercept_.astype(float) ** 2 + (model.coef_.astype(float) ** 2).sum(axis=1)
@@ -167,7 +171,7 @@ def test_weights_decay_through_any_number_of_rows_that_move_nothing() -> None:
     settings = {"n_features": 7, "eta": 0.4, "lam": 0.5, "fit_intercept": False}
     oracle = reference.FOFS(**settings).run(X, y)
     for rows in (X, sparse.csr_matrix(X)):
-        model = FOFS(**settings).fit(rows, y)
+        model = FOFS(**settings, normalize="none").fit(rows, y)
         assert 1e-12 < model._state.memory[0, WEIGHT_SCALE] <= 1
         np.testing.assert_allclose(model.coef_, oracle.coef_, rtol=1e-9)
         assert (model.n_mistakes_, model.n_updates_) == (oracle.n_mistakes_, oracle.n_updates_)
@@ -182,8 +186,8 @@ def test_weights_decay_through_any_number_of_rows_that_move_nothing() -> None:
 def test_with_room_for_all_features_sofs_is_arow(dtype: str, n_classes: int, multi_class: str, as_rows) -> None:
     X, y = stream(n_columns=30, n_classes=n_classes)
     settings = {"r": 0.7, "dtype": dtype, "multi_class": multi_class}
-    all_of_them = SOFS(n_features=30, **settings).fit(as_rows(X), y)
-    assert everything(all_of_them)[:-1] == everything(AROW(**settings).fit(as_rows(X), y))[:-1]
+    all_of_them = SOFS(n_features=30, **settings, normalize="none").fit(as_rows(X), y)
+    assert everything(all_of_them)[:-1] == everything(AROW(**settings, normalize="none").fit(as_rows(X), y))[:-1]
 
 
 @every_selecting
@@ -237,7 +241,7 @@ def hostile_streams(draw, values: list[float]):
 def test_the_smallest_variances_are_selected_whatever_comes(rows_labels_most, dtype: str, r: float) -> None:
     """The heap does what the rule says of the very variances that the model has."""
     X, y, n_features = rows_labels_most
-    model, inside = SOFS(n_features, r=r, dtype=dtype), []
+    model, inside = SOFS(n_features, r=r, dtype=dtype, normalize="none"), []
     model.partial_fit(np.zeros((1, X.shape[1])), [0], classes=[0, 1], sample_weight=[0])
     for i in range(len(y)):
         before = model.n_updates_
@@ -258,7 +262,7 @@ def test_the_smallest_variances_are_selected_whatever_comes(rows_labels_most, dt
 @given(hostile_streams([v for v in VALUES if abs(v) < 1e50]), st.sampled_from([0.25, 0.3, 3.0]))
 def test_the_largest_weights_are_selected_whatever_comes(rows_labels_most, eta: float) -> None:
     X, y, n_features = rows_labels_most
-    model, inside = FOFS(n_features, eta=eta, lam=0.0), []
+    model, inside = FOFS(n_features, eta=eta, lam=0.0, normalize="none"), []
     model.partial_fit(np.zeros((1, X.shape[1])), [0], classes=[0, 1], sample_weight=[0])
     for i in range(len(y)):
         before, w = model.n_updates_, model.coef_[0].copy()
@@ -275,7 +279,7 @@ def test_the_largest_weights_are_selected_whatever_comes(rows_labels_most, eta: 
 @given(hostile_streams(VALUES), st.sampled_from([0.5, 1e-3, 2.0, 1e-9]), st.sampled_from(["float64", "float32"]))
 def test_fofs_stays_finite_and_in_its_ball(rows_labels_most, lam: float, dtype: str) -> None:
     X, y, n_features = rows_labels_most
-    model = FOFS(n_features, eta=0.4, lam=lam, dtype=dtype)
+    model = FOFS(n_features, eta=0.4, lam=lam, dtype=dtype, normalize="none")
     for i in range(len(y)):
         try:
             model.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
@@ -291,7 +295,10 @@ def test_fofs_stays_finite_and_in_its_ball(rows_labels_most, lam: float, dtype: 
 
 def test_equal_keys_by_hand() -> None:
     """The one that is in stays; of those inside the last column leaves first; a row is gone through by its columns."""
-    for model in (SOFS(n_features=2, fit_intercept=False), FOFS(n_features=2, lam=0.0, fit_intercept=False)):
+    for model in (
+        SOFS(n_features=2, fit_intercept=False, normalize="none"),
+        FOFS(n_features=2, lam=0.0, fit_intercept=False, normalize="none"),
+    ):
         model.partial_fit([[0, 1.0, 0, 1.0, 1.0, 0]], [1], classes=[0, 1])
         assert selected(model) == [1, 3]
         model.partial_fit([[1.0, 0, 1.0, 0, 0, 1.0]], [1])
@@ -367,17 +374,17 @@ def test_a_third_class_starts_with_no_features(case, multi_class: str) -> None:
 def test_parameters() -> None:
     X, y = stream()
     with pytest.raises(ValueError, match=r"The 'n_features' parameter of SOFS must be an int in the range \[1, inf\)"):
-        SOFS(n_features=0).fit(X, y)
+        SOFS(n_features=0, normalize="none").fit(X, y)
     with pytest.raises(ValueError, match="The 'n_features' parameter of FOFS"):
-        FOFS(n_features=2.5).fit(X, y)
+        FOFS(n_features=2.5, normalize="none").fit(X, y)
     with pytest.raises(ValueError, match=r"must have a product of less than 1.*Got eta=2\.0 and lam=0\.5"):
-        FOFS(eta=2.0, lam=0.5).fit(X, y)
+        FOFS(eta=2.0, lam=0.5, normalize="none").fit(X, y)
     for estimator in (SOFS, FOFS):
         model = estimator(n_features=5).partial_fit(X, y, classes=[0, 1])
         with pytest.raises(ValueError, match=f"The 'n_features' parameter of {estimator.__name__} cannot change"):
             model.set_params(n_features=6).partial_fit(X, y)
         assert estimator(n_features=10**30).fit(X, y).nonzero_ == X.shape[1]
-    changed = FOFS(5, lam=0.0).partial_fit(X, y, classes=[0, 1]).set_params(lam=25.0, eta=0.01)
+    changed = FOFS(5, lam=0.0, normalize="none").partial_fit(X, y, classes=[0, 1]).set_params(lam=25.0, eta=0.01)
     changed.partial_fit(X[:9], y[:9])
     assert np.linalg.norm(changed.coef_) <= 0.2 * (1 + 1e-9)  # |w| was kept though it was not needed
 
@@ -392,7 +399,10 @@ def test_relevant_features_among_many() -> None:
     informative = rng.standard_normal((n, relevant))
     y = (informative.sum(axis=1) > 0).astype(int)
     X = sparse.hstack([informative, noise]).tocsr()
-    for model, share in ((SOFS(n_features=relevant), 1.0), (FOFS(n_features=relevant, eta=0.01), 0.7)):
+    for model, share in (
+        (SOFS(n_features=relevant, normalize="none"), 1.0),
+        (FOFS(n_features=relevant, eta=0.01, normalize="none"), 0.7),
+    ):
         model.fit(X, y)
         assert np.mean(np.array(selected(model)) < relevant) >= share
         assert model.score(X, y) > 0.8
@@ -417,7 +427,7 @@ def test_a_row_costs_the_same_at_ten_million_columns(name: str, parameters: dict
     learners, rows, seconds = [], [], [[], []]
     for width in (10_000, 10_000_000):
         rows.append(_core.Rows.csr(values, indices.ravel() + width - 10_000, starts, n, width))
-        learners.append(LEARNERS[name](n_features=300, dtype="float32", **parameters))
+        learners.append(LEARNERS[name](n_features=300, dtype="float32", **parameters, normalize="none"))
         learners[-1].begin(np.array([0, 1]), width)
     for _ in range(12):  # in turns, so that what else the machine does falls on both
         for k in range(2):
@@ -430,7 +440,9 @@ def test_a_row_costs_the_same_at_ten_million_columns(name: str, parameters: dict
 
 def test_paths_over_numbers_of_features() -> None:
     X, y = sparse_rows(1500, 80, 10, seed=15)
-    path = sureline.feature_path([SOFS(), FOFS(eta=0.05)], X, y, [2, 10, 40], resamples=2, random_state=0)
+    path = sureline.feature_path(
+        [SOFS(normalize="none"), FOFS(eta=0.05, normalize="none")], X, y, [2, 10, 40], resamples=2, random_state=0
+    )
     assert path.selectors == ["SOFS", "FOFS"]
     assert [point.n_selected for point in path.points] == [2, 10, 40] * 2
 

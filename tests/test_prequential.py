@@ -76,8 +76,8 @@ def test_curves_are_those_of_a_literal_loop(case: Case, n_classes: int) -> None:
 @pytest.mark.parametrize(("window", "every"), [(1, 1), (1, 10), (20, 20), (21, 20), (20, 21), (1000, 9), (7, None)])
 def test_windows_of_any_length(window: int, every: int | None) -> None:
     X, y = stream(150)
-    wrong = literally(AROW(), X, y)
-    result = prequential(AROW(), (X, y), window=window, every=every)
+    wrong = literally(AROW(normalize="none"), X, y)
+    result = prequential(AROW(normalize="none"), (X, y), window=window, every=every)
     assert result.examples[0] == (every or 1)
     assert_curves(result, "AROW", wrong)
 
@@ -88,7 +88,7 @@ def cut(X: Any, y: np.ndarray, at: list[int]) -> list[tuple[Any, np.ndarray]]:
 
 def test_how_the_stream_comes_makes_no_difference(tmp_path: Path) -> None:
     X, y = stream(160, n_classes=3)
-    wrong = literally(AROW(), X, y)
+    wrong = literally(AROW(normalize="none"), X, y)
     file = tmp_path / "a.svm"
     lines = [
         f"{label} " + " ".join(f"{j}:{float(value)!r}" for j, value in enumerate(row) if value)
@@ -113,7 +113,7 @@ def test_how_the_stream_comes_makes_no_difference(tmp_path: Path) -> None:
         iter([chunk.part(a, b) for chunk in sureline.stream.read(file) for a, b in [(0, 100), (100, 160)]]),
     ]
     for source in sources:
-        result = prequential(AROW(), source, **settings)
+        result = prequential(AROW(normalize="none"), source, **settings)
         assert result.examples.tolist() == list(range(8, 161, 8))
         assert_curves(result, "AROW", wrong)
 
@@ -124,7 +124,7 @@ def test_files_are_as_wide_as_their_rows_and_have_classes_as_they_come(tmp_path:
     X = np.tril(np.ones((60, 60))) * rng.standard_normal((60, 60))
     y = np.minimum(np.arange(60) // 20, rng.integers(3, size=60))
     names = np.array(["b", "a", "c"])[y]
-    single = PA(growing=True)
+    single = PA(growing=True, normalize="none")
     rows = [sparse.csr_matrix(X[i : i + 1, : i + 1]) for i in range(60)]
     wrong = [single.partial_fit(rows[i], names[i : i + 1]).n_mistakes_ for i in range(60)]
     wrong = np.diff(wrong, prepend=0)
@@ -136,15 +136,15 @@ def test_files_are_as_wide_as_their_rows_and_have_classes_as_they_come(tmp_path:
     cut_up = [chunks[0].part(a, a + 5) for a in range(0, 60, 5)]
     narrow = [sureline.stream.Chunk(c.values, c.indices, c.indptr, c.labels, int(c.indices.max()) + 1) for c in cut_up]
     for source in (file, narrow):
-        result = prequential([PA(), AROW()], source, window=10, every=4)
+        result = prequential([PA(normalize="none"), AROW(normalize="none")], source, window=10, every=4)
         assert_curves(result, "PA", wrong)
         trained = result.estimators["PA"]
         assert np.array_equal(trained.coef_, single.coef_)
         assert trained.classes_.tolist() == ["b", "a", "c"]
         assert trained.growing is False
     with pytest.raises(ValueError, match=r"'PA' failed on the rows .* X has 10 columns, and 5 in the rows before"):
-        prequential(PA(), [(c.X, c.y) for c in narrow], every=4)
-    grown = prequential(PA(growing=True), [(c.X, c.y) for c in narrow], window=10, every=4)
+        prequential(PA(normalize="none"), [(c.X, c.y) for c in narrow], every=4)
+    grown = prequential(PA(growing=True, normalize="none"), [(c.X, c.y) for c in narrow], window=10, every=4)
     assert_curves(grown, "PA", wrong)
     assert grown.estimators["PA"].growing is True
 
@@ -152,8 +152,8 @@ def test_files_are_as_wide_as_their_rows_and_have_classes_as_they_come(tmp_path:
 def test_the_end_of_a_stream_that_nobody_knew() -> None:
     """Its window begins where a slice began."""
     X, y = stream(150)
-    wrong = literally(PA(), X, y)
-    result = prequential(PA(), iter([(X, y)]), window=20, every=7, classes=[0, 1])
+    wrong = literally(PA(normalize="none"), X, y)
+    result = prequential(PA(normalize="none"), iter([(X, y)]), window=20, every=7, classes=[0, 1])
     assert result.examples[-2:].tolist() == [147, 150]
     assert_curves(result, "PA", wrong, end=False)
     assert result.windowed_error["PA"][-1] == wrong[127:].mean()  # 127 is 147 less 20, the latest before 130
@@ -161,16 +161,18 @@ def test_the_end_of_a_stream_that_nobody_knew() -> None:
 
 def test_curves_of_long_streams_are_thinned() -> None:
     X, y = stream(2500)
-    model = PA()
+    model = PA(normalize="none")
     counts = [model.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1]).n_mistakes_ for i in range(2500)]
     wrong = np.diff(counts, prepend=0)
     for window in (3, 50):
-        result = prequential(PA(), iter(cut(X, y, [1, 2000, 2001])), window=window, drifts=[1, 777], classes=[0, 1])
+        result = prequential(
+            PA(normalize="none"), iter(cut(X, y, [1, 2000, 2001])), window=window, drifts=[1, 777], classes=[0, 1]
+        )
         assert 500 <= len(result.examples) <= 1003
         assert {1, 777, 2500} <= set(result.examples.tolist())
         assert np.diff(result.examples).max() <= 10
         assert_curves(result, "PA", wrong)
-    assert len(prequential(PA(), (X, y)).examples) == 500
+    assert len(prequential(PA(normalize="none"), (X, y)).examples) == 500
 
 
 def test_weights_count_for_learning_and_rows_without_do_not_count() -> None:
@@ -178,12 +180,19 @@ def test_weights_count_for_learning_and_rows_without_do_not_count() -> None:
     weight = np.random.default_rng(0).integers(0, 3, 120).astype(float)
     kept = weight > 0
     result = prequential(
-        {"a": AROW(), "b": GaussianNB(), "c": BCW()}, (X, y, weight), window=20, every=10, batch=10, drifts=[33]
+        {"a": AROW(normalize="none"), "b": GaussianNB(), "c": BCW(normalize="none")},
+        (X, y, weight),
+        window=20,
+        every=10,
+        batch=10,
+        drifts=[33],
     )
-    assert_curves(result, "a", literally(AROW(), X[kept], y[kept], weight=weight[kept]))
-    for name, estimator in (("b", GaussianNB()), ("c", BCW())):
+    assert_curves(result, "a", literally(AROW(normalize="none"), X[kept], y[kept], weight=weight[kept]))
+    for name, estimator in (("b", GaussianNB()), ("c", BCW(normalize="none"))):
         assert_curves(result, name, literally(estimator, X[kept], y[kept], 10, weight[kept]))
-    assert not np.array_equal(result.error["a"], prequential(AROW(), (X[kept], y[kept]), every=10).error["AROW"])
+    assert not np.array_equal(
+        result.error["a"], prequential(AROW(normalize="none"), (X[kept], y[kept]), every=10).error["AROW"]
+    )
 
 
 @pytest.mark.parametrize("batch", [None, 1, 13, 200])
@@ -200,23 +209,32 @@ def test_classifiers_that_do_not_count_are_asked(batch: int | None) -> None:
 
 def test_learners_of_batches_learn_in_batches() -> None:
     X, y = stream(110)
-    trained = BCW()
+    trained = BCW(normalize="none")
     wrong = literally(trained, X, y, 25)
     for source in ((X, y), cut(X, y, [10, 60]), cut(sparse.csr_matrix(X), y, [10, 60])):
-        result = prequential({"bcw": BCW(), "pa": PA()}, source, window=20, every=10, batch=25, classes=[0, 1])
+        result = prequential(
+            {"bcw": BCW(normalize="none"), "pa": PA(normalize="none")},
+            source,
+            window=20,
+            every=10,
+            batch=25,
+            classes=[0, 1],
+        )
         assert_curves(result, "bcw", wrong)
         np.testing.assert_allclose(result.estimators["bcw"].coef_, trained.coef_, rtol=1e-12)
         assert result.estimators["bcw"].n_seen_ == 110
     with pytest.raises(ValueError, match="'BCW', a BCW, learns from batches: batch must say"):
-        prequential(BCW(), (X, y))
+        prequential(BCW(normalize="none"), (X, y))
 
 
 def test_data_frames() -> None:
     pandas = pytest.importorskip("pandas")
     X, y = stream(60)
     frame = pandas.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
-    result = prequential([AROW(), SGDClassifier(random_state=0)], (frame, pandas.Series(y)), every=9, batch=8)
-    assert_curves(result, "AROW", literally(AROW(), X, y))
+    result = prequential(
+        [AROW(normalize="none"), SGDClassifier(random_state=0)], (frame, pandas.Series(y)), every=9, batch=8
+    )
+    assert_curves(result, "AROW", literally(AROW(normalize="none"), X, y))
     assert_curves(result, "SGDClassifier", literally(SGDClassifier(random_state=0), X, y, 8))
     for estimator in result.estimators.values():
         assert estimator.feature_names_in_[3] == "f3"
@@ -224,13 +242,13 @@ def test_data_frames() -> None:
 
 def test_learners_are_copied_and_fitted_ones_go_on() -> None:
     X, y = stream(120)
-    fresh, fitted = AROW(), AROW().fit(X[:50], y[:50])
+    fresh, fitted = AROW(normalize="none"), AROW(normalize="none").fit(X[:50], y[:50])
     sgd = SGDClassifier(random_state=0).fit(X[:50], y[:50])
     before = (fitted.coef_.tobytes(), fitted.n_seen_, sgd.coef_.tobytes())
     result = prequential({"fresh": fresh, "fitted": fitted, "sgd": sgd}, (X[50:], y[50:]), every=10, window=20)
     assert not hasattr(fresh, "classes_")
     assert (fitted.coef_.tobytes(), fitted.n_seen_, sgd.coef_.tobytes()) == before
-    wrong = literally(AROW(), X, y)[50:]
+    wrong = literally(AROW(normalize="none"), X, y)[50:]
     assert_curves(result, "fitted", wrong)
     assert result.estimators["fitted"].n_seen_ == 120
     assert_curves(result, "sgd", literally(sgd, X[50:], y[50:]))
@@ -245,17 +263,21 @@ def test_names() -> None:
     def names(estimators: Any) -> list[str]:
         return prequential(estimators, (X, y)).names
 
-    assert names(AROW()) == ["AROW"]
-    assert names((AROW(), PA())) == ["AROW", "PA"]
-    assert names([PA(C=0.1), AROW(), PA(C=10.0)]) == ["PA(C=0.1)", "AROW", "PA(C=10.0)"]
-    assert names([PA(), PA(C=0.5), PA(variant="II")]) == [
+    assert names(AROW(normalize="none")) == ["AROW"]
+    assert names((AROW(normalize="none"), PA(normalize="none"))) == ["AROW", "PA"]
+    assert names([PA(C=0.1, normalize="none"), AROW(normalize="none"), PA(C=10.0, normalize="none")]) == [
+        "PA(C=0.1)",
+        "AROW",
+        "PA(C=10.0)",
+    ]
+    assert names([PA(normalize="none"), PA(C=0.5, normalize="none"), PA(variant="II", normalize="none")]) == [
         "PA(C=1.0, variant='I')",
         "PA(C=0.5, variant='I')",
         "PA(C=1.0, variant='II')",
     ]
-    assert names({"one": AROW(), 2: AROW()}) == ["one", "2"]
+    assert names({"one": AROW(normalize="none"), 2: AROW(normalize="none")}) == ["one", "2"]
     with pytest.raises(ValueError, match=r"Two of the estimators are both PA\(C=1.0\): give them names"):
-        names([PA(), PA(), PA(C=0.5)])
+        names([PA(normalize="none"), PA(normalize="none"), PA(C=0.5, normalize="none")])
 
 
 @pytest.mark.parametrize(
@@ -271,7 +293,7 @@ def test_names() -> None:
         ({"estimators": "arow"}, "must be a classifier with partial_fit"),
         ({"estimators": LinearRegression()}, "must be a classifier with partial_fit"),
         ({"estimators": SGDRegressor()}, "'SGDRegressor' must be a classifier, such as AROW"),
-        ({"estimators": sureline.L1SVM()}, "must be a classifier with partial_fit"),
+        ({"estimators": sureline.L1SVM(normalize="none")}, "must be a classifier with partial_fit"),
         ({"classes": [1]}, "classes must name at least two classes"),
         ({"classes": [0, 2]}, r"Row \d+ of the stream has the label 1, which is not among classes=\[0, 2\]"),
         ({"classes": ["a", "b", "c"]}, r"Row 0 of the stream has the label \d, which is not among classes=\['a', 'b'"),
@@ -286,13 +308,16 @@ def test_names() -> None:
         ({"stream": (np.ones((2, 2)), [0, 1], [1, -1])}, "In stream: sample_weight must be finite and not negative"),
         ({"stream": (np.ones((2, 2)), [0.5, 0.25])}, "Unknown label type: continuous"),
         ({"stream": (np.ones((2, 2)), np.array([1, "a"], object))}, "labels must all be of one type|Unknown label"),
-        ({"estimators": CPA(cost=(2, 1)), "stream": [(np.ones((2, 2)), [0, 1])]}, "'CPA' failed on .*classes="),
+        (
+            {"estimators": CPA(cost=(2, 1), normalize="none"), "stream": [(np.ones((2, 2)), [0, 1])]},
+            "'CPA' failed on .*classes=",
+        ),
         ({"estimators": SGDClassifier(), "stream": [(np.ones((2, 2)), [0, 1])]}, "classes must name all classes for"),
     ],
 )
 def test_bad_input(change: dict[str, Any], message: str) -> None:
     X, y = stream(20)
-    arguments: dict[str, Any] = {"estimators": AROW(), "stream": (X, y), **change}
+    arguments: dict[str, Any] = {"estimators": AROW(normalize="none"), "stream": (X, y), **change}
     with pytest.raises(ValueError, match=message):
         prequential(**arguments)
 
@@ -303,7 +328,7 @@ def test_bad_rows_are_named() -> None:
     with pytest.raises(
         ValueError, match=r"'PA' failed on the rows from 20 to 24 of the stream: .*NaN in row 3, .*from row 20"
     ):
-        prequential(PA(), (X, y), every=5, window=5)
+        prequential(PA(normalize="none"), (X, y), every=5, window=5)
     with pytest.raises(ValueError, match=r"'SGDClassifier' failed on the rows from 20 to 24 of the stream: .*NaN"):
         prequential(SGDClassifier(), (X, y), every=5, window=5)
     X[23, 4] = 0
@@ -311,7 +336,7 @@ def test_bad_rows_are_named() -> None:
         corrupt = sparse.csr_matrix(np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 3.0]]))
         for name, array in damage.items():
             setattr(corrupt, name, array)
-        for estimator in (PA(), SGDClassifier()):
+        for estimator in (PA(normalize="none"), SGDClassifier()):
             with pytest.raises(ValueError, match=r"In stream: .*(not a valid CSR matrix|[Rr]ow)"):
                 prequential(estimator, (corrupt, [0, 1]))
             with pytest.raises(ValueError, match=r"In batch 1 of the stream: .*(not a valid CSR|[Rr]ow)"):
@@ -332,5 +357,5 @@ def test_the_catalogue_is_taken() -> None:
 
 def test_a_learner_with_a_kernel_counts_its_own_mistakes() -> None:
     X, y = stream(120, 4)
-    result = prequential(KernelSCW(gamma=0.5, budget=20), (X, y), window=30)
-    assert result.mistakes["KernelSCW"] == KernelSCW(gamma=0.5, budget=20).fit(X, y).n_mistakes_
+    result = prequential(KernelSCW(gamma=0.5, budget=20, normalize="none"), (X, y), window=30)
+    assert result.mistakes["KernelSCW"] == KernelSCW(gamma=0.5, budget=20, normalize="none").fit(X, y).n_mistakes_

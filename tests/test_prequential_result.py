@@ -63,7 +63,11 @@ def test_recovery_refuses_what_cannot_be_told() -> None:
 def test_who_forgets_recovers() -> None:
     """A constant rate is back soon after an abrupt drift, a rate that falls with the examples is not."""
     X, y = make_drift(20_000, 20, drifts=[10_000], severity=0.5, random_state=0)
-    learners = {"constant": OGD(eta=0.05, power_t=0.0), "falling": OGD(eta=1.0, power_t=1.0), "AROW": AROW(r=0.1)}
+    learners = {
+        "constant": OGD(eta=0.05, power_t=0.0, normalize="none"),
+        "falling": OGD(eta=1.0, power_t=1.0, normalize="none"),
+        "AROW": AROW(r=0.1, normalize="none"),
+    }
     result = prequential(learners, (X, y), window=1000, drifts=[10_000])
     quick = result.recovery("constant", 10_000)
     assert 0 < quick < 4000
@@ -80,7 +84,10 @@ def test_who_forgets_recovers() -> None:
 def test_the_exponential_window_recovers_in_half_the_examples(shape: dict[str, int], rho: float, seed: int) -> None:
     """Of those that the infinite window needs, or of all that are left; and it was not much worse before."""
     X, y = make_drift(40_000, **shape, drifts=[20_000], random_state=seed)
-    learners = {"infinite": ODCA(rho=rho), "exponential": ODCA(rho=rho, window="exponential", beta=0.9998)}
+    learners = {
+        "infinite": ODCA(rho=rho, normalize="none"),
+        "exponential": ODCA(rho=rho, window="exponential", beta=0.9998, normalize="none"),
+    }
     result = prequential(learners, (X, y), window=2000, drifts=[20_000])
     quick, slow = (result.recovery(name, 20_000) for name in ("exponential", "infinite"))
     assert 0 < quick <= min(slow, 20_000) / 2
@@ -90,7 +97,7 @@ def test_the_exponential_window_recovers_in_half_the_examples(shape: dict[str, i
 
 def test_table_and_columns() -> None:
     X, y = stream(100)
-    result = prequential([AROW(), PA()], (X, y), window=30, every=20, drifts=[50])
+    result = prequential([AROW(normalize="none"), PA(normalize="none")], (X, y), window=30, every=20, drifts=[50])
     assert [row["learner"] for row in result.table()] == ["AROW", "PA"]
     row = result.table()[1]
     assert row["mistakes"] == result.estimators["PA"].n_mistakes_ == round(100 * row["error"])
@@ -114,7 +121,12 @@ def test_the_plot(tmp_path: Path) -> None:
     from matplotlib import pyplot
 
     X, y = stream(300)
-    result = prequential({"$AROW": AROW(), "_" + "long" * 30: PA(), "SCW": SCW()}, (X, y), window=50, drifts=[100, 200])
+    result = prequential(
+        {"$AROW": AROW(normalize="none"), "_" + "long" * 30: PA(normalize="none"), "SCW": SCW(normalize="none")},
+        (X, y),
+        window=50,
+        drifts=[100, 200],
+    )
     ax = result.plot(title="three")
     for line, values in zip(ax.lines, result.windowed_error.values(), strict=False):
         np.testing.assert_array_equal(line.get_xdata(), result.examples)
@@ -145,7 +157,7 @@ def test_the_plot(tmp_path: Path) -> None:
 
 def test_a_learner_without_mistakes_is_drawn(tmp_path: Path) -> None:
     X = np.array([[1.0], [1.0]] * 20)
-    result = prequential(Perceptron(), (X, np.zeros(40, int)), classes=[0, 1], window=10)
+    result = prequential(Perceptron(normalize="none"), (X, np.zeros(40, int)), classes=[0, 1], window=10)
     assert result.mistakes["Perceptron"] == 0
     result.plot(tmp_path / "a.png")
     assert result.recovery("Perceptron", 20) == 0

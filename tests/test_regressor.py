@@ -86,7 +86,7 @@ def test_weights_are_those_of_the_reference(settings: dict[str, Any], intercept:
         assert oracle.n_updates_ > 20
         loss = _loss(settings)(oracle.scores_, y if weight is None else y[weight > 0])
         for rows in (X, sparse.csr_matrix(X), sparse.csc_matrix(X)):
-            model = ODCARegressor(fit_intercept=intercept, **settings).fit(rows, y, weight)
+            model = ODCARegressor(fit_intercept=intercept, **settings, normalize="none").fit(rows, y, weight)
             scale = max(np.abs(oracle.coef_).max(), np.abs(oracle.intercept_).max())
             assert np.abs(model.coef_ - oracle.coef_[0]).max() < 1e-9 * scale
             assert np.abs(model.intercept_ - oracle.intercept_).max() < 1e-9 * scale
@@ -109,7 +109,7 @@ def test_least_mean_squares_is_equation_37() -> None:
     for N, (h, gamma) in enumerate(zip(X, y, strict=True), start=1):
         lam = (gamma - (N - 1) / N * (h @ w)) / (1 + h @ h / (rho * N))  # (37a)
         w = (N - 1) / N * w + lam * h / (rho * N)  # (37b)
-        model = ODCARegressor(rho=rho, fit_intercept=False).fit(X[:N], y[:N])
+        model = ODCARegressor(rho=rho, fit_intercept=False, normalize="none").fit(X[:N], y[:N])
         np.testing.assert_allclose(model.coef_, w, rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(model.predict(X), X @ w, rtol=1e-12, atol=1e-13)
 
@@ -121,7 +121,7 @@ def test_the_robust_losses_are_less_moved_by_targets_that_are_far_off() -> None:
     y = X @ w + 0.1 * rng.standard_normal(4000)
     y[rng.random(4000) < 0.1] += 100.0
     off = {
-        loss: np.abs(ODCARegressor(loss=loss, rho=0.01, fit_intercept=True).fit(X, y).intercept_[0])
+        loss: np.abs(ODCARegressor(loss=loss, rho=0.01, fit_intercept=True, normalize="none").fit(X, y).intercept_[0])
         for loss in ("squared", "absolute", "huber")
     }
     assert off["squared"] > 5
@@ -135,9 +135,9 @@ def test_windows_follow_a_relation_that_changes() -> None:
     before, after = rng.standard_normal(5), rng.standard_normal(5)
     y = np.concatenate([X[:3000] @ before, X[3000:] @ after])
     for window in ({"window": "exponential", "half_life": 100}, {"window": "sliding", "length": 200}):
-        forgetful = ODCARegressor(rho=0.5, **window).fit(X, y)
+        forgetful = ODCARegressor(rho=0.5, **window, normalize="none").fit(X, y)
         assert forgetful.score(X, X @ after) > 0.8
-    assert ODCARegressor(rho=0.5).fit(X, y).score(X, X @ after) < 0.5
+    assert ODCARegressor(rho=0.5, normalize="none").fit(X, y).score(X, X @ after) < 0.5
 
 
 # -- streams --------------------------------------------------------------------------------------------------
@@ -149,9 +149,9 @@ def test_how_the_stream_is_cut_does_not_matter(settings: dict[str, Any], dtype: 
     X, y = stream()
     weight = np.random.default_rng(7).choice([0, 0.5, 1, 2.0], len(y))
     for rows in (X, sparse.csr_matrix(X)):
-        whole = ODCARegressor(dtype=dtype, **settings).fit(rows, y, weight)
+        whole = ODCARegressor(dtype=dtype, **settings, normalize="none").fit(rows, y, weight)
         for cuts in ([0, 50, 120], [0, 1, 2, 7, 60, 61, 119, 120], list(range(121))):
-            parts = ODCARegressor(dtype=dtype, **settings)
+            parts = ODCARegressor(dtype=dtype, **settings, normalize="none")
             for start, stop in pairwise(cuts):
                 parts.partial_fit(rows[start:stop], y[start:stop], weight[start:stop])
             assert everything(parts) == everything(whole)
@@ -161,12 +161,16 @@ def test_how_the_stream_is_cut_does_not_matter(settings: dict[str, Any], dtype: 
 def test_columns_that_come_later_were_zero_before(settings: dict[str, Any]) -> None:
     if settings.get("regularizer") == "kl":
         with pytest.raises(ValueError, match=r"cannot grow\. Got growing=True"):
-            ODCARegressor(growing=True, **settings).partial_fit([[1.0]], [1.0])
+            ODCARegressor(growing=True, **settings, normalize="none").partial_fit([[1.0]], [1.0])
         return
     X, y = stream()
     X[:60, 5:] = 0
-    wide = ODCARegressor(**settings).partial_fit(X, y)
-    grown = ODCARegressor(growing=True, **settings).partial_fit(X[:60, :5], y[:60]).partial_fit(X[60:], y[60:])
+    wide = ODCARegressor(**settings, normalize="none").partial_fit(X, y)
+    grown = (
+        ODCARegressor(growing=True, **settings, normalize="none")
+        .partial_fit(X[:60, :5], y[:60])
+        .partial_fit(X[60:], y[60:])
+    )
     assert everything(grown) == everything(wide)
     np.testing.assert_array_equal(grown.predict(np.column_stack([X, np.ones(120)])), wide.predict(X))
     np.testing.assert_allclose(grown.predict(X[:60, :5]), wide.predict(X[:60]), rtol=1e-12)
@@ -179,8 +183,8 @@ def test_one_by_one_is_the_batch(settings: dict[str, Any]) -> None:
     X, y = stream()
     rows = sparse.csr_matrix(X)
     weight = np.random.default_rng(7).choice([0, 0.5, 1, 2.0], len(y))
-    batch = ODCARegressor(**settings).partial_fit(rows, y, weight)
-    one = ODCARegressor(**settings).partial_fit(rows[:1], y[:1], weight[:1])
+    batch = ODCARegressor(**settings, normalize="none").partial_fit(rows, y, weight)
+    one = ODCARegressor(**settings, normalize="none").partial_fit(rows[:1], y[:1], weight[:1])
     for i in range(1, len(y)):
         one.learn_one((rows[i].indices, rows[i].data), y[i], weight[i])
     assert everything(one) == everything(batch)
@@ -190,16 +194,18 @@ def test_one_by_one_is_the_batch(settings: dict[str, Any]) -> None:
 def test_names_are_hashed_as_featurehasher_does_it() -> None:
     X, y = stream(40)
     named = [{f"column{j}": v for j, v in enumerate(row) if v} | {"town": "Bath"} for row in X]
-    batch = ODCARegressor().fit(FeatureHasher(n_features=1 << 10).transform(named), y)
-    one = ODCARegressor(bits=10)
+    batch = ODCARegressor(normalize="none").fit(FeatureHasher(n_features=1 << 10).transform(named), y)
+    one = ODCARegressor(bits=10, normalize="none")
     assert one.predict_one(named[0]) is None
     for x, target in zip(named, y, strict=True):
         one.learn_one(x, target)
     np.testing.assert_allclose(one.coef_, batch.coef_, atol=1e-12)
     assert one.predict_one(named[3]) == pytest.approx(batch.predict(FeatureHasher(1 << 10).transform(named[3:4]))[0])
-    grown = ODCARegressor().learn_one({2: 1.0}, 3).learn_one({7: 1.0}, np.float32(4)).learn_one({}, True)
+    grown = (
+        ODCARegressor(normalize="none").learn_one({2: 1.0}, 3).learn_one({7: 1.0}, np.float32(4)).learn_one({}, True)
+    )
     assert (grown.n_features_in_, grown.n_seen_) == (8, 3)
-    fixed = ODCARegressor(regularizer="kl", columns=3).learn_one({0: 1.0}, 0.5)
+    fixed = ODCARegressor(regularizer="kl", columns=3, normalize="none").learn_one({0: 1.0}, 0.5)
     assert fixed.n_features_in_ == 3
     with pytest.raises(ValueError, match=r"set growing=True to add columns|which cannot change"):
         fixed.learn_one({5: 1.0}, 0.5)
@@ -208,7 +214,7 @@ def test_names_are_hashed_as_featurehasher_does_it() -> None:
 def test_pickles_copies_and_clones() -> None:
     X, y = stream()
     for settings in SHAPES:
-        model = ODCARegressor(**settings).partial_fit(X[:60], y[:60])
+        model = ODCARegressor(**settings, normalize="none").partial_fit(X[:60], y[:60])
         twins = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
         before = everything(model)
         model.partial_fit(X[60:], y[60:])
@@ -225,12 +231,12 @@ def test_pickles_copies_and_clones() -> None:
 
 @parametrize_with_checks(
     [
-        ODCARegressor(),
-        ODCARegressor(loss="huber", dtype="float32", fit_intercept=False),
-        ODCARegressor(loss="absolute", window="exponential", half_life=100),
-        ODCARegressor(regularizer="elastic_net", window="sliding", length=500),
-        ODCARegressor(regularizer="kl"),
-        ODCARegressor(smoothing=0.9, passes=3, shuffle=True, random_state=0),
+        ODCARegressor(normalize="none"),
+        ODCARegressor(loss="huber", dtype="float32", fit_intercept=False, normalize="none"),
+        ODCARegressor(loss="absolute", window="exponential", half_life=100, normalize="none"),
+        ODCARegressor(regularizer="elastic_net", window="sliding", length=500, normalize="none"),
+        ODCARegressor(regularizer="kl", normalize="none"),
+        ODCARegressor(smoothing=0.9, passes=3, shuffle=True, random_state=0, normalize="none"),
     ],
     expected_failed_checks=lambda _: {
         "check_sample_weight_equivalence_on_dense_data": REPETITION,
@@ -243,7 +249,7 @@ def test_estimator(estimator: Any, check: Any) -> None:
 
 def test_attributes() -> None:
     X, y = stream()
-    model = ODCARegressor(rho=0.01, regularizer="elastic_net", delta=5.0)
+    model = ODCARegressor(rho=0.01, regularizer="elastic_net", delta=5.0, normalize="none")
     for attribute in ("coef_", "intercept_", "progressive_loss_", "n_seen_", "nonzero_"):
         with pytest.raises(AttributeError, match=f"no {attribute} before fit"):
             getattr(model, attribute)
@@ -261,14 +267,21 @@ def test_attributes() -> None:
     for missing in ("classes_", "n_mistakes_", "progressive_", "multi_class", "predict_proba", "decision_function"):
         assert not hasattr(model, missing)
     with pytest.raises(TypeError, match="multi_class"):
-        ODCARegressor(multi_class="ovr")
-    search = GridSearchCV(ODCARegressor(), {"rho": [1e-4, 10.0]}).fit(X, X @ np.arange(9.0))
+        ODCARegressor(multi_class="ovr", normalize="none")
+    search = GridSearchCV(ODCARegressor(normalize="none"), {"rho": [1e-4, 10.0]}).fit(X, X @ np.arange(9.0))
     assert search.best_params_ == {"rho": 1e-4}
 
 
 def test_every_parameter_and_attribute_is_documented() -> None:
     text = ODCARegressor.__doc__ or ""
-    for name in [*ODCARegressor().get_params(), "coef_", "intercept_", "progressive_loss_", "n_seen_", "n_updates_"]:
+    for name in [
+        *ODCARegressor(normalize="none").get_params(),
+        "coef_",
+        "intercept_",
+        "progressive_loss_",
+        "n_seen_",
+        "n_updates_",
+    ]:
         assert f"    {name} : " in text
     assert "{" not in text.replace('{"', "")
     assert "classes_" not in text
@@ -277,10 +290,12 @@ def test_every_parameter_and_attribute_is_documented() -> None:
 def test_data_frames() -> None:
     X, y = stream(50, 3)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    model = ODCARegressor().fit(frame, pd.Series(y))
+    model = ODCARegressor(normalize="none").fit(frame, pd.Series(y))
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
-    np.testing.assert_array_equal(model.coef_, ODCARegressor().fit(X, y).coef_)
-    np.testing.assert_array_equal(model.coef_, ODCARegressor().fit(frame, pd.Series(y, dtype="Float64")).coef_)
+    np.testing.assert_array_equal(model.coef_, ODCARegressor(normalize="none").fit(X, y).coef_)
+    np.testing.assert_array_equal(
+        model.coef_, ODCARegressor(normalize="none").fit(frame, pd.Series(y, dtype="Float64")).coef_
+    )
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame.rename(columns={"a": "z"}))
 
@@ -307,7 +322,7 @@ X_GOOD, Y_GOOD = stream(30)
 )
 @every_shape
 def test_bad_targets_leave_the_model_as_it_was(settings: dict[str, Any], y: Any, message: str) -> None:
-    model = ODCARegressor(**settings).fit(X_GOOD, Y_GOOD)
+    model = ODCARegressor(**settings, normalize="none").fit(X_GOOD, Y_GOOD)
     before = everything(model)
     for learn in (model.partial_fit, model.fit):
         with pytest.raises(ValueError, match=message):
@@ -317,15 +332,15 @@ def test_bad_targets_leave_the_model_as_it_was(settings: dict[str, Any], y: Any,
 
 def test_a_column_of_targets_is_taken_with_a_warning() -> None:
     with pytest.warns(DataConversionWarning, match="column-vector y"):
-        model = ODCARegressor().fit(X_GOOD, Y_GOOD[:, np.newaxis])
-    np.testing.assert_array_equal(model.coef_, ODCARegressor().fit(X_GOOD, Y_GOOD).coef_)
+        model = ODCARegressor(normalize="none").fit(X_GOOD, Y_GOOD[:, np.newaxis])
+    np.testing.assert_array_equal(model.coef_, ODCARegressor(normalize="none").fit(X_GOOD, Y_GOOD).coef_)
 
 
 @every_shape
 def test_bad_rows_leave_the_model_as_it_was(settings: dict[str, Any]) -> None:
     wide = sparse.random(200, 4000, 0.01, "csr", random_state=0)  # so that a journal is kept, not a copy
     for X, y in ((X_GOOD, Y_GOOD), (wide, np.arange(200.0))):
-        model = ODCARegressor(**settings).fit(X, y)
+        model = ODCARegressor(**settings, normalize="none").fit(X, y)
         before = everything(model)
         for value, message in ((np.nan, "NaN in row 2"), (np.inf, "infinity in row 2"), (1e300, "ow 2 ")):
             if value == 1e300 and settings.get("loss", "squared") != "squared":
@@ -347,14 +362,14 @@ def test_bad_rows_leave_the_model_as_it_was(settings: dict[str, Any]) -> None:
 @every_shape
 def test_a_loss_that_no_double_holds_is_refused(settings: dict[str, Any]) -> None:
     """Otherwise the sum of the losses would be infinite ever after, and no file would hold it."""
-    model = ODCARegressor(**settings).fit(X_GOOD, Y_GOOD)
+    model = ODCARegressor(**settings, normalize="none").fit(X_GOOD, Y_GOOD)
     before = everything(model)
     y = np.where(np.arange(30) == 7, 1.7e308, Y_GOOD)
     y[8] = -1.7e308
     with pytest.raises(ValueError, match=r"^Row [78] of X has a prediction or a loss beyond float64"):
         model.partial_fit(X_GOOD, y)
     assert everything(model) == before
-    one = ODCARegressor(**settings).partial_fit(X_GOOD[:1], Y_GOOD[:1])
+    one = ODCARegressor(**settings, normalize="none").partial_fit(X_GOOD[:1], Y_GOOD[:1])
     with pytest.raises(ValueError, match="needs a score or a step that the model cannot hold"):
         one.learn_one({0: 1.0}, 1.7e308).learn_one({0: 1.0}, -1.7e308)
     assert np.isfinite(one.progressive_loss_)
@@ -362,7 +377,7 @@ def test_a_loss_that_no_double_holds_is_refused(settings: dict[str, Any]) -> Non
 
 @pytest.mark.parametrize("damage", CORRUPT)
 def test_corrupt_matrices(damage: Any) -> None:
-    model = ODCARegressor().fit(X_GOOD, Y_GOOD)
+    model = ODCARegressor(normalize="none").fit(X_GOOD, Y_GOOD)
     with pytest.raises(ValueError, match="X"):
         model.partial_fit(corrupt(damage), Y_GOOD)
     with pytest.raises(ValueError, match="X"):
@@ -371,12 +386,12 @@ def test_corrupt_matrices(damage: Any) -> None:
 
 @pytest.mark.parametrize("y", [float("nan"), float("inf"), "3.5", None, [1.0], 10**400, 1j])
 def test_targets_of_single_examples(y: Any) -> None:
-    model = ODCARegressor().learn_one({1: 1.0}, 2.0)
+    model = ODCARegressor(normalize="none").learn_one({1: 1.0}, 2.0)
     before = everything(model)
     with pytest.raises(ValueError, match=r"y must be a finite number\. Got"):
         model.learn_one({1: 1.0}, y)
     assert everything(model) == before
-    fresh = ODCARegressor()
+    fresh = ODCARegressor(normalize="none")
     with pytest.raises(ValueError, match=r"y must be a finite number\. Got"):
         fresh.learn_one({1: 1.0}, y)
     assert fresh.predict_one({1: 1.0}) is None
@@ -396,8 +411,8 @@ def test_targets_of_single_examples(y: Any) -> None:
 )
 def test_bad_parameters(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        ODCARegressor(**settings).fit(X_GOOD, Y_GOOD)
-    model = ODCARegressor(window="sliding").fit(X_GOOD, Y_GOOD)
+        ODCARegressor(**settings, normalize="none").fit(X_GOOD, Y_GOOD)
+    model = ODCARegressor(window="sliding", normalize="none").fit(X_GOOD, Y_GOOD)
     for changed in ({"window": "infinite"}, {"dtype": "float32"}, {"fit_intercept": False}, {"smoothing": 0.5}):
         name = next(iter(changed))
         with pytest.raises(ValueError, match=f"{name!r} parameter of ODCARegressor cannot change"):

@@ -49,7 +49,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @every_shape
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_what_is_saved_comes_back_to_the_bit(settings: dict[str, Any], dtype: str, tmp_path: Path) -> None:
-    model = ODCARegressor(dtype=dtype, **settings).fit(X[:200], Y[:200])
+    model = ODCARegressor(dtype=dtype, **settings, normalize="none").fit(X[:200], Y[:200])
     sureline.save(model, tmp_path / "m")
     metadata, _ = take_apart((tmp_path / "m").read_bytes())
     assert (metadata["labels"], metadata["state"]["policy"]) == ([], "regression")
@@ -99,15 +99,15 @@ def _loss(value: float) -> Callable[[dict[str, Any], Tensors], Any]:
     ],
 )
 def test_forged_files_are_refused(change: Any, reason: str, tmp_path: Path) -> None:
-    sureline.save(ODCARegressor().fit(X, Y), tmp_path / "m")
+    sureline.save(ODCARegressor(normalize="none").fit(X, Y), tmp_path / "m")
     metadata, tensors = take_apart((tmp_path / "m").read_bytes())
     change(metadata, tensors)
     assert (reason_for(put_together(canonical(metadata), tensors), tmp_path / "forged") or "").startswith(reason)
 
 
 def test_classes_and_targets_are_not_taken_for_each_other(tmp_path: Path) -> None:
-    sureline.save(ODCARegressor(loss="squared").fit(X, Y), tmp_path / "numbers")
-    sureline.save(ODCA(loss="squared").fit(X, Y > 0), tmp_path / "classes")
+    sureline.save(ODCARegressor(loss="squared", normalize="none").fit(X, Y), tmp_path / "numbers")
+    sureline.save(ODCA(loss="squared", normalize="none").fit(X, Y > 0), tmp_path / "classes")
     files = [take_apart((tmp_path / name).read_bytes()) for name in ("numbers", "classes")]
     for (metadata, tensors), change, reason in (
         (files[0], {"class": "ODCA"}, "has no labels, or is no checkpoint where it says so"),
@@ -136,8 +136,8 @@ def test_classes_and_targets_are_not_taken_for_each_other(tmp_path: Path) -> Non
 @every_shape
 def test_train_is_fit(settings: dict[str, Any], data: Path, tmp_path: Path) -> None:
     settings = for_streams(settings)
-    trained = sureline.train(data, ODCARegressor(passes=2, **settings), model=tmp_path / "m")
-    fitted = ODCARegressor(passes=2, **settings).fit(ROWS, Y)
+    trained = sureline.train(data, ODCARegressor(passes=2, **settings, normalize="none"), model=tmp_path / "m")
+    fitted = ODCARegressor(passes=2, **settings, normalize="none").fit(ROWS, Y)
     assert isinstance(trained, ODCARegressor)
     assert everything(trained) == everything(fitted)
     assert everything(sureline.load(tmp_path / "m")) == everything(trained)
@@ -151,7 +151,7 @@ def test_train_by_name_tells_the_loss(data: Path) -> None:
     assert told[-1].loss == model.progressive_loss_
     assert (told[-1].mistakes, told[-1].error) == (None, None)
     for progress in told[4:]:
-        part = ODCARegressor(rho=0.01).fit(ROWS[: progress.examples], Y[: progress.examples])
+        part = ODCARegressor(rho=0.01, normalize="none").fit(ROWS[: progress.examples], Y[: progress.examples])
         assert progress.loss == part.progressive_loss_
 
 
@@ -163,12 +163,12 @@ def test_targets_come_from_every_format(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("".join(f"{y}\tword{b} again\n" for y, a, b in rows))
     models = {}
     for name, options in (("a.csv", {}), ("a.jsonl", {}), ("a.vw", {}), ("a.txt", {"format": "text"})):
-        models[name] = sureline.train(tmp_path / name, ODCARegressor(), bits=10, **options)
+        models[name] = sureline.train(tmp_path / name, ODCARegressor(normalize="none"), bits=10, **options)
         assert models[name].n_seen_ == 15
     assert everything(models["a.csv"]) == everything(models["a.jsonl"])
     y = [label for label, _, _ in rows]
     dicts = [{"a": a, "b": b} for _, a, b in rows]
-    one = ODCARegressor(bits=10)
+    one = ODCARegressor(bits=10, normalize="none")
     for x, target in zip(dicts, y, strict=True):
         one.learn_one(x, target)
     np.testing.assert_array_equal(models["a.csv"].coef_, one.coef_)
@@ -193,15 +193,17 @@ def test_what_train_refuses(data: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="label"):
         sureline.train(tmp_path / "no.vw", "odcaregressor")
     with pytest.raises(ValueError, match=r"which a stream does not tell: give columns=N"):
-        sureline.train(data, ODCARegressor(regularizer="kl"))
+        sureline.train(data, ODCARegressor(regularizer="kl", normalize="none"))
     with pytest.raises(ValueError, match="must be a classifier"):
-        prequential(ODCARegressor(), (X, Y))
+        prequential(ODCARegressor(normalize="none"), (X, Y))
 
 
 @every_shape
 def test_it_goes_on_from_its_checkpoint(settings: dict[str, Any], data: Path, tmp_path: Path) -> None:
     def training() -> Training:
-        return Training(LEARNERS["ODCARegressor"](**for_streams(settings)), read(data)._with(block=1 << 12))
+        return Training(
+            LEARNERS["ODCARegressor"](**for_streams(settings), normalize="none"), read(data)._with(block=1 << 12)
+        )
 
     straight = training()
     straight.run()
@@ -216,7 +218,7 @@ def test_it_goes_on_from_its_checkpoint(settings: dict[str, Any], data: Path, tm
         resumed.save_model(tmp_path / "resumed")
         assert (tmp_path / "resumed").read_bytes() == (tmp_path / "straight").read_bytes()
     with pytest.raises(ValueError, match="was saved by ODCARegressor, and cannot be gone on with by ODCA"):
-        Training(LEARNERS["ODCA"](), read(data)).resume(tmp_path / "c")
+        Training(LEARNERS["ODCA"](normalize="none"), read(data)).resume(tmp_path / "c")
 
 
 def test_kill_and_resume(tmp_path: Path) -> None:
@@ -241,7 +243,7 @@ def test_kill_and_resume(tmp_path: Path) -> None:
 
 
 def test_evaluation_is_scikit_learns(data: Path, tmp_path: Path) -> None:
-    model = ODCARegressor().fit(ROWS[:300], Y[:300])
+    model = ODCARegressor(normalize="none").fit(ROWS[:300], Y[:300])
     for path, y in ((data, Y), (tmp_path / "far.svm", Y + 1e8)):  # where sums of squares would cancel
         path.write_bytes(libsvm(ROWS, y))
         told = evaluate(model, read(path)._with(block=1 << 12))
@@ -260,7 +262,7 @@ def test_evaluation_is_scikit_learns(data: Path, tmp_path: Path) -> None:
         evaluate(model, tmp_path / "words.svm")
     (tmp_path / "some.vw").write_text("5 | 1:1\n | 1:1\n7 | 2:1\n")
     some = read(tmp_path / "some.vw", need_label=False)
-    assert evaluate(ODCARegressor().fit(ROWS, Y), some)["examples"] == 2
+    assert evaluate(ODCARegressor(normalize="none").fit(ROWS, Y), some)["examples"] == 2
 
 
 # -- the command line -----------------------------------------------------------------------------------------
@@ -274,7 +276,7 @@ def test_train_predict_evaluate_inspect(data: Path, tmp_path: Path) -> None:
     )
     done = run("train", data, *settings, "--model", model, "--json", "--log", tmp_path / "log")
     told = json.loads(done.stdout)
-    reg = ODCARegressor(loss="huber").fit(ROWS, Y)
+    reg = ODCARegressor(loss="huber", normalize="none").fit(ROWS, Y)
     assert told["loss"] == reg.progressive_loss_
     assert (told["algorithm"], told["examples"], told["updates"]) == ("ODCARegressor", 400, reg.n_updates_)
     assert not {"labels", "mistakes", "error", "balanced_accuracy"} & set(told)
@@ -284,7 +286,9 @@ def test_train_predict_evaluate_inspect(data: Path, tmp_path: Path) -> None:
     assert [entry["examples"] for entry in log] == [*(1 << k for k in range(9)), 400]
     for line, entry, before in zip(lines, log, [{"examples": 0, "loss": 0.0}, *log], strict=False):
         n = entry["examples"]
-        assert entry["loss"] == pytest.approx(ODCARegressor(loss="huber").fit(ROWS[:n], Y[:n]).progressive_loss_)
+        assert entry["loss"] == pytest.approx(
+            ODCARegressor(loss="huber", normalize="none").fit(ROWS[:n], Y[:n]).progressive_loss_
+        )
         recent = (entry["loss"] * n - before["loss"] * before["examples"]) / (n - before["examples"])
         assert entry["loss_since_last"] == pytest.approx(recent)
         assert [float(cell) for cell in line.split()[1:3]] == pytest.approx([entry["loss"], recent], rel=1e-3)

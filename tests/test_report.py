@@ -447,6 +447,18 @@ def test_names_beside_points_lie_on_nothing() -> None:
     assert place(50, 50, 300, 13, [], bounds) is None
 
 
+def test_every_name_is_in_a_file_of_its_own(tmp_path: Path) -> None:
+    names = [f"a name that is much too long for a place beside the line {k}" for k in range(5)]
+    for line in (True, False):
+        same = [Series(name, [1, 2], [3, 4], k, line=line) for k, name in enumerate(names)]
+        root = parsed(Chart("t", Axis("x"), Axis("y"), same), tmp_path)
+        # A point that is named at its place has its name cut.
+        shown = {"".join(e.itertext()) for e in root.iter(LABELS)}
+        assert all(any(words.startswith(name) or words.endswith("…") for words in shown) for name in names)
+        assert sum(words[:6] == "a name" for words in shown) == 5
+        assert max(float(e.attrib["y"]) for e in root.iter(LABELS)) < float(root.attrib["viewBox"].split()[3])
+
+
 def test_charts_without_points_or_with_one_are_drawn(tmp_path: Path) -> None:
     for x, y in (([], []), ([1], [0.0]), ([0], [0]), ([-1], [-2]), ([5, 5], [3, 3]), ([1, 2], [math.nan, math.inf])):
         for log in (False, True):

@@ -235,9 +235,13 @@ def test_it_prints(browser: Browser) -> None:
     printed = base64.b64decode(browser.driver.execute_cdp_cmd("Page.printToPDF", options)["data"])
     assert printed.startswith(b"%PDF-")
     assert 3 <= printed.count(b"/Type /Page\n") + printed.count(b"/Type /Page ") <= 12
-    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.driver.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]},
+    )
     try:
         assert browser.ask("return getComputedStyle(document.documentElement).getPropertyValue('--ink')") == "#1d2229"
+        assert browser.ask("return getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         size = {"width": 690, "height": 900, "deviceScaleFactor": 1, "mobile": False}  # of paper, without its margins
         browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         assert browser.ask(LAYOUT)["wrong"] == []

@@ -56,13 +56,13 @@ def test_error_against_iterations() -> None:
     assert [row.head[0] for row in errors.rows] == [*list(_CURVES), "LinearSVC"]
     ends = {row.head[0]: row.cells[-1].ours for row in errors.rows}
     assert by_kappa.rows[0].cells[0].ours == ends["O-DCA"]
-    assert by_kappa.rows[1].cells[1].ours == ends["sub-gradient, smoothed"]
+    assert by_kappa.rows[1].cells[1].ours == ends["smooth SGD"]
     assert len(outcome.findings.verdicts) == 7
     assert all(one.claim.startswith("(stand-in) ") for one in outcome.findings.verdicts)
     assert comparable(reproduce.run(small_one)) == comparable(outcome)
 
 
-_CURVES = ("O-DCA", "O-DCA, smoothed", "S-DCA, a fifth", "sub-gradient", "sub-gradient, smoothed")
+_CURVES = ("O-DCA", "smooth O-DCA", "S-DCA (1/5)", "SGD", "smooth SGD")
 
 
 def parameters_of(rho: float, beta: float) -> dual_ascent.Parameters:

@@ -123,7 +123,7 @@ def test_every_learner_goes_on_from_its_checkpoint(case: Any, tmp_path: Path) ->
     def training() -> Training:
         from sureline.catalogue import LEARNERS
 
-        learner = LEARNERS[case.name](**case.parameters, **({"columns": 30} if case.fixed else {}))
+        learner = LEARNERS[case.name](**case.parameters, **({"columns": 30} if case.fixed else {}), normalize="none")
         # Blocks of a kilobyte, so that there are many places to stop at.
         return Training(learner, stream.read(data)._with(block=1 << 10), labels=[0, 1])
 
@@ -168,7 +168,7 @@ def test_every_place_to_stop_at(tmp_path: Path, packing: str) -> None:
         from sureline.catalogue import LEARNERS
 
         source = stream.read(paths, format=format, errors="skip", max_error_share=0.5, collect_names=True)
-        return Training(LEARNERS["SCW"](), source._with(block=1 << 11))
+        return Training(LEARNERS["SCW"](normalize="none"), source._with(block=1 << 11))
 
     straight = training()
     straight.run()
@@ -195,7 +195,7 @@ def test_labels_of_two_kinds(tmp_path: Path) -> None:
     def training() -> Training:
         from sureline.catalogue import LEARNERS
 
-        return Training(LEARNERS["PA"](), stream.read(data)._with(block=1 << 10))
+        return Training(LEARNERS["PA"](normalize="none"), stream.read(data)._with(block=1 << 10))
 
     straight, stopped, resumed = training(), training(), training()
     straight.run()
@@ -219,7 +219,7 @@ def test_what_stopped_inside_a_chunk_is_not_saved(tmp_path: Path) -> None:
         if progress.examples == 512:
             raise KeyboardInterrupt
 
-    training = Training(LEARNERS["AROW"](), stream.read(data))
+    training = Training(LEARNERS["AROW"](normalize="none"), stream.read(data))
     with pytest.raises(KeyboardInterrupt):
         training.run(on_progress=stop)
     assert not training.can_be_saved

@@ -140,7 +140,7 @@ def test_useful_features_can_be_too_few(make) -> None:
 def test_an_l1_svm_is_that_of_scikit_learn() -> None:
     X, y, _ = groups()
     weight = np.random.default_rng(0).choice([0.5, 1, 2], len(y))
-    model = L1SVM(0.3, random_state=0).fit(X, y, weight)
+    model = L1SVM(0.3, random_state=0, normalize="none").fit(X, y, weight)
     svm = LinearSVC(penalty="l1", dual=False, C=0.3, random_state=0).fit(X, y, sample_weight=weight)
     np.testing.assert_array_equal(model.coef_, svm.coef_)
     np.testing.assert_array_equal(model.intercept_, svm.intercept_)
@@ -150,20 +150,20 @@ def test_an_l1_svm_is_that_of_scikit_learn() -> None:
     assert model.n_iter_ == svm.n_iter_
     wide = X.copy()
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    np.testing.assert_array_equal(L1SVM(0.3, random_state=0).fit(wide, y, weight).coef_, svm.coef_)
+    np.testing.assert_array_equal(L1SVM(0.3, random_state=0, normalize="none").fit(wide, y, weight).coef_, svm.coef_)
 
 
 def test_an_l1_svm_warns_of_the_fit_that_it_keeps_alone() -> None:
     X, y, _ = groups()
     with pytest.warns(ConvergenceWarning, match="L1SVM stopped after 1 passes before it had converged") as caught:
-        L1SVM(n_features=20, max_iter=1, tol=1e-9, random_state=0).fit(X, y)
+        L1SVM(n_features=20, max_iter=1, tol=1e-9, random_state=0, normalize="none").fit(X, y)
     assert len(caught) == 1
 
 
 @pytest.mark.parametrize("kind", CORRUPT)
 def test_nothing_corrupt_reaches_liblinear(kind: str) -> None:
     y = np.arange(20) % 2
-    for model in (L1SVM(1.0), L1SVM(n_features=2)):
+    for model in (L1SVM(1.0, normalize="none"), L1SVM(n_features=2, normalize="none")):
         with pytest.raises(ValueError, match="not a valid CSR matrix"):
             model.fit(corrupt(kind), y)
 
@@ -182,7 +182,7 @@ def test_nothing_corrupt_reaches_liblinear(kind: str) -> None:
 def test_parameters_of_the_l1_svm(parameters, message: str) -> None:
     X, y, _ = groups(60)
     with pytest.raises(ValueError, match=message):
-        L1SVM(**parameters).fit(X, y)
+        L1SVM(**parameters, normalize="none").fit(X, y)
 
 
 TOLERANCE = "Both fits are within `tol` of the same optimum, and not within 1e-7 of each other."
@@ -204,11 +204,11 @@ def expected_failures(estimator) -> dict[str, str]:
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
-        SparseDCA(0.01, random_state=0),
-        SparseDCA(0.001, loss="squared_hinge", shuffle=False),
-        SparseDCA(n_features=1, random_state=0),
-        L1SVM(1.0, random_state=0),
-        L1SVM(n_features=1, random_state=0),
+        SparseDCA(0.01, random_state=0, normalize="none"),
+        SparseDCA(0.001, loss="squared_hinge", shuffle=False, normalize="none"),
+        SparseDCA(n_features=1, random_state=0, normalize="none"),
+        L1SVM(1.0, random_state=0, normalize="none"),
+        L1SVM(n_features=1, random_state=0, normalize="none"),
     ],
     expected_failed_checks=expected_failures,
     xfail_strict=False,
@@ -222,7 +222,9 @@ def test_in_a_pipeline_and_a_search() -> None:
     names = [f"f{j}" for j in range(300)]
     frame = pd.DataFrame(X.toarray(), columns=names)
     search = GridSearchCV(
-        make_pipeline(SparseDCA(random_state=0), AROW(passes=3)), {"sparsedca__n_features": [5, 20]}, cv=3
+        make_pipeline(SparseDCA(random_state=0, normalize="none"), AROW(passes=3, normalize="none")),
+        {"sparsedca__n_features": [5, 20]},
+        cv=3,
     ).fit(frame, y)
     assert search.best_score_ > 0.75
     selector = search.best_estimator_[0]
@@ -257,7 +259,11 @@ class Fixed(LogisticRegression):
 def test_a_path() -> None:
     X, y, _ = groups(600)
     lines: list[str] = []
-    selectors = {"first": Fixed(), "dca": SparseDCA(random_state=0), "svm": L1SVM(random_state=0)}
+    selectors = {
+        "first": Fixed(),
+        "dca": SparseDCA(random_state=0, normalize="none"),
+        "svm": L1SVM(random_state=0, normalize="none"),
+    }
     path = feature_path(selectors, X, y, [20, 5, 5], random_state=0, progress=lines.append)
     assert isinstance(path, FeaturePath)
     assert path.selectors == ["first", "dca", "svm"]
@@ -278,9 +284,11 @@ def test_a_path() -> None:
 def test_the_accuracies_are_those_of_the_selectors_own_predictions() -> None:
     X, y, _ = groups(600)
     train, test = slice(400), slice(400, None)
-    path = feature_path(SparseDCA(random_state=0), X[train], y[train], 10, X_test=X[test], y_test=y[test])
+    path = feature_path(
+        SparseDCA(random_state=0, normalize="none"), X[train], y[train], 10, X_test=X[test], y_test=y[test]
+    )
     (point,) = path.points
-    model = SparseDCA(n_features=10, random_state=0).fit(X[train], y[train])
+    model = SparseDCA(n_features=10, random_state=0, normalize="none").fit(X[train], y[train])
     assert point.selector == "SparseDCA"
     assert point.accuracy == pytest.approx(model.score(X[test], y[test]))
     recalls = [(model.predict(X[test]) == y[test])[y[test] == label].mean() for label in (0, 1)]
@@ -291,7 +299,7 @@ def test_the_accuracies_are_those_of_the_selectors_own_predictions() -> None:
 
 def test_stability_over_resamples() -> None:
     X, y, _ = groups(300, 100)
-    selectors = {"first": Fixed(), "svm": L1SVM(random_state=0)}
+    selectors = {"first": Fixed(), "svm": L1SVM(random_state=0, normalize="none")}
     path = feature_path(selectors, X, y, [10], resamples=3, random_state=0)
     first, svm = path.points
     assert (first.jaccard, first.stability) == (1, 1)
@@ -371,7 +379,10 @@ def test_the_picture(resamples: int, counts: list[int]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"selectors": {"my AROW": AROW()}}, "The selector 'my AROW', a AROW, has no parameter 'n_features'"),
+        (
+            {"selectors": {"my AROW": AROW(normalize="none")}},
+            "The selector 'my AROW', a AROW, has no parameter 'n_features'",
+        ),
         ({"selectors": [SparseDCA]}, "The selector '.*' must be an estimator, such as SparseDCA\\(\\). Got <class"),
         ({"selectors": [Fixed(), Fixed()]}, "Two of the selectors are of the same class: give them names"),
         ({"selectors": []}, "selectors must name at least one selector"),
@@ -384,7 +395,10 @@ def test_the_picture(resamples: int, counts: list[int]) -> None:
             {"selectors": {"odd": Fixed(fail_at=7)}, "counts": [6, 7]},
             "'odd' failed with n_features=7: there is no luck",
         ),
-        ({"selectors": {"both": SparseDCA(0.1)}}, "'both' failed with n_features=5: SparseDCA needs one of the param"),
+        (
+            {"selectors": {"both": SparseDCA(0.1, normalize="none")}},
+            "'both' failed with n_features=5: SparseDCA needs one of the param",
+        ),
         ({"test_size": 1.5}, "test_size must be a number between 0 and 1. Got 1.5"),
         ({"resamples": 1}, "resamples must be 0 or an integer of at least 2. Got 1"),
         ({"X_test": np.zeros((3, 300))}, "X_test and y_test must be given together"),

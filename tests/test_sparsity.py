@@ -208,7 +208,7 @@ def test_a_test_set_that_does_not_fit_is_refused_early() -> None:
         (lambda: sparsity_path(Learner(), X, Y, [0, -1]), "lams must be finite and not negative. Got -1 among them."),
         (lambda: sparsity_path(Learner(), X, Y, [np.nan]), "lams must be finite and not negative. Got nan among them."),
         (lambda: sparsity_path(Learner, X, Y, [0]), "estimator must be an estimator of sureline"),
-        (lambda: sparsity_path(PA(), X, Y, [0]), "PA has neither a parameter 'lam' nor 'l1'"),
+        (lambda: sparsity_path(PA(normalize="none"), X, Y, [0]), "PA has neither a parameter 'lam' nor 'l1'"),
         (lambda: sparsity_path(Learner(), X, Y, [0], parameter="l2"), "Learner has no parameter 'l2'. It has "),
         (lambda: sparsity_path(Learner(max_nonzero=9), X, Y, [0]), "max_nonzero=9 of Learner takes the place of 'lam'"),
         (lambda: sparsity_path(Learner(passes=2), X, Y, [0]), "Learner must have passes=1, shuffle=False."),
@@ -303,7 +303,11 @@ def test_paths_side_by_side(pyplot, tmp_path) -> None:
             call()
 
 
-@pytest.mark.parametrize("learner", [FSOL(), SSOL(cost="balanced"), AdaRDA(), FTRL()], ids=repr)
+@pytest.mark.parametrize(
+    "learner",
+    [FSOL(normalize="none"), SSOL(cost="balanced", normalize="none"), AdaRDA(normalize="none"), FTRL(normalize="none")],
+    ids=repr,
+)
 def test_the_sparse_learners_as_if_alone(learner) -> None:
     X, y = make_sparse_stream(2000, 3000, 20, random_state=0)
     lams = [0.0, 1e-4, 0.1, 5.0]
@@ -321,7 +325,7 @@ def test_the_sparse_learners_as_if_alone(learner) -> None:
 
 def test_models_that_are_almost_all_zero_are_drawn_by_their_nonzeros(pyplot) -> None:
     X, y = make_sparse_stream(500, 20_000, 10, random_state=0)
-    path = sparsity_path(FSOL(), X, y, [0, 1, 3, 1000])
+    path = sparsity_path(FSOL(normalize="none"), X, y, [0, 1, 3, 1000])
     assert path.sparsity.min() > 0.8
     (axes,) = plot_sparsity_paths([path]).axes
     assert axes.get_xlabel() == "Nonzero weights"
@@ -330,7 +334,7 @@ def test_models_that_are_almost_all_zero_are_drawn_by_their_nonzeros(pyplot) -> 
     with pytest.raises(ValueError, match="x must be 'sparsity' or 'nonzero'"):
         path.plot(x="width")
     with pytest.raises(TypeError, match=r"paths must be what sparsity_path returns\. Got FSOL\(\)"):
-        plot_sparsity_paths([FSOL()])
+        plot_sparsity_paths([FSOL(normalize="none")])
 
 
 def test_without_matplotlib_there_is_a_clear_word(monkeypatch) -> None:

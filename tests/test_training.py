@@ -38,8 +38,10 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_train_is_fit(data: Path, tmp_path: Path) -> None:
-    trained = sureline.train(data, SSOL(lam=0.5, cost="balanced", passes=2), labels=[0, 1], model=tmp_path / "m")
-    fitted = SSOL(lam=0.5, cost="balanced", passes=2).fit(X, Y)
+    trained = sureline.train(
+        data, SSOL(lam=0.5, cost="balanced", passes=2, normalize="none"), labels=[0, 1], model=tmp_path / "m"
+    )
+    fitted = SSOL(lam=0.5, cost="balanced", passes=2, normalize="none").fit(X, Y)
     assert isinstance(trained, SSOL)
     assert np.array_equal(trained.coef_, fitted.coef_[:, : trained.n_features_in_])
     assert (trained.n_seen_, trained.n_mistakes_) == (3000, fitted.n_mistakes_)
@@ -51,7 +53,9 @@ def test_train_is_fit(data: Path, tmp_path: Path) -> None:
 
     by_name = sureline.train(data, "arow", r=2.0)
     assert by_name.dtype == "float32"
-    assert np.array_equal(by_name.coef_, AROW(r=2.0, dtype="float32").fit(X.astype(np.float32), Y).coef_)
+    assert np.array_equal(
+        by_name.coef_, AROW(r=2.0, dtype="float32", normalize="none").fit(X.astype(np.float32), Y).coef_
+    )
 
 
 def test_what_train_refuses(data: Path, tmp_path: Path) -> None:
@@ -60,7 +64,7 @@ def test_what_train_refuses(data: Path, tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="a name or an estimator of sureline"):
         sureline.train(data, OtherPerceptron())
     with pytest.raises(TypeError, match="r must be set on the estimator"):
-        sureline.train(data, AROW(), r=2.0)
+        sureline.train(data, AROW(normalize="none"), r=2.0)
     with pytest.raises(ValueError, match="labels must name at least two classes"):
         sureline.train(data, "pa", labels=[1])
     with pytest.raises(ValueError, match="resume needs the path of a checkpoint"):
@@ -70,7 +74,7 @@ def test_what_train_refuses(data: Path, tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="model must be an estimator of sureline"):
         sureline.save(OtherPerceptron(), tmp_path / "x")  # type: ignore[arg-type]
     with pytest.raises(AttributeError, match="before fit"):
-        sureline.save(AROW(), tmp_path / "x")
+        sureline.save(AROW(normalize="none"), tmp_path / "x")
     assert not (tmp_path / "x").exists()
     (tmp_path / "tag.vw").write_text("1 | a\n| b\n")
     with pytest.raises(DataError, match="label"):
@@ -85,7 +89,10 @@ def test_progress_is_told_at_powers_of_two(data: Path) -> None:
     assert told[-1].share == 1.0
     for progress in told[4:]:
         n = progress.examples
-        assert progress.mistakes == PA(dtype="float32").partial_fit(X[:n], Y[:n], classes=[0, 1]).n_mistakes_
+        assert (
+            progress.mistakes
+            == PA(dtype="float32", normalize="none").partial_fit(X[:n], Y[:n], classes=[0, 1]).n_mistakes_
+        )
 
 
 def test_a_class_that_comes_late(tmp_path: Path) -> None:
@@ -94,7 +101,11 @@ def test_a_class_that_comes_late(tmp_path: Path) -> None:
     late[late > 2] = 2
     path = write(tmp_path / "late.svm", X, late)
     source = stream.read(path, dtype="float64")._with(block=1 << 12)
-    for algorithm in (AROW(), SSOL(lam=0.1), AROW(multi_class="ovr")):
+    for algorithm in (
+        AROW(normalize="none"),
+        SSOL(lam=0.1, normalize="none"),
+        AROW(multi_class="ovr", normalize="none"),
+    ):
         clf = sureline.train(source, algorithm)
         grown = type(algorithm)(**{**algorithm.get_params(), "growing": True})
         for start in range(0, 1500, 100):
@@ -107,15 +118,15 @@ def test_a_class_that_comes_late(tmp_path: Path) -> None:
 def test_save_and_load_keep_what_an_estimator_has(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X[:, :5].toarray(), columns=list("abcde"))
-    clf = AROW().fit(frame, np.where(Y, "spam", "ham"))
+    clf = AROW(normalize="none").fit(frame, np.where(Y, "spam", "ham"))
     sureline.save(clf, tmp_path / "m")
     loaded = sureline.load(tmp_path / "m")
     assert loaded.feature_names_in_.tolist() == list("abcde")
     assert np.array_equal(loaded.predict(frame), clf.predict(frame))
-    truth = PA().fit(X, Y.astype(bool))
+    truth = PA(normalize="none").fit(X, Y.astype(bool))
     sureline.save(truth, tmp_path / "m")
     assert sureline.load(tmp_path / "m").classes_.tolist() == [False, True]
-    one = AROW().learn_one({"casino": 1.0}, "spam").learn_one({"lunch": 1.0}, "ham")
+    one = AROW(normalize="none").learn_one({"casino": 1.0}, "spam").learn_one({"lunch": 1.0}, "ham")
     sureline.save(one, tmp_path / "m")
     loaded = sureline.load(tmp_path / "m")
     assert loaded.predict_one({"casino": 1.0}) == "spam"
@@ -143,7 +154,7 @@ def test_evaluation_is_scikit_learns(data: Path, tmp_path: Path) -> None:
         (3.0 * ((guess == 0) & (Y == 1)).sum() + 0.5 * ((guess == 1) & (Y == 0)).sum()) / len(Y)
     )
     three = np.where(Y, 1, np.arange(len(Y)) % 2 * 2)
-    many = AROW().fit(X, three)
+    many = AROW(normalize="none").fit(X, three)
     told = evaluate(many, stream.read(write(tmp_path / "three.svm", X, three)))
     assert told["error"] == pytest.approx((many.predict(X) != three).mean())
     assert told["calibration"]["log_loss"] == pytest.approx(log_loss(three, many.predict_proba(X)))
@@ -173,13 +184,13 @@ def test_the_ranking_curve_of_many_scores() -> None:
 @pytest.mark.parametrize(
     "clf",
     [
-        SSOL(lam=2.0),
-        SSOL(max_nonzero=15),
-        sureline.SOFS(n_features=15),
-        SSOL(lam=2.0, multi_class="ovr"),
-        sureline.FTRL(),
-        sureline.STG(lam=0.01),
-        PA(),
+        SSOL(lam=2.0, normalize="none"),
+        SSOL(max_nonzero=15, normalize="none"),
+        sureline.SOFS(n_features=15, normalize="none"),
+        SSOL(lam=2.0, multi_class="ovr", normalize="none"),
+        sureline.FTRL(normalize="none"),
+        sureline.STG(lam=0.01, normalize="none"),
+        PA(normalize="none"),
     ],
     ids=str,
 )
@@ -203,7 +214,7 @@ def test_compact_models_keep_the_names_of_what_they_keep(tmp_path: Path) -> None
     from sureline.training import Training
 
     write_mail(tmp_path, 3000)
-    learner = LEARNERS["SSOL"](lam=20.0, schedule="constant", r=1000.0, dtype="float32")
+    learner = LEARNERS["SSOL"](lam=20.0, schedule="constant", r=1000.0, dtype="float32", normalize="none")
     training = Training(learner, stream.read(tmp_path / "mail.txt.zst", dtype="float32", collect_names=True))
     training.run()
     training.save_model(tmp_path / "all")

@@ -94,8 +94,8 @@ def test_untouched_features_change_nothing(name: str) -> None:
     """The same rows with their columns spread over a width a thousand times as large."""
     X, y = far_apart(500, 2000, 12)
     spread = sparse.csr_matrix((X.data, X.indices * 1000, X.indptr), shape=(500, 2_000_000))
-    narrow = getattr(sureline, name)(dtype="float32").fit(X, y)
-    broad = getattr(sureline, name)(dtype="float32").fit(spread, y)
+    narrow = getattr(sureline, name)(dtype="float32", normalize="none").fit(X, y)
+    broad = getattr(sureline, name)(dtype="float32", normalize="none").fit(spread, y)
     assert (narrow.n_mistakes_, narrow.n_updates_) == (broad.n_mistakes_, broad.n_updates_)
     np.testing.assert_array_equal(narrow.sparse_coef_.data, broad.sparse_coef_.data)
     np.testing.assert_array_equal(narrow.sparse_coef_.indices * 1000, broad.sparse_coef_.indices)
@@ -110,7 +110,7 @@ def test_sixteen_million_features_in_under_160_mebibytes() -> None:
     columns = np.random.default_rng(0).permutation(width).astype(np.int32)
     X = sparse.csr_matrix((np.ones(width, np.float32), columns, np.arange(0, width + 1, 4000)), shape=(4000, width))
     X.sort_indices()
-    model = SSOL(lam=1e-3, dtype="float32").fit(X, np.arange(4000) % 2)
+    model = SSOL(lam=1e-3, dtype="float32", normalize="none").fit(X, np.arange(4000) % 2)
     assert model._state.nbytes < 160 * 2**20
     assert model.nonzero_ > 0.4 * width  # they were all there
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -120,7 +120,9 @@ def test_sixteen_million_features_in_under_160_mebibytes() -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024  # counting takes no copy
 
 
-@pytest.mark.parametrize("estimator", [SSOL(lam=1.0, dtype="float32"), FTRL(dtype="float32")], ids=repr)
+@pytest.mark.parametrize(
+    "estimator", [SSOL(lam=1.0, dtype="float32", normalize="none"), FTRL(dtype="float32", normalize="none")], ids=repr
+)
 def test_a_row_costs_the_same_at_any_width(estimator) -> None:
     """Rows that use the same 4096 columns, spread over 2^16 and over 2^24, and not in step with the sets of the cache.
 
@@ -143,7 +145,7 @@ def test_a_row_costs_the_same_at_any_width(estimator) -> None:
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_pickle_has_the_features_seen(name: str) -> None:
     X, y = far_apart(50, 2**24, 10)
-    model = getattr(sureline, name)(dtype="float32").fit(X, y)
+    model = getattr(sureline, name)(dtype="float32", normalize="none").fit(X, y)
     pickled = pickle.dumps(model)
     assert len(pickled) < 40_000
     twin = pickle.loads(pickled)

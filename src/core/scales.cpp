@@ -9,8 +9,9 @@ namespace sureline::SURELINE_ISA {
 
 namespace {
 
-// Values at a time: their scales are fetched one by one and then divided by in vectors.
-constexpr int kAtOnce = 64;
+// Values at a time: their scales are read one by one and then divided by in whole vectors.
+constexpr int kAtOnce = 128;
+constexpr int kAhead = 64;  // values further on, whose scales are sent for
 
 template <class V, class T>
 class Pass {
@@ -36,7 +37,7 @@ class Pass {
       else if (n_.absorb)
         take_in(x, out, end_of(rows));
       else
-        by_scale(x, out);
+        by_scale(x, out, end_of(rows));
     }
     return {};
   }
@@ -58,48 +59,61 @@ class Pass {
   }
 
   template <class Row, class I>
-  void take_in(const Row& x, V* out, [[maybe_unused]] const I* end) {
+  void take_in(const Row& x, V* out, const I* end) {
     T mean[kAtOnce], count[kAtOnce];
-    V quotient[kAtOnce];
+    V value[kAtOnce], quotient[kAtOnce];
     for (int64_t start = 0; start < x.n; start += kAtOnce) {
-      const int n = int(std::min<int64_t>(kAtOnce, x.n - start));
-      const V* const values = x.values + start;
+      const int n = int(std::min<int64_t>(kAtOnce, x.n - start)), whole = in_vectors(n);
       for (int i = 0; i < n; ++i) {
-        if constexpr (!Row::dense)
-          if (start + i + kAtOnce < end - x.indices) fetch(x.indices[start + i + kAtOnce]);
+        if constexpr (!Row::dense) fetch(x, start + i + kAhead, end);
         const Scale<T>& scale = scales_[x.index(start + i)];
-        mean[i] = scale.mean, count[i] = scale.count;
+        mean[i] = scale.mean, count[i] = scale.count, value[i] = x.values[start + i];
       }
+      for (int i = n; i < whole; ++i) mean[i] = 1, count[i] = 1, value[i] = 1;
       if (n_.changes)
         for (int i = 0; i < n; ++i)
-          if (values[i] != 0) n_.changes[n_.n_changes++] = {x.index(start + i), double(mean[i]), double(count[i])};
-      for (int i = 0; i < n; ++i) {
+          if (value[i] != 0) n_.changes[n_.n_changes++] = {x.index(start + i), double(mean[i]), double(count[i])};
+      for (int i = 0; i < whole; ++i) {
         const double a = mean[i];
         count[i] = count[i] + 1;
-        mean[i] = T(a + (std::fabs(double(values[i])) - a) / double(count[i]));
-        quotient[i] = V(double(values[i]) / double(mean[i]));
+        mean[i] = T(a + (std::fabs(double(value[i])) - a) / double(count[i]));
+        quotient[i] = value[i] != 0 ? V(double(value[i]) / double(mean[i])) : V(0);
       }
       for (int i = 0; i < n; ++i)
-        if (values[i] != 0) scales_[x.index(start + i)] = {mean[i], count[i]};
-      if (out)
-        for (int i = 0; i < n; ++i) out[start + i] = values[i] != 0 ? quotient[i] : V(0);
+        if (value[i] != 0) scales_[x.index(start + i)] = {mean[i], count[i]};
+      if (out) std::copy(quotient, quotient + n, out + start);
     }
   }
 
-  template <class Row>
-  void by_scale(const Row& x, V* out) const {
+  template <class Row, class I>
+  void by_scale(const Row& x, V* out, const I* end) const {
     if (!out) return;
-    for (int64_t i = 0; i < x.n; ++i) {
-      const double mean = x.index(i) < n_.n_scales ? double(scales_[x.index(i)].mean) : 0.0;
-      const double value = double(x.values[i]), a = mean > 0 ? mean : std::fabs(value);
-      out[i] = value != 0 ? V(value / a) : V(0);
+    double mean[kAtOnce];
+    V value[kAtOnce], quotient[kAtOnce];
+    for (int64_t start = 0; start < x.n; start += kAtOnce) {
+      const int n = int(std::min<int64_t>(kAtOnce, x.n - start)), whole = in_vectors(n);
+      for (int i = 0; i < n; ++i) {
+        if constexpr (!Row::dense) fetch(x, start + i + kAhead, end);
+        const int64_t column = x.index(start + i);
+        mean[i] = column < n_.n_scales ? double(scales_[column].mean) : 0.0, value[i] = x.values[start + i];
+      }
+      for (int i = n; i < whole; ++i) mean[i] = 1, value[i] = 1;
+      for (int i = 0; i < whole; ++i) {
+        const double a = mean[i] > 0 ? mean[i] : std::fabs(double(value[i]));
+        quotient[i] = value[i] != 0 ? V(double(value[i]) / a) : V(0);
+      }
+      std::copy(quotient, quotient + n, out + start);
     }
   }
 
-  // The column has not been looked at yet and may be anything, and so the address is no pointer arithmetic.
-  void fetch(int64_t column) const {
+  static int in_vectors(int n) { return (n + 15) / 16 * 16; }
+
+  // Columns that have not been looked at yet may be anything, and so the address is no pointer arithmetic.
+  template <class Row, class I>
+  void fetch(const Row& x, int64_t at, const I* end) const {
+    if (at >= end - x.indices) return;
     const uintptr_t first = reinterpret_cast<uintptr_t>(scales_);
-    __builtin_prefetch(reinterpret_cast<const void*>(first + uintptr_t(column) * sizeof(Scale<T>)), 1);
+    __builtin_prefetch(reinterpret_cast<const void*>(first + uintptr_t(x.indices[at]) * sizeof(Scale<T>)), 1);
   }
 
   static const int32_t* end_of(const DenseRows<V>&) { return nullptr; }

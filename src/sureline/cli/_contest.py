@@ -21,6 +21,7 @@ from ..contest.judge import Judge
 from ..contest.narrowing import dtype_to_read
 from ..contest.telling import result_of
 from ..stream import Label
+from ..training import BATCH
 from ._options import (
     Count,
     data_argument,
@@ -67,6 +68,14 @@ def contest_options() -> Callable[[F], F]:
             help="Bytes that all models together may take, such as 500M or 8G. [default: half of the machine's]",
         ),
         click.option(
+            "--batch",
+            type=click.IntRange(1),
+            default=BATCH,
+            show_default=True,
+            metavar="ROWS",
+            help="For the learners that take batches (bcw, sbcw, fgm): how many rows one has.",
+        ),
+        click.option(
             "--report",
             type=click.Path(path_type=Path, dir_okay=False),
             help="Write a page to look at, HTML in one file. [default: none]",
@@ -96,6 +105,7 @@ class Contest:
         cost: Any,
         labels: str | None,
         memory: int | None,
+        batch: int,
         report: Path | None,
         quiet: bool,
         as_json: bool,
@@ -103,7 +113,7 @@ class Contest:
         model: Path | None = None,
     ) -> None:
         self.data, self.memory, self.report, self.quiet, self.as_json = data, memory, report, quiet, as_json
-        self.model = model
+        self.batch, self.model = batch, model
         self.reading = reading_arguments(options)
         self.shared = {name: value for name, value in options.items() if value is not None}
         self.labels: list[Label] | None = None
@@ -139,6 +149,7 @@ class Contest:
                 labels=self.labels,
                 race=race,
                 memory=self.memory,
+                batch=self.batch,
                 reliability=reliability,
             )
         except ValueError as error:

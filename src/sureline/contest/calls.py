@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..stream import READING, Label, Stream, read
+from ..training import BATCH
 from .arrays import rows_of
 from .grid import entries_of
 from .judge import Judge
@@ -25,6 +26,7 @@ def tournament(
     labels: Sequence[Label] | None = None,
     race: bool = False,
     memory: int | None = None,
+    batch: int = BATCH,
     reliability: bool = True,
     on_progress: Callable[[Standing], None] | None = None,
     **options: Any,
@@ -56,6 +58,9 @@ def tournament(
     memory : int, default=None
         How many bytes the models may take: more is refused before the start. If the data get wider later, learners
         are let go, the largest first. Half of the machine's memory if None.
+    batch : int, default=100000
+        Rows of a batch for the learners that take batches (BCW, SBCW, FGM). They are asked for each batch before they
+        learn from it, and are never dropped.
     reliability : bool, default=True
         Ask the learners with probabilities for their confidence in a sample of the examples. It takes a few per cent
         of the time.
@@ -104,6 +109,7 @@ def tournament(
         labels=labels,
         race=race,
         memory=memory,
+        batch=batch,
         reliability=reliability,
     )
     contest.run(on_progress=on_progress)

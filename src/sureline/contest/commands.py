@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from .._batch import BatchLearner
 from .._learner import Learner
 from .._parameters import flag
 from ..stream import DataError, Label, Stream, from_text
 from ..stream._recognise import recognise
 from ..stream._source import STDIN, Source
+from ..training import BATCH
 from .arrays import ArrayStream
 
 _ONLY_PYTHON = ("growing", "shuffle", "random_state")  # the command has no option for them, nor a use
@@ -22,7 +24,8 @@ _READING = ("zero_based", "duplicates", "bits", "label", "weight", "errors", "ma
 class TrainCommands:
     """``sureline train ...`` for learners of one stream."""
 
-    def __init__(self, stream: Stream, labels: Sequence[Label] | None = None) -> None:
+    def __init__(self, stream: Stream, labels: Sequence[Label] | None = None, batch: int = BATCH) -> None:
+        self._batch = [] if batch == BATCH else ["--batch", str(batch)]
         self._data: list[str] | None = None
         self._reading: list[str] = []
         if isinstance(stream, ArrayStream):
@@ -57,6 +60,8 @@ class TrainCommands:
                 if option is None:
                     return None
                 words += option
+        if isinstance(learner, BatchLearner):
+            words += self._batch
         return shlex.join([*words, *self._reading, "--model", f"{algorithm}.sureline"])
 
 

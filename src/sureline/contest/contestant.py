@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -73,9 +74,18 @@ class Contestant:
             rows = turn.samples[start]
             truth = turn.lesson.labels[rows.labels[0]].astype(np.int32, copy=False)
             begin = time.thread_time()
-            self.reliability.ask(self.learner, rows, truth)
+            with suppress(ValueError):  # a score that overflows: learning says so, if it matters there
+                self.reliability.ask(self.learner, rows, truth)
             self.seconds -= time.thread_time() - begin
         turn.lesson.teach(self.learner, start, stop)
+
+    def finish(self) -> None:
+        """All of the stream has come."""
+
+    def mistakes_by_class(self) -> Counts:
+        """All of them so far, in the order of the tournament's classes."""
+        found: Counts = self.learner._state.tally[:, MISTAKES]
+        return found
 
     def leave(self, status: Status, reason: str) -> None:
         """Be done with it before the end; its memory is given back."""

@@ -43,6 +43,11 @@ def model_bytes(learner: ClassLearner, n_columns: int, n_classes: int) -> int:
     return 8 * slots * heads
 
 
+def scale_bytes(n_columns: int) -> int:
+    """What the sizes of the features take that rows are divided by, which all learners of one dtype share."""
+    return 16 * n_columns
+
+
 def in_words(n_bytes: int) -> str:
     """Such as 208 MB."""
     for unit, size in (("GB", 10**9), ("MB", 10**6)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .._learner import ClassLearner
+from .._learner import ClassLearner, Floats
 from ..stream import Chunk
 from .result import ReliabilityBin
 
@@ -43,7 +43,12 @@ class Reliability:
 
     def ask(self, learner: ClassLearner, rows: Chunk, truth: npt.NDArray[np.int32]) -> None:
         """Let a learner predict rows that it has not yet learned from."""
-        scores, variances = learner.judge_rows(rows.values, rows.indices, rows.indptr, rows.n_columns)
+        self.add(learner, *learner.judge_rows(rows.values, rows.indices, rows.indptr, rows.n_columns), truth)
+
+    def add(
+        self, learner: ClassLearner, scores: Floats, variances: Floats | None, truth: npt.NDArray[np.int32]
+    ) -> None:
+        """What a learner has predicted."""
         best = learner.confidences(scores, variances)
         right = learner.chosen(scores) == truth
         at = np.clip(((best - 0.5) * 2 * BINS).astype(np.int64), 0, BINS - 1)

@@ -15,14 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from .._batch import BatchLearner
 from .._labels import Classes
-from .._learner import ClassLearner
 from .._lesson import Lesson, Normalizers, enrol
 from ..stream import Chunk, DataError, Label, Position, Stream
+from ..training import BATCH
+from .batches import BatchContestant
 from .contestant import Contestant, Turn
 from .grid import Entry
 from .judge import Counts, Judge
-from .memory import half_of_the_machine, in_words, model_bytes
+from .memory import half_of_the_machine, in_words, model_bytes, scale_bytes
 from .narrowing import Narrowing
 from .race import Race, index_of, points
 from .reliability import EVERY, FIRST, LEAST, SHARE, sample
@@ -57,6 +59,7 @@ class Tournament:
         labels: Sequence[Label] | None = None,
         race: bool = False,
         memory: int | None = None,
+        batch: int = BATCH,
         reliability: bool = True,
         workers: int | None = None,
     ) -> None:
@@ -64,12 +67,21 @@ class Tournament:
         self.judge = Judge() if judge is None else judge
         self.labels = None if labels is None else list(labels)
         self.classes = Classes(labels)
-        self.contestants = [Contestant(entry, reliability=reliability) for entry in entries]
+        if batch < 1:
+            raise ValueError(f"batch must be a number of rows, at least 1. Got {batch!r} instead.")
+        self.contestants = [
+            BatchContestant(entry, self.classes, batch, reliability=reliability)
+            if isinstance(entry.learner, BatchLearner)
+            else Contestant(entry, reliability=reliability)
+            for entry in entries
+        ]
         for contestant in self.contestants:
             enrol(contestant.learner, stream, labels)
         self.race = Race(len(entries)) if race else None
+        self.batch = batch
         self.limit = half_of_the_machine() if memory is None else memory
-        self.workers = workers or len(os.sched_getaffinity(0))
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self.workers = workers or cores
         self.date = datetime.now(UTC).isoformat(timespec="seconds")
         self.names: _core.NameTable | None = None
         self.position = Position()
@@ -116,6 +128,9 @@ class Tournament:
                     if not self._alive():
                         self.problem = "no learner is left, so the rest of the stream was not read"
                         return
+                self._learning = True
+                self._spread(lambda contestant: contestant.finish(), pool)
+                self._learning = False
             self._end()
         except DataError as error:
             self.problem = str(error)
@@ -150,7 +165,8 @@ class Tournament:
         self._make_room(max(self.columns, chunk.n_columns), on_begin)
         self._prepare(lesson)
         cuts = [n - self.rows for n in points(self.rows, self.rows + chunk.n_rows)]
-        self._teach(Turn(lesson, cuts, self._samples(lesson, cuts)), pool)
+        turn = Turn(lesson, cuts, self._samples(lesson, cuts))
+        self._spread(lambda contestant: contestant.take(turn), pool)
         self._count(chunk, codes, cuts)
         if chunk.names is not None:
             if self.names is None:
@@ -176,7 +192,8 @@ class Tournament:
             except ValueError as error:
                 contestant.leave("failed", str(error))
 
-    def _teach(self, turn: Turn, pool: ThreadPoolExecutor) -> None:
+    def _spread(self, task: Callable[[Contestant], None], pool: ThreadPoolExecutor) -> None:
+        """Do something with each learner, over the cores."""
         queue = deque(sorted(self._alive(), key=lambda contestant: -contestant.seconds))
 
         def work() -> None:
@@ -185,7 +202,7 @@ class Tournament:
                     contestant = queue.popleft()
                 except IndexError:
                     return
-                contestant.take(turn)
+                task(contestant)
 
         for done in [pool.submit(work) for _ in range(self.workers)]:
             done.result()
@@ -233,7 +250,8 @@ class Tournament:
         """Say what the models may take; let learners go, the largest and of those the last, if it is too much."""
         n_classes = len(self.classes.labels)
         sizes = {contestant: model_bytes(contestant.learner, n_columns, n_classes) for contestant in self._alive()}
-        total = sum(sizes.values())
+        kinds = {contestant.learner.dtype for contestant in sizes if contestant.learner.normalize == "scale"}
+        total = sum(sizes.values()) + scale_bytes(n_columns) * len(kinds)
         if self.rows == 0:
             self.memory_bytes = total
             models = f"{len(sizes)} model{'s' if len(sizes) != 1 else ''} of {n_columns:,} columns"
@@ -244,7 +262,7 @@ class Tournament:
                 )
             if on_begin is not None:
                 on_begin(f"{models}: up to {in_words(total)}")
-        while total > self.limit:
+        while total > self.limit and sizes:
             largest = max(sizes.values())
             last = [contestant for contestant, size in sizes.items() if size == largest][-1]
             last.leave(
@@ -267,25 +285,26 @@ class Tournament:
 
     def standing(self) -> Standing:
         """Who leads by now."""
-        alive = self._alive()
-        leader, score = None, None
-        if alive and self.seen.any():
-            weights = self.judge.weights(self.seen)
-            losses = [self._loss(contestant.learner, weights) for contestant in alive]
-            best = int(np.argmin(losses))
-            leader, score = alive[best].name, self.judge.value(losses[best])
-        return Standing(int(self.seen.sum()), self.seconds, self.stream.progress, len(alive), leader, score)
+        leader = self.best()
+        score = None if leader is None else self.judge.value(self._loss(leader))
+        name = None if leader is None else leader.name
+        return Standing(int(self.seen.sum()), self.seconds, self.stream.progress, len(self._alive()), name, score)
 
     def best(self) -> Contestant | None:
-        """The one with the least loss, unless there was nothing to tell apart."""
-        finished = [contestant for contestant in self._alive() if contestant.begun]
+        """The one with the least loss of those that have seen all; None if there was nothing to tell apart."""
+        finished = [contestant for contestant in self.contestants if self.has_seen_all(contestant)]
         if not finished or np.count_nonzero(self.seen) < 2:
             return None
-        weights = self.judge.weights(self.seen)
-        return min(finished, key=lambda contestant: self._loss(contestant.learner, weights))
+        return min(finished, key=self._loss)
 
-    def _loss(self, learner: ClassLearner, weights: npt.NDArray[np.float64]) -> float:
-        mistakes = learner.progressive_.mistakes
+    def has_seen_all(self, contestant: Contestant) -> bool:
+        """Whether it is still there, and has learned from all that has been read."""
+        waits = isinstance(contestant, BatchContestant) and contestant.done < self.rows
+        return contestant.alive and contestant.begun and not waits
+
+    def _loss(self, contestant: Contestant) -> float:
+        mistakes = contestant.mistakes_by_class()[: len(self.seen)]
+        weights = self.judge.weights(self.seen)
         return float((weights[: len(mistakes)] * mistakes).sum()) / max(int(self.seen.sum()), 1)
 
     def losses(
@@ -310,10 +329,10 @@ class Tournament:
         total = self._total()
         for i in range(first_new, len(self.at)):
             n = _row_of(i)
-            alive = self._alive()
+            last = index_of(n)
+            alive = [contestant for contestant in self._alive() if len(contestant.mistakes) > last]
             if len(alive) < 2 or not race.due(n, total):
                 continue
-            last = index_of(n)
             losses, squares = self.losses(alive, last - 16, last)
             out = race.behind(n, total, losses, squares, np.ones(len(alive), bool))
             leader = int(np.argmin(losses[-1]))

@@ -22,7 +22,7 @@ def result_of(tournament: Tournament, command: str, *, models: bool = False) -> 
     """All that is known by now; with the trained estimators, if they are asked for."""
     from .. import __version__
 
-    commands = TrainCommands(tournament.stream, tournament.labels)
+    commands = TrainCommands(tournament.stream, tournament.labels, tournament.batch)
     runs = [_run(tournament, contestant, commands) for contestant in tournament.contestants]
     winner = tournament.best()
     best = None if winner is None else winner.name
@@ -63,8 +63,8 @@ def _run(tournament: Tournament, contestant: Contestant, commands: TrainCommands
     learner, judge = contestant.learner, tournament.judge
     contestant.tell()
     points = min(len(contestant.mistakes), len(tournament.at))
-    if contestant.alive and contestant.begun:
-        seen, mistakes = tournament.seen, learner._fitted_state("tally").tally[:, 1]
+    if tournament.has_seen_all(contestant):
+        seen, mistakes = tournament.seen, contestant.mistakes_by_class()
     elif points:
         seen, mistakes = tournament.seen_at[points - 1], contestant.mistakes[points - 1]
     else:
@@ -100,8 +100,9 @@ def _run(tournament: Tournament, contestant: Contestant, commands: TrainCommands
 
 
 def _curve(tournament: Tournament, contestant: Contestant, points: int, n: int, mistakes: int) -> Curve:
-    examples = tournament.at[:points]
-    error = [int(m.sum()) / max(at, 1) for at, m in zip(examples, contestant.mistakes, strict=False)]
+    # Rows of weight 0 are no examples, so that nothing may have come from one point to the next.
+    known = {at: int(m.sum()) / at for at, m in zip(tournament.at[:points], contestant.mistakes, strict=False) if at}
+    examples, error = list(known), list(known.values())
     if n and (not examples or examples[-1] < n):
         examples, error = [*examples, n], [*error, mistakes / n]
     return Curve(examples=examples, error=error)
@@ -131,7 +132,7 @@ def _top(tournament: Tournament, contestant: Contestant) -> list[TopFeature]:
 
 def _ties(tournament: Tournament, best: str) -> list[str]:
     """The other runs that finished and cannot be told from the best."""
-    finished = [c for c in tournament.contestants if c.alive and c.begun]
+    finished = [c for c in tournament.contestants if tournament.has_seen_all(c)]
     at = np.array(tournament.at, np.int64)
     if not len(at):
         return []

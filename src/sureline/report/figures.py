@@ -102,14 +102,20 @@ class Chart:
     description: str = ""
     height: float = field(default=320.0)
 
-    def draw(self, width: float = 460.0, height: float | None = None, *, beside: bool = True) -> Drawing:
-        """The chart, so many pixels wide; `beside` to have the names of lines beside their ends."""
+    def draw(
+        self, width: float = 460.0, height: float | None = None, *, beside: bool = True, legend: bool = False
+    ) -> Drawing:
+        """The chart, so many pixels wide.
+
+        `beside` is to have the names of lines beside their ends, `legend` to have those that there is no room for below
+        the chart, which makes it higher.
+        """
         height = self.height if height is None else height
-        return _Plot(self, width, height, beside).drawing()
+        return _Plot(self, width, height, beside).drawing(legend)
 
     def save(self, path: str | Path, width: float = 720.0, height: float = 420.0) -> None:
         """Write it to a file of its own (.svg)."""
-        drawn = self.draw(width, height).svg
+        drawn = self.draw(width, height, legend=True).svg
         with replacing(path) as out:
             out.write(standalone(drawn).encode())
 
@@ -146,13 +152,30 @@ class _Plot:
 
     # -- pieces ----------------------------------------------------------------------------------------------
 
-    def drawing(self) -> Drawing:
-        chart = self.chart
+    def drawing(self, legend: bool) -> Drawing:
+        chart, height = self.chart, self.height
         parts = [self._axes(), *(self._reference(r) for r in chart.references), self._frontier()]
         parts += [self._series(s) for s in sorted(chart.series, key=lambda s: s.style is not None)]
         names, unnamed = self._names()
-        svg = picture(self.width, self.height, "".join(parts) + names, title=chart.title, description=chart.description)
-        return Drawing(svg, unnamed)
+        if legend and unnamed:
+            below, height = self._legend(sorted(unnamed, key=lambda s: s.style or 0))
+            names, unnamed = names + below, []
+        body = "".join(parts) + names
+        return Drawing(picture(self.width, height, body, title=chart.title, description=chart.description), unnamed)
+
+    def _legend(self, unnamed: list[Series]) -> tuple[str, float]:
+        """Marks and names in rows below the chart, and how high it all is then."""
+        parts, x, y = [], 0.0, self.height + 18.0
+        for s in unnamed:
+            words = shortened(s.name, self.width - 36, FONT)
+            needed = 36 + width_of(words, FONT)
+            if x and x + needed > self.width:
+                x, y = 0.0, y + 20
+            mark = (line(x + 1, y, x + 27, y, "curve") if s.line else "") + marker(x + 14, y, s.style)
+            parts.append(element("g", mark, class_=f"series {style_class(s.style)}"))
+            parts.append(text(x + 34, y + 4.5, words, "name", title=s.name))
+            x += needed + 16
+        return "".join(parts), y + 14
 
     def _axes(self) -> str:
         left, right, bottom = self.x.start, self.x.stop, self.y.start
@@ -304,9 +327,11 @@ def _spread(points: list[tuple[int, float, float]], turn: int) -> list[tuple[int
 
 def legend_mark(style: int | None, is_line: bool) -> str:
     """The small picture beside a name in a legend."""
-    inside = (line(1, 8, 27, 8, "curve") if is_line else "") + marker(14, 8, style)
+    width = 28 if is_line else 14
+    inside = (line(1, 8, 27, 8, "curve") if is_line else "") + marker(width / 2, 8, style)
     group = element("g", inside, class_=f"series {style_class(style)}")
-    return element("svg", group, class_="chart mark", viewBox="0 0 28 16", width=28, height=16, aria_hidden="true")
+    box = f"0 0 {width} 16"
+    return element("svg", group, class_="chart mark", viewBox=box, width=width, height=16, aria_hidden="true")
 
 
 __all__ = ["Axis", "Chart", "Drawing", "Reference", "Scale", "Series", "escaped", "legend_mark"]

@@ -77,7 +77,7 @@ class HeatMap:
                 parts.append(text(left + wide * (i + 0.5), bottom + 18, words, anchor="middle"))
         parts.append(text(left, bottom + 40, shortened(self.x_label, width - left, _FONT, bold=True), "strong"))
         parts.append(self._scale(width, bottom + 56))
-        return picture(width, bottom + 94, "".join(parts), title=self.title, description=self.description)
+        return picture(width, bottom + 76, "".join(parts), title=self.title, description=self.description)
 
     def save(self, path: str | Path, width: float = 720.0) -> None:
         """Write it to a file of its own (.svg)."""

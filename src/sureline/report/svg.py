@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from pathlib import Path
 
 from .colours import variables
 from .text import clean
 
+_MARGIN = 14.0  # around a picture in a file of its own
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -92,13 +94,16 @@ def picture(width: float, height: float, body: str, *, title: str, description: 
 
 def standalone(drawn: str) -> str:
     """A picture as the contents of a file, with colours for light and dark inside."""
-    style = variables("svg") + (_TEMPLATES / "figure.css").read_text(encoding="utf-8")
+    style = element("style", escape(variables("svg") + (_TEMPLATES / "figure.css").read_text(encoding="utf-8"), False))
     head, rest = drawn.split(">", 1)
-    background = '<rect width="100%" height="100%" class="background"/>'
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f'{head} xmlns="http://www.w3.org/2000/svg"><style>{escape(style, quote=False)}</style>{background}{rest}\n'
-    )
+    found = re.search(r' viewBox="0 0 (\S+) (\S+)" width="\S+" height="\S+"', head)
+    assert found is not None
+    width, height = (float(length) + 2 * _MARGIN for length in found.groups())
+    frame = {"x": -_MARGIN, "y": -_MARGIN, "width": width, "height": height}
+    box = f' viewBox="{" ".join(map(_pixel, frame.values()))}" width="{_pixel(width)}" height="{_pixel(height)}"'
+    head = head.replace(found.group(), box) + ' xmlns="http://www.w3.org/2000/svg"'
+    background = element("rect", class_="background", rx=8, **frame)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{head}>{style}{background}{rest}\n'
 
 
 def _value(value: str | float) -> str:

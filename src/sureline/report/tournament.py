@@ -26,7 +26,20 @@ from .blocks import (
     Words,
 )
 from .pages import page, write_page
-from .text import NOTHING, clean, count, duration, listed, number, percent, percent_range, sentence, shortened, size
+from .text import (
+    NOTHING,
+    clean,
+    compact,
+    count,
+    duration,
+    listed,
+    number,
+    percent,
+    percent_range,
+    sentence,
+    shortened,
+    size,
+)
 from .tournament_figures import Figures
 from .tournament_tables import features_of, settings_of, table_of
 
@@ -135,7 +148,7 @@ def _start(result: TournamentResult, run: Run | None) -> list[Block]:
 
 
 def _rate(run: Run) -> str:
-    return f"{number(run.examples / run.seconds, 2)} examples a second" if run.seconds > 0 else ""
+    return f"{compact(float(f'{run.examples / run.seconds:.2g}'))} examples a second" if run.seconds > 0 else ""
 
 
 def _notices(result: TournamentResult) -> list[Notice]:

@@ -254,7 +254,7 @@ class Figures:
         for run in runs:
             at = xs.index(_setting(run, x_name)), ys.index(_setting(run, y_name))
             value = run.score if run.score is not None else run.error
-            where = f"{x_name}={_short(xs[at[0]])}, {y_name}={_short(ys[at[1]])}"
+            where = f"{x_name}={xs[at[0]]:g}, {y_name}={ys[at[1]]:g}"
             if run.status == "finished" and value is not None:
                 cells[at] = Cell(value, f"{where}: {MEASURES[metric]} {score_in_words(value, metric)}")
                 best = at if best is None else best  # the runs come in the order of their scores
@@ -271,8 +271,8 @@ class Figures:
             f"{algorithm}: {MEASURES[metric]} over {x_name} and {y_name}",
             x_name,
             y_name,
-            [_short(v) for v in xs],
-            [_short(v) for v in ys],
+            _written(xs),
+            _written(ys),
             cells,
             best,
             MEASURES[metric],
@@ -354,11 +354,11 @@ def _two_that_vary(runs: list[Run]) -> tuple[tuple[str, list[float]], tuple[str,
     return first, second
 
 
-def _short(value: float) -> str:
-    power = math.log2(value) if value > 0 else 0.5
-    if power == int(power) and abs(power) > 3:
-        return f"2{str(int(power)).translate(_RAISED)}"
-    return compact(float(f"{value:.4g}"))
+def _written(values: list[float]) -> list[str]:
+    """Values of a parameter: as powers of two, if they all are and go far."""
+    if all(v > 0 and math.log2(v).is_integer() for v in values) and max(abs(math.log2(v)) for v in values) > 3:
+        return [f"2{str(int(math.log2(v))).translate(_RAISED)}" for v in values]
+    return [compact(float(f"{v:.4g}")) for v in values]
 
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from .data import load
-from .efforts import wanted
 from .entry import DataSet, Entry
 from .outcome import Cell, Column, Findings, Missing, Row, Table, Verdict
 from .progress import Progress
@@ -58,7 +57,6 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
         ours, paper = counted(split), _paper(entry, data.name)
         made += _rows(data, split, ours, paper)
         verdicts += _verdicts(data, split, ours, paper, parameters)
-        missing += wanted(data, split)
     columns = tuple(Column(name, compared=False) for name in _MEASURES)
     note = (
         '"Never active" are the features that no training row has, which the paper calls sparsity. The nonzeros are '

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._rows import as_rows, squared_norms
-from .efforts import Effort, split_of, wanted
+from .efforts import Effort, split_of
 from .entry import Entry
 from .learners import build
 from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table, Verdict
@@ -32,11 +32,11 @@ from .statistics import best_of, mean_of, p_value
 Floats = npt.NDArray[np.float64]
 Order = npt.NDArray[np.int64]
 
-SMOOTHED = "O-DCA, smoothed"
+SMOOTHED = "smooth O-DCA"
 PLAIN = "O-DCA"
-GRADIENT = "sub-gradient"
-GRADIENT_SMOOTHED = "sub-gradient, smoothed"
-FINITE = "S-DCA, a fifth"
+GRADIENT = "SGD"
+GRADIENT_SMOOTHED = "smooth SGD"
+FINITE = "S-DCA (1/5)"
 
 
 @dataclass(frozen=True)
@@ -108,17 +108,18 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
         GRADIENT_SMOOTHED: of_gradient[-1],
     }
     note = (
-        f"{rows.in_words()}. rho = {parameters.rho:g}, beta = {parameters.beta:g}, mu = {parameters.mu:g}, "
-        f"{parameters.orders} orders of the training rows, no intercept."
+        f"{rows.in_words()}. SGD is the sub-gradient method (46); smooth is what (27) makes of both with kappa = "
+        f"{parameters.kappas[-1]:g}; S-DCA (1/{parameters.epochs}) goes {parameters.epochs} times over so small a part "
+        f"of the rows; LinearSVC has all of them. rho = {parameters.rho:g}, beta = {parameters.beta:g}, "
+        f"mu = {parameters.mu:g}, {parameters.orders} orders of the training rows, no intercept."
     )
     return Findings(
         tables=(
             _errors(looks, curves, level, note, rows.stand_in),
-            _by_kappa(parameters, {"O-DCA": of_odca, "sub-gradient": of_gradient}, rows.stand_in),
+            _by_kappa(parameters, {PLAIN: of_odca, GRADIENT: of_gradient}, rows.stand_in),
         ),
         pictures=(_picture(entry, looks, curves, level, note, rows.stand_in),),
         verdicts=tuple(_verdicts(looks, curves, level, parameters, "(stand-in) " if rows.stand_in else "")),
-        missing=wanted(data, rows),
         notes=(entry.note,),
     )
 
@@ -241,7 +242,7 @@ def _picture(
                 name, x, tuple(mean.tolist()), tuple((mean - deviation).tolist()), tuple((mean + deviation).tolist())
             )
         )
-    series.append(Series("LinearSVC, all training rows", (x[0], x[-1]), (100 * level, 100 * level)))
+    series.append(Series("LinearSVC", (x[0], x[-1]), (100 * level, 100 * level)))
     return Picture(
         name="errors",
         title=f"{entry.where}: {entry.data_sets[0].name}",

@@ -89,13 +89,3 @@ def split_of(data: DataSet, effort: Effort, folder: Path | None) -> Split | Miss
         else:
             split = first_rows(rows, n_train, n_test)
     return split.of_unit_length() if effort.unit_length else split
-
-
-def wanted(data: DataSet, rows: Split) -> tuple[Missing, ...]:
-    """The paper's set, if a stand-in was used in its place."""
-    if rows.stand_in is None or data.generator is None:
-        return ()
-    if not data.files:
-        return (Missing(data.name, f"{data.note} A stand-in was used."),)
-    files = " and ".join(data.files)
-    return (Missing(data.name, f"a stand-in was used, as {files} was not in the data folder; it is at {data.source}."),)

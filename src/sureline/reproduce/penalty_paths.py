@@ -48,7 +48,15 @@ class Candidate:
         return build(self.entry, self.learner, point)
 
 
-def tune(candidate: Candidate, rows: Split, metric: str, *, folds: int, seed: int) -> tuple[Point, float]:
+def tune(
+    candidate: Candidate,
+    rows: Split,
+    metric: str,
+    *,
+    folds: int,
+    seed: int,
+    after_fold: Callable[[], None] = lambda: None,
+) -> tuple[Point, float]:
     """The point of the grid with the best mean over the held-out folds, after one pass over the others each.
 
     Of equally good points it is the first one on the grid.
@@ -69,6 +77,7 @@ def tune(candidate: Candidate, rows: Split, metric: str, *, folds: int, seed: in
             path = sparsity_path(candidate.build(point), X, y, values, parameter=last, X_test=X_test, y_test=y_test)
             for value, result in zip(values, getattr(path, metric), strict=True):
                 found.setdefault((*point.items(), (last, value)), []).append(float(result))
+        after_fold()
     means = {point: float(np.mean(results)) for point, results in found.items()}
     best = (min if is_error(metric) else max)(means, key=lambda point: means[point])
     return dict(best), means[best]

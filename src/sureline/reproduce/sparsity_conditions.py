@@ -15,7 +15,7 @@ import numpy as np
 
 from ..metrics import tally
 from ._fields import EntryError, built
-from .efforts import Effort, efforts, split_of, wanted
+from .efforts import Effort, efforts, split_of
 from .entry import Entry, values_of
 from .entry import entry as entry_of
 from .learners import in_words
@@ -153,7 +153,7 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
     tables = [_table(figure, effort, of_figure.metric, plain, results)]
     if parameters.kept_at is not None:
         tables.append(_kept(figure, effort, of_figure, plain, parameters))
-    return Findings(tables=tuple(tables), missing=wanted(data, plain), notes=(entry.note,))
+    return Findings(tables=tuple(tables), notes=(entry.note,))
 
 
 def _once(

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ..datasets import STREAM_SHAPES
 from ._fields import EntryError
-from .efforts import Effort, efforts, split_of, wanted
+from .efforts import Effort, efforts, split_of
 from .entry import DataSet, Entry
 from .learners import in_words
 from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table
@@ -49,21 +50,20 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
             raise EntryError(f"{entry.name}.toml: the {kind!r} must be one of {', '.join(known)}. Got {value!r}.")
     of_set = efforts(entry, parameters.effort, parameters.sets)
     for data in entry.data_sets:
-        progress.expect(
-            sum(sum(_work(one, of_set[data.name], parameters)) for one in candidates(entry, of_set[data.name]))
-        )
+        effort = of_set[data.name]
+        progress.expect(sum(sum(_work(one, data, effort, parameters)) for one in candidates(entry, effort)))
     found = Findings(notes=(entry.note,))
     for data in entry.data_sets:
         effort = of_set[data.name]
         rows = split_of(data, effort, folder)
         if isinstance(rows, Missing):
             for candidate in candidates(entry, effort):
-                progress.advance(sum(_work(candidate, effort, parameters)), f"{data.name} is not there")
+                progress.advance(sum(_work(candidate, data, effort, parameters)), f"{data.name} is not there")
             found = joined(found, Findings(missing=(rows,)))
             continue
         results = {}
         for candidate in candidates(entry, effort):
-            results[candidate.name] = measured(candidate, rows, effort, parameters, progress, data.name)
+            results[candidate.name] = measured(candidate, data, rows, effort, parameters, progress)
         found = joined(found, _findings(entry, data, effort, parameters, rows, results))
     return found
 
@@ -79,22 +79,35 @@ def candidates(entry: Entry, effort: Effort) -> list[Candidate]:
     return [Candidate(entry, learner, effort.grid_step) for learner in entry.learners]
 
 
-def _work(candidate: Candidate, effort: Effort, parameters: Parameters) -> tuple[float, float]:
-    """Passes over the training rows to tune, and then, in units of the largest set's."""
+def _work(candidate: Candidate, data: DataSet, effort: Effort, parameters: Parameters) -> tuple[float, float]:
+    """How much there is to do for tuning and then, about: passes over the rows times the values that a pass touches."""
     points = float(np.prod([len(values) for values in candidate.grid.values()])) if candidate.grid else 0.0
-    size = float(effort.n_train or 1000)
+    rows = effort.n_train or data.rows or 1000
+    shape = STREAM_SHAPES.get(data.arguments.get("name", ""))
+    # A new model of many millions of features takes its time even if few of them come.
+    size = 50.0 * rows if shape is None else rows * shape.nonzeros_per_row + 0.2 * shape.n_features
     return size * points * (parameters.folds - 1), size * effort.permutations * (_MODELS if candidate.sparse else 1)
 
 
 def measured(
-    candidate: Candidate, rows: Split, effort: Effort, parameters: Parameters, progress: Progress, data: str
+    candidate: Candidate, data: DataSet, rows: Split, effort: Effort, parameters: Parameters, progress: Progress
 ) -> Result:
     """Tune the learner and run it."""
-    to_tune, to_run = _work(candidate, effort, parameters)
-    progress.advance(0, f"{data}: {candidate.name}, tuning")
-    tuned = tune(candidate, rows, parameters.metric, folds=parameters.folds, seed=parameters.tuning_seed)
-    progress.advance(to_tune, f"{data}: {candidate.name}, paths")
+    to_tune, to_run = _work(candidate, data, effort, parameters)
     seeds = range(parameters.first_seed, parameters.first_seed + effort.permutations)
+
+    def advance(work: float, what: str) -> None:
+        progress.advance(work, f"{data.name}: {candidate.name}, {what}")
+
+    advance(0, "tuning")
+    tuned = tune(
+        candidate,
+        rows,
+        parameters.metric,
+        folds=parameters.folds,
+        seed=parameters.tuning_seed,
+        after_fold=lambda: advance(to_tune / parameters.folds, "tuning"),
+    )
     return over_orders(
         candidate,
         tuned,
@@ -103,7 +116,7 @@ def measured(
         parameters.metric,
         gap=effort.gap,
         limit=effort.limit,
-        after_each=lambda: progress.advance(to_run / len(seeds), f"{data}: {candidate.name}, paths"),
+        after_each=lambda: advance(to_run / len(seeds), "paths"),
     )
 
 
@@ -119,7 +132,6 @@ def _findings(
         tables=(_table(entry, data, effort, parameters, rows, results),),
         pictures=tuple(_picture(entry, data, parameters, rows, results, start) for start in (0.0, effort.zoom)),
         verdicts=tuple(CLAIMS[parameters.claims](label, results, levels)),
-        missing=wanted(data, rows),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .efforts import Effort, efforts, split_of, wanted
+from .efforts import Effort, efforts, split_of
 from .entry import DataSet, Entry
 from .learners import in_words
 from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table, Verdict
@@ -42,7 +42,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Timed:
-    """A learner with several penalties: the sparsities of its models, seconds of a pass, and the updates in it."""
+    """A learner with several penalties, none first: sparsities of its models, seconds of a pass, the updates in it."""
 
     name: str
     point: Point
@@ -56,7 +56,8 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
     """Time every learner on every data set."""
     of_set = efforts(entry, parameters.effort, parameters.sets)
     progress.expect(len(entry.data_sets) * len(entry.learners))
-    found = Findings(notes=("Times are processor times on the machine of this run, and differ from run to run.",))
+    times = "Times are processor times on the machine of this run, and differ from run to run."
+    found = Findings(notes=(entry.note, times))
     for data in entry.data_sets:
         effort = of_set[data.name]
         rows = split_of(data, effort, folder)
@@ -78,7 +79,7 @@ def timed(candidate: Candidate, rows: Split, effort: Effort, parameters: Paramet
     rows = rows.shuffled(parameters.first_seed)
     curve = trace(candidate.build(point), rows, "test_error", gap=effort.gap, limit=effort.limit)
     nearest = {int(np.argmin(np.abs(curve.sparsity - level))) for level in effort.levels if level < 1}
-    chosen = sorted({curve.free, *nearest}, key=lambda i: (curve.sparsity[i], curve.lams[i]))
+    chosen = [curve.free, *sorted(nearest - {curve.free}, key=lambda i: (curve.sparsity[i], curve.lams[i]))]
     seconds, updates = [], []
     for i in chosen:
         times = []
@@ -122,7 +123,6 @@ def _findings(
             ),
         ),
         verdicts=tuple(_verdicts(label, results, per_value)),
-        missing=wanted(data, rows),
     )
 
 

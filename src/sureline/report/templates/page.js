@@ -38,7 +38,7 @@ for (const event of ["pointerover", "focusin"])
 for (const event of ["pointerleave", "focusout"]) document.documentElement.addEventListener(event, () => point(null));
 // A link to something folded unfolds it; paper shows everything.
 const unfold = () => {
-  const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
   for (let it = target; it; it = it.parentElement) if (it.tagName === "DETAILS") it.open = true;
 };
 addEventListener("hashchange", unfold);
