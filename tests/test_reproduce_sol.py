@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 from sureline import FSOL, SSOL, reproduce
 from sureline.datasets import STREAM_SHAPES, make_sparse_gaussian, make_sparse_stream
-from sureline.reproduce import data_shapes, penalty_paths, sparsity_claims, sparsity_times
+from sureline.reproduce import data_shapes, penalty_paths, sparsity_claims, sparsity_curves, sparsity_times
 from sureline.reproduce.data import Rows
 from sureline.reproduce.efforts import efforts
 from sureline.reproduce.entry import Entry, entry, values_of
@@ -225,6 +225,17 @@ def test_claims_of_figures_4_and_5() -> None:
     assert verdicts("rare spam", results, [0.5]) == [True, True, False, False, False, False]
     dense = {**results, "FSOL": made_up("FSOL", [0.7, 0.8, 1.0], [0.6, 0.6, 0.5])}  # no model at that sparsity
     assert verdicts("rare URLs", dense, [0.5])[1] is None
+
+
+def test_where_models_are_very_sparse_what_is_left_is_drawn() -> None:
+    levels = np.array([0.9, 0.99, 0.999])
+    wide = made_up("wide", [0.95, 0.99, 1.0], [0.1, 0.2, 0.5])
+    drawn = sparsity_curves._series(wide, levels, left=True)
+    assert drawn.x == pytest.approx([1.0, 0.1])  # it has no model at 90 %
+    assert drawn.y == pytest.approx([20.0, 47.0])
+    dense = Result("dense", {}, 0.3, (), np.array([0.3]), np.array([0.3]))
+    assert sparsity_curves._series(dense, levels, left=False).x == pytest.approx((90.0, 99.9))
+    assert sparsity_curves._series(wide, np.array([0.5]), left=False).x == ()
 
 
 # -- protocols on small data ------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from .splits import Split
 from .statistics import best_of, mean_of
 
 METRICS = {"test_error": "test error", "test_balanced_accuracy": "balanced accuracy on the test rows"}
+_HIGH = 0.9  # from such a sparsity on, what is left is drawn on a logarithmic axis
 _MODELS = 40  # of a path, about, for the estimate of the time that is left
 
 
@@ -203,34 +204,33 @@ def _in_per_cent(values: Any) -> Mean:
 def _picture(
     entry: Entry, data: DataSet, parameters: Parameters, rows: Split, results: Mapping[str, Result], start: float
 ) -> Picture:
-    levels = np.linspace(start, 1, 101)[:-1]  # at 100 % nothing is left to predict with
-    what = METRICS[parameters.metric]
+    """All of the curves, or those from a sparsity on: where it is high, against what is left, on a logarithmic axis."""
+    left = start >= _HIGH
+    levels = 1 - np.geomspace(1 - start, 1e-3 * (1 - start), 101) if left else np.linspace(start, 1, 101)[:-1]
     file_name = "".join(letter if letter.isalnum() else "-" for letter in data.name.lower())
     return Picture(
         name=file_name if start == 0 else f"{file_name}-high",
-        title=f"{entry.where}: {data.name}" + (f", from {100 * start:g} %" if start else ""),
-        x_label="sparsity, %",
-        y_label=f"{what}, %",
-        series=tuple(_series(result, levels) for result in results.values()),
+        title=f"{entry.where}: {data.name}" + (f", from a sparsity of {100 * start:g} %" if start else ""),
+        x_label="weights that are not zero, %" if left else "sparsity, %",
+        y_label=f"{METRICS[parameters.metric]}, %",
+        series=tuple(_series(result, levels, left) for result in results.values()),
+        x_log=left,
         note=f"Means over the orders of the training rows, with a band of one standard deviation. {rows.in_words()}.",
         stand_in=rows.stand_in,
     )
 
 
-def _series(result: Result, levels: Any) -> Series:
+def _series(result: Result, levels: Any, left: bool) -> Series:
+    x = 100 * (1 - levels) if left else 100 * levels
     if not result.curves:  # a model without penalty is as it is
-        ends, level = (100 * float(levels[0]), 100.0), 100 * float(result.free.mean())
-        return Series(result.name, ends, (level, level))
+        level = 100 * float(result.free.mean())
+        return Series(result.name, (float(x[0]), float(x[-1])), (level, level))
     values = 100 * result.at(levels)
     defined = ~np.isnan(values).any(axis=0)
-    values, x = values[:, defined], 100 * levels[defined]
+    values, x = values[:, defined], x[defined]
     mean = values.mean(axis=0)
-    deviation = values.std(axis=0, ddof=1) if len(values) > 1 else 0 * mean
-    low, high = ((mean - deviation), (mean + deviation)) if len(values) > 1 else (None, None)
-    return Series(
-        result.name,
-        tuple(x.tolist()),
-        tuple(mean.tolist()),
-        None if low is None else tuple(low.tolist()),
-        None if high is None else tuple(high.tolist()),
-    )
+    if len(values) == 1:
+        return Series(result.name, tuple(x.tolist()), tuple(mean.tolist()))
+    deviation = values.std(axis=0, ddof=1)
+    low, high = tuple((mean - deviation).tolist()), tuple((mean + deviation).tolist())
+    return Series(result.name, tuple(x.tolist()), tuple(mean.tolist()), low, high)
