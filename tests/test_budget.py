@@ -103,7 +103,10 @@ def test_wide_rows_cost_no_more_than_their_nonzeros() -> None:
     X, y = make_sparse_stream(2000, 3000, 30, random_state=1)
     wide = sparse.csr_matrix((X.data, X.indices * 300, X.indptr), shape=(len(y), 300 * 3000))
     for estimator in (FSOL, AdaRDA, SSOL):
-        narrow, broad = estimator(max_nonzero=100).fit(X, y), estimator(max_nonzero=100).fit(wide, y)
+        narrow, broad = (
+            estimator(max_nonzero=100, normalize="none").fit(X, y),
+            estimator(max_nonzero=100, normalize="none").fit(wide, y),
+        )
         np.testing.assert_array_equal(narrow.sparse_coef_.indices * 300, broad.sparse_coef_.indices)
         np.testing.assert_array_equal(narrow.sparse_coef_.data, broad.sparse_coef_.data)
         assert narrow.n_mistakes_ == broad.n_mistakes_

@@ -85,6 +85,8 @@ def test_train_predict_evaluate_inspect(folder: Path, tmp_path: Path) -> None:
             "SCW",
             "--C",
             "0.5",
+            "--normalize",
+            "none",
             "--dtype",
             "float64",
             "--model",

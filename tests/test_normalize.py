@@ -63,11 +63,11 @@ def test_rows_become_those_of_the_reference(kind: str, dtype: str) -> None:
     X, new = X[:80].astype(dtype), X[80:].astype(dtype)
     literal = reference.Normalization(kind, X.shape[1])
     learned = literal.learn_rows(X)
-    in_order, wide = sparse.csr_matrix(X), sparse.csr_matrix(X)
+    by_columns, in_order, wide = np.asfortranarray(X), sparse.csr_matrix(X), sparse.csr_matrix(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     expected = None
     for kept in ("float64", dtype):  # the dtype of the scales
-        for form in (X, in_order, wide):
+        for form in (X, by_columns, in_order, wide):
             normalizer = Normalizer(kind, kept)
             found = normalizer.learn(form)
             found = found.toarray() if sparse.issparse(found) else found

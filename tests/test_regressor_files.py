@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -145,7 +146,7 @@ def test_train_is_fit(settings: dict[str, Any], data: Path, tmp_path: Path) -> N
 
 def test_train_by_name_tells_the_loss(data: Path) -> None:
     told: list[Progress] = []
-    model = sureline.train(data, "odca-regressor", rho=0.01, on_progress=told.append)
+    model = sureline.train(data, "odca-regressor", rho=0.01, on_progress=told.append, normalize="none")
     assert model.dtype == "float64"
     assert [p.examples for p in told] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 400]
     assert told[-1].loss == model.progressive_loss_
@@ -176,22 +177,22 @@ def test_targets_come_from_every_format(tmp_path: Path) -> None:
 
 def test_what_train_refuses(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^ODCARegressor predicts numbers: labels is for learners of classes\.$"):
-        sureline.train(data, "odcaregressor", labels=[0, 1])
+        sureline.train(data, "odcaregressor", labels=[0, 1], normalize="none")
     with pytest.raises(ValueError, match="batch is for learners of batches"):
-        sureline.train(data, "odcaregressor", batch=10)
+        sureline.train(data, "odcaregressor", batch=10, normalize="none")
     bad = tmp_path / "bad.svm"
     bad.write_bytes(libsvm(ROWS[:5], Y[:5]) + b"dear 1:1\n")
     with pytest.raises(DataError, match=r"bad\.svm: row 6 has the label 'dear', which is no number to be predicted$"):
-        sureline.train(bad, "odcaregressor")
+        sureline.train(bad, "odcaregressor", normalize="none")
     later = read(tmp_path / "bad.svm", dtype="float32")._with(block=1 << 8)  # in a later chunk
     with pytest.raises(DataError, match="row 6 has the label 'dear'"):
-        sureline.train(later, "odcaregressor")
+        sureline.train(later, "odcaregressor", normalize="none")
     (tmp_path / "real.svm").write_text("".join(f"{i / 7} 1:1\n" for i in range(1200)))
     with pytest.raises(DataError, match=r"cannot be meant; ODCARegressor predicts numbers$"):
-        sureline.train(tmp_path / "real.svm", "pa")
+        sureline.train(tmp_path / "real.svm", "pa", normalize="none")
     (tmp_path / "no.vw").write_text("1 | a\n| b\n")
     with pytest.raises(DataError, match="label"):
-        sureline.train(tmp_path / "no.vw", "odcaregressor")
+        sureline.train(tmp_path / "no.vw", "odcaregressor", normalize="none")
     with pytest.raises(ValueError, match=r"which a stream does not tell: give columns=N"):
         sureline.train(data, ODCARegressor(regularizer="kl", normalize="none"))
     with pytest.raises(ValueError, match="must be a classifier"):
@@ -272,7 +273,7 @@ def test_train_predict_evaluate_inspect(data: Path, tmp_path: Path) -> None:
     data.write_bytes(libsvm(ROWS, Y))
     model, settings = (
         tmp_path / "m.sureline",
-        ["--algorithm", "odca-regressor", "--loss", "huber", "--dtype", "float64"],
+        ["--algorithm", "odca-regressor", "--loss", "huber", "--normalize", "none", "--dtype", "float64"],
     )
     done = run("train", data, *settings, "--model", model, "--json", "--log", tmp_path / "log")
     told = json.loads(done.stdout)
@@ -315,7 +316,7 @@ def test_train_predict_evaluate_inspect(data: Path, tmp_path: Path) -> None:
     assert [row["feature"] for row in told["top"]] == np.argsort(-np.abs(reg.coef_))[:3].tolist()
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     words = succeed("inspect", model)
-    assert words.startswith("ODCARegressor(loss='huber'), ")
+    assert re.match(r"ODCARegressor\((normalize='none', )?loss='huber'\), ", words)
     assert "examples: 400, mean loss " in words
     assert "label" not in words
 

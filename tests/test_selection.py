@@ -100,7 +100,7 @@ def test_a_number_that_cannot_be_reached() -> None:
 @pytest.mark.parametrize("layout", [sparse.csr_matrix, lambda X: X.toarray()], ids=["csr", "dense"])
 def test_they_select_as_many_as_they_are_asked_for(make, n_features: int, layout) -> None:
     X, y, relevant = groups()
-    model = make(n_features=n_features, random_state=0).fit(layout(X), y)
+    model = make(n_features=n_features, random_state=0, normalize="none").fit(layout(X), y)
     columns = model.get_support(indices=True)
     assert len(columns) == n_features
     np.testing.assert_array_equal(columns, np.flatnonzero(model.get_support()))
@@ -116,12 +116,12 @@ def test_with_more_classes_the_largest_over_all_of_them_are_kept(make) -> None:
     X, _, relevant = groups(600)
     dense = X.toarray()
     y = np.digitize(dense[:, relevant[:5]].sum(axis=1) - dense[:, relevant[5:10]].sum(axis=1), [-1, 1])
-    model = make(n_features=15, random_state=0).fit(X, y)
+    model = make(n_features=15, random_state=0, normalize="none").fit(X, y)
     assert model.coef_.shape == (3, 300)
     assert (model.coef_ != 0).any(axis=0).sum() == 15
     assert model.get_support().sum() == 15
     weaker = {"lam": model.lam_} if make is SparseDCA else {"C": model.C_}
-    free = make(**weaker, random_state=0).fit(X, y)
+    free = make(**weaker, random_state=0, normalize="none").fit(X, y)
     if make is L1SVM:  # its fit depends on nothing but the penalty
         norms = np.linalg.norm(free.coef_, axis=0)
         np.testing.assert_array_equal(model.get_support(), norms >= np.sort(norms)[-15])
@@ -134,7 +134,7 @@ def test_useful_features_can_be_too_few(make) -> None:
     X, y, _ = groups(100)
     X = sparse.hstack([X[:, :8], sparse.csr_matrix((100, 20))], format="csr")
     with pytest.raises(ValueError, match=f"'n_features' parameter of {make.__name__} must be at most [1-8] here"):
-        make(n_features=12, random_state=0).fit(X, y)
+        make(n_features=12, random_state=0, normalize="none").fit(X, y)
 
 
 def test_an_l1_svm_is_that_of_scikit_learn() -> None:

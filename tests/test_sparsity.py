@@ -333,7 +333,7 @@ def test_models_that_are_almost_all_zero_are_drawn_by_their_nonzeros(pyplot) -> 
     assert axes.get_xscale() == "symlog"
     with pytest.raises(ValueError, match="x must be 'sparsity' or 'nonzero'"):
         path.plot(x="width")
-    with pytest.raises(TypeError, match=r"paths must be what sparsity_path returns\. Got FSOL\(\)"):
+    with pytest.raises(TypeError, match=r"paths must be what sparsity_path returns\. Got FSOL\("):
         plot_sparsity_paths([FSOL(normalize="none")])
 
 

@@ -51,7 +51,7 @@ def test_train_is_fit(data: Path, tmp_path: Path) -> None:
     assert np.array_equal(loaded.predict(X[:, : loaded.n_features_in_]), fitted.predict(X))
     loaded.partial_fit(X[:10, : loaded.n_features_in_], Y[:10])
 
-    by_name = sureline.train(data, "arow", r=2.0)
+    by_name = sureline.train(data, "arow", r=2.0, normalize="none")
     assert by_name.dtype == "float32"
     assert np.array_equal(
         by_name.coef_, AROW(r=2.0, dtype="float32", normalize="none").fit(X.astype(np.float32), Y).coef_
@@ -60,17 +60,17 @@ def test_train_is_fit(data: Path, tmp_path: Path) -> None:
 
 def test_what_train_refuses(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="There is no algorithm 'svm'"):
-        sureline.train(data, "svm")
+        sureline.train(data, "svm", normalize="none")
     with pytest.raises(TypeError, match="a name or an estimator of sureline"):
         sureline.train(data, OtherPerceptron())
     with pytest.raises(TypeError, match="r must be set on the estimator"):
         sureline.train(data, AROW(normalize="none"), r=2.0)
     with pytest.raises(ValueError, match="labels must name at least two classes"):
-        sureline.train(data, "pa", labels=[1])
+        sureline.train(data, "pa", labels=[1], normalize="none")
     with pytest.raises(ValueError, match="resume needs the path of a checkpoint"):
-        sureline.train(data, "pa", resume=True)
+        sureline.train(data, "pa", resume=True, normalize="none")
     with pytest.raises(DataError, match="is not among those given: 1,2"):
-        sureline.train(data, "pa", labels=[1, 2])
+        sureline.train(data, "pa", labels=[1, 2], normalize="none")
     with pytest.raises(TypeError, match="model must be an estimator of sureline"):
         sureline.save(OtherPerceptron(), tmp_path / "x")  # type: ignore[arg-type]
     with pytest.raises(AttributeError, match="before fit"):
@@ -78,12 +78,12 @@ def test_what_train_refuses(data: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
     (tmp_path / "tag.vw").write_text("1 | a\n| b\n")
     with pytest.raises(DataError, match="label"):
-        sureline.train(tmp_path / "tag.vw", "pa")
+        sureline.train(tmp_path / "tag.vw", "pa", normalize="none")
 
 
 def test_progress_is_told_at_powers_of_two(data: Path) -> None:
     told: list[Progress] = []
-    clf = sureline.train(data, "pa", on_progress=told.append)
+    clf = sureline.train(data, "pa", on_progress=told.append, normalize="none")
     assert [p.examples for p in told] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1500]
     assert told[-1].mistakes == clf.n_mistakes_
     assert told[-1].share == 1.0
@@ -141,7 +141,7 @@ def _saved(name: str, tmp_path: Path) -> Path:
 
 
 def test_evaluation_is_scikit_learns(data: Path, tmp_path: Path) -> None:
-    clf = sureline.train(data, "scw", dtype="float64", C=0.1)
+    clf = sureline.train(data, "scw", dtype="float64", C=0.1, normalize="none")
     told = evaluate(clf, stream.read(data), cost=(3.0, 0.5))
     narrow = X[:, : clf.n_features_in_]
     proba, guess = clf.predict_proba(narrow)[:, 1], clf.predict(narrow)

@@ -85,7 +85,7 @@ class Normalizer:
             return
         if order is not None:
             X = in_dtype(X, dtype)
-            values = np.empty_like(X.data if is_sparse(X) else X)
+            values = _room_for(X)
             self._pass(as_rows(X, dtype), values, absorb=True, weight=weight, order=order)
             yield Block(as_rows(with_values(X, values), dtype), slice(0, n_rows), order)
             return
@@ -173,7 +173,7 @@ class Normalizer:
     def _divided(self, X: Any, *, absorb: bool, weight: Array | None = None, undoable: bool = False) -> Any:
         if self.core is None:
             return X
-        values = np.empty_like(X.data if is_sparse(X) else X)
+        values = _room_for(X)
         self._pass(as_rows(X, X.dtype), values, absorb=absorb, weight=weight, undoable=undoable)
         return with_values(X, values)
 
@@ -210,6 +210,11 @@ class Normalizer:
         row, why = self.core.normalize(rows, out, absorb, order, weight, undoable)
         if why:
             raise refusal(rows, row, why, self.dtype)
+
+
+def _room_for(X: Any) -> Array:
+    """An array for as many values as X has, in C order whatever X is in."""
+    return np.empty(X.data.shape if is_sparse(X) else X.shape, X.dtype)
 
 
 def _parts(X: Any, dtype: npt.DTypeLike) -> Iterator[tuple[slice, Array, Callable[[Array], _core.Rows]]]:

@@ -37,13 +37,13 @@ class Normalization:
 
     def apply(self, x: Any) -> Floats:
         """The row as it is predicted: nothing is taken in."""
-        x = np.array(x, np.float64)
-        if self.kind == "row" and x.any():
-            x /= np.sqrt((x**2).sum())
+        divided: Floats = np.array(x, np.float64)
+        if self.kind == "row" and divided.any():
+            divided /= np.sqrt((divided**2).sum())
         if self.kind == "scale":
-            for j in np.flatnonzero(x):
-                x[j] /= self.a[j] if self.k[j] > 0 else abs(x[j])
-        return x
+            for j in np.flatnonzero(divided):
+                divided[j] /= self.a[j] if self.k[j] > 0 else abs(divided[j])
+        return divided
 
     def learn_rows(self, X: Any) -> Floats:
         return np.array([self.learn(x) for x in X])
