@@ -37,6 +37,11 @@ PUBLISHED: dict[str, dict[str, Any]] = {
 }
 
 
+def as_published(kind: Any, **parameters: Any) -> Any:
+    """A learner of that class with what its paper has, and rows as they are, but for these parameters."""
+    return kind(**{"normalize": "none", **PUBLISHED.get(kind.__name__, {}), **parameters})
+
+
 @dataclass(frozen=True)
 class Case:
     name: str
@@ -61,8 +66,7 @@ class Case:
 
     def make(self, **more: Any) -> Any:
         """As published: rows are taken as they are, unless it is said."""
-        published = {"normalize": "none", **PUBLISHED.get(self.name, {})}
-        return getattr(sureline, self.name)(**published | self._settings(more))
+        return as_published(getattr(sureline, self.name), **self._settings(more))
 
     def reference(self, **more: Any) -> Any:
         return getattr(reference, self.name)(**self._settings(more))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from catalogue import stream
+from catalogue import as_published, stream
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -42,7 +42,7 @@ def test_it_is_the_reference(window: dict, loss: str, regularizer: dict) -> None
         parameters = settings_of(window, loss, regularizer, smoothing) | {"fit_intercept": intercept}
         oracle = reference.ODCA(**parameters).run(X, y)
         for rows in (X, sparse.csr_matrix(X)):
-            model = ODCA(**parameters, normalize="none").fit(rows, y)
+            model = as_published(ODCA, **parameters).fit(rows, y)
             assert (model.n_mistakes_, model.n_updates_) == (oracle.n_mistakes_, oracle.n_updates_)
             assert difference(model.coef_, oracle.coef_) < 1e-9
             assert difference(model.intercept_, oracle.intercept_) < 1e-9 or not intercept
@@ -59,7 +59,7 @@ def test_it_is_the_reference_with_more_classes(
     weight = np.random.default_rng(0).choice([0, 0.5, 1, 3.0], len(y))
     parameters = settings_of(window, "log", regularizer, smoothing) | {"multi_class": multi_class}
     oracle = reference.ODCA(**parameters).run(X, y, weight)
-    model = ODCA(**parameters, normalize="none").fit(X, y, weight)
+    model = as_published(ODCA, **parameters).fit(X, y, weight)
     assert (model.n_seen_, model.n_mistakes_) == (oracle.n_seen_, oracle.n_mistakes_)
     assert difference(model.coef_, oracle.coef_) < 1e-9
     assert difference(model.intercept_, oracle.intercept_) < 1e-9
@@ -167,7 +167,7 @@ def test_ten_million_rounds_leave_no_drift(parameters: dict, long_ascent: ctypes
     rng = np.random.default_rng(1)
     X = rng.standard_normal((n, d))
     y = np.where(X @ rng.standard_normal(d) + rng.standard_normal(n) > 0, 1, -1).astype(np.int8)
-    model = ODCA(rho=rho, fit_intercept=False, passes=rounds // n, **parameters, normalize="none").fit(X, y)
+    model = as_published(ODCA, rho=rho, fit_intercept=False, passes=rounds // n, **parameters).fit(X, y)
     assert model.n_seen_ == rounds
     exact = np.zeros(d)
     pointer = ctypes.c_void_p
@@ -187,7 +187,7 @@ def test_smoothing_does_not_drift_either() -> None:
         parameters = {"rho": 0.05, "window": "exponential", "beta": 0.9, "smoothing": kappa}
         parameters |= {"regularizer": "elastic_net", "delta": delta} if delta else {}
         oracle = reference.ODCA(**parameters).run(X, y)
-        model = ODCA(**parameters, normalize="none").fit(sparse.csr_matrix(X), y)
+        model = as_published(ODCA, **parameters).fit(sparse.csr_matrix(X), y)
         assert difference(model.coef_, oracle.coef_) < 1e-9
 
 
@@ -200,10 +200,10 @@ def test_what_left_the_window_leaves_exactly_nothing() -> None:
     wide[100:] = np.hstack([np.zeros_like(X), X])[100:]
     for more in ({}, {"multi_class": "ovr"}):
         y_more = y if not more else np.arange(200) % 3
-        model = ODCA(window="sliding", length=50, rho=0.1, **more, normalize="none").fit(wide, y_more)
+        model = as_published(ODCA, window="sliding", length=50, rho=0.1, **more).fit(wide, y_more)
         assert not model.coef_[:, :6].any()
         assert model.coef_[:, 6:].any()
-        scores = ODCA(window="sliding", length=50, rho=0.1, **more, normalize="none").fit(wide[:150], y_more[:150])
+        scores = as_published(ODCA, window="sliding", length=50, rho=0.1, **more).fit(wide[:150], y_more[:150])
         again = model.partial_fit(sparse.csr_matrix((60, 12)), y_more[:60])
         assert not again.coef_.any()
         assert scores.coef_.any()
@@ -212,22 +212,22 @@ def test_what_left_the_window_leaves_exactly_nothing() -> None:
 def test_a_window_longer_than_the_stream_is_the_infinite_one() -> None:
     X, y = stream()
     one, other = (
-        ODCA(rho=0.05, normalize="none").fit(X, y),
-        ODCA(rho=0.05, window="sliding", length=10_000, normalize="none").fit(X, y),
+        as_published(ODCA, rho=0.05).fit(X, y),
+        as_published(ODCA, rho=0.05, window="sliding", length=10_000).fit(X, y),
     )
     assert difference(one.coef_, other.coef_) < 1e-12
 
 
 def test_half_life_is_beta() -> None:
     X, y = stream()
-    one = ODCA(window="exponential", half_life=50, normalize="none").fit(X, y)
-    other = ODCA(window="exponential", beta=2 ** (-1 / 50), normalize="none").fit(X, y)
+    one = as_published(ODCA, window="exponential", half_life=50).fit(X, y)
+    other = as_published(ODCA, window="exponential", beta=2 ** (-1 / 50)).fit(X, y)
     assert one.coef_.tobytes() == other.coef_.tobytes()
 
 
 def test_the_memory_of_a_sliding_window_is_bounded() -> None:
     X, y = stream(n_rows=2000, n_columns=8)
-    model = ODCA(window="sliding", length=20, normalize="none").fit(X, y)
+    model = as_published(ODCA, window="sliding", length=20).fit(X, y)
     parts, numbers, *_, values = model._state.ascent.window()
     assert len(parts) == len(numbers) == 20
     assert len(values) <= 20 * 8
@@ -263,7 +263,7 @@ def test_the_memory_of_a_sliding_window_is_bounded() -> None:
 def test_parameters_that_make_no_sense_are_refused(parameters: dict, words: str) -> None:
     X, y = stream(20)
     with pytest.raises(ValueError, match=words):
-        ODCA(**parameters, normalize="none").fit(X, y)
+        as_published(ODCA, **parameters).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -279,18 +279,18 @@ def test_parameters_that_make_no_sense_are_refused(parameters: dict, words: str)
 )
 def test_what_shapes_the_state_cannot_change(before: dict, after: dict) -> None:
     X, y = stream(50)
-    model = ODCA(**before, normalize="none").partial_fit(X, y, classes=[0, 1])
+    model = as_published(ODCA, **before).partial_fit(X, y, classes=[0, 1])
     weights = model.coef_
     model.set_params(**after)
     with pytest.raises(ValueError, match="cannot change after the first call"):
         model.partial_fit(X, y)
-    model.set_params(**{key: ODCA(**before, normalize="none").get_params()[key] for key in after})
+    model.set_params(**{key: as_published(ODCA, **before).get_params()[key] for key in after})
     assert (model.coef_ == weights).all()
 
 
 def test_the_rest_can_change() -> None:
     X, y = stream(100)
-    model = ODCA(rho=0.1, window="exponential", beta=0.9, normalize="none").partial_fit(X[:50], y[:50], classes=[0, 1])
+    model = as_published(ODCA, rho=0.1, window="exponential", beta=0.9).partial_fit(X[:50], y[:50], classes=[0, 1])
     model.set_params(rho=0.2, beta=0.99, loss="log").partial_fit(X[50:], y[50:])
     assert model.n_seen_ == 100
 
@@ -299,13 +299,13 @@ def test_the_simplex() -> None:
     rng = np.random.default_rng(0)
     X = np.abs(rng.standard_normal((500, 5)))
     y = (X[:, 2] > X.mean(axis=1)).astype(int)
-    model = ODCA(regularizer="kl", loss="log", rho=1e-3, normalize="none").fit(X, y)
+    model = as_published(ODCA, regularizer="kl", loss="log", rho=1e-3).fit(X, y)
     assert (model.coef_ > 0).all()
     assert model.coef_.sum() == pytest.approx(1, abs=1e-12)
     assert model.coef_.argmax() == 2
     with pytest.raises(ValueError, match=r"give columns=N"):
-        ODCA(regularizer="kl", normalize="none").learn_one({1: 2.0}, 1)
-    one = ODCA(regularizer="kl", columns=4, normalize="none").learn_one({1: 2.0}, 1)
+        as_published(ODCA, regularizer="kl").learn_one({1: 2.0}, 1)
+    one = as_published(ODCA, regularizer="kl", columns=4).learn_one({1: 2.0}, 1)
     assert one.coef_.shape == (1, 4)
     with pytest.raises(ValueError, match="which cannot change"):
         one.learn_one({9: 2.0}, 1)
@@ -318,8 +318,8 @@ def test_models_with_windows_are_saved_whole(tmp_path: Path) -> None:
         {"window": "sliding", "length": 30, "smoothing": 0.5, "regularizer": "elastic_net"},
         {"regularizer": "kl", "window": "sliding", "length": 30},
     ):
-        straight = ODCA(**parameters, normalize="none").partial_fit(X, y, classes=range(3))
-        half = ODCA(**parameters, normalize="none").partial_fit(X[:150], y[:150], classes=range(3))
+        straight = as_published(ODCA, **parameters).partial_fit(X, y, classes=range(3))
+        half = as_published(ODCA, **parameters).partial_fit(X[:150], y[:150], classes=range(3))
         save(half, tmp_path / "half.sureline")
         rest = load(tmp_path / "half.sureline").partial_fit(X[150:], y[150:])
         assert rest.coef_.tobytes() == straight.coef_.tobytes()
@@ -331,15 +331,15 @@ def test_models_with_windows_are_saved_whole(tmp_path: Path) -> None:
 def test_rows_whose_length_overflows_are_refused() -> None:
     for parameters in ({}, {"regularizer": "elastic_net"}, {"window": "sliding"}, {"regularizer": "kl"}):
         with pytest.raises(ValueError, match="Row 0"):
-            ODCA(**parameters, normalize="none").fit([[1e300], [-1e300]] * 3, [1, 0] * 3)
+            as_published(ODCA, **parameters).fit([[1e300], [-1e300]] * 3, [1, 0] * 3)
 
 
 def test_the_simplex_is_as_wide_as_it_was_said_to_be() -> None:
     X, y = stream(20, 5)
     with pytest.raises(ValueError, match=r"X has 5 columns, and ODCA was told of columns=4"):
-        ODCA(regularizer="kl", columns=4, normalize="none").fit(X, y)
+        as_published(ODCA, regularizer="kl", columns=4).fit(X, y)
     with pytest.raises(ValueError, match="columns"):
-        ODCA(regularizer="kl", columns=10**9, normalize="none").learn_one({1: 1.0}, 1)
+        as_published(ODCA, regularizer="kl", columns=10**9).learn_one({1: 1.0}, 1)
 
 
 def test_streams_are_read_in_double_precision(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from math import exp
 
 import numpy as np
 import pytest
+from catalogue import as_published
 from scipy.optimize import brentq
 
 import sureline
@@ -261,7 +262,7 @@ def test_the_infinite_window_approaches_the_optimum_of_sdca(learner: str, loss: 
     for passes in (1, 8, 64):
         rows = order[: 200 * passes]
         if learner == "compiled":
-            model = sureline.ODCA(**settings, normalize="none").fit(X[rows], y[rows])
+            model = as_published(sureline.ODCA, **settings).fit(X[rows], y[rows])
         else:
             model = reference.ODCA(**settings).run(X[rows], y[rows])
         excess[passes] = objective(model) - objective(best)
