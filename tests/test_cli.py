@@ -168,7 +168,7 @@ def test_what_a_careless_user_is_told(folder: Path, tmp_path: Path) -> None:
     assert "Missing option '--model'" in fail(2, "train", data)
     assert "Missing argument" in fail(2, "train", "--model", new)
     assert "There is no algorithm 'svm'; there are" in fail(2, "train", data, "--algorithm", "svm", "--model", new)
-    assert "--lam is no parameter of AROW, which has" in fail(2, "train", data, "--lam", "1", "--model", new)
+    assert "--lam is no parameter of SCW, which has" in fail(2, "train", data, "--lam", "1", "--model", new)
     assert "'r' parameter of AROW must be a float" in fail(2, "train", data, "--r", "-1", "--model", new)
     assert "is not a valid float" in fail(2, "train", data, "--r", "much", "--model", new)
     assert "there is no folder" in fail(2, "train", data, "--model", tmp_path / "no" / "m.sureline")
@@ -229,7 +229,7 @@ def test_the_plain_lines_and_the_log(folder: Path, tmp_path: Path) -> None:
     assert counts == [2**k for k in range(11)]
     log = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [entry["examples"] for entry in log] == [*counts, 2000]
-    clf = sureline.AROW(dtype="float32", normalize="none")
+    clf = sureline.SCW(dtype="float32")
     chunk = stream.read(folder / "train.svm", dtype="float32").head(2000)
     for entry in log[:-1]:
         n = entry["examples"]
@@ -329,7 +329,7 @@ def test_resume_refuses_another_job(folder: Path, tmp_path: Path) -> None:
         time.sleep(0.01)
     process.kill()
     process.wait()
-    assert "was saved by AROW" in fail(1, "train", data, "--algorithm", "pa", "--model", model, "--resume", "--quiet")
+    assert "was saved by SCW" in fail(1, "train", data, "--algorithm", "pa", "--model", model, "--resume", "--quiet")
     assert "was saved with r=1.0" in fail(1, "train", data, "--r", "2", "--model", model, "--resume", "--quiet")
     assert "was saved while reading" in fail(1, "train", folder / "train.svm", "--model", model, "--resume", "--quiet")
     with data.open("ab") as file:

@@ -13,7 +13,7 @@ from scipy import sparse
 from test_training import write
 
 import sureline
-from sureline import AROW, BCW, FGM, PA, SBCW, SCW, ODCARegressor, stream
+from sureline import AROW, BCW, FGM, PA, SBCW, SCW, ODCARegressor, Perceptron, stream
 from sureline.catalogue import LEARNERS
 from sureline.contest import TournamentResult, tournament
 from sureline.contest.grid import entries_of, every_learner, settings
@@ -216,12 +216,13 @@ def test_streams_with_something_wrong(tmp_path: Path) -> None:
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="2 models of 200 columns may take 2 kB, and the limit is 1 kB"):
+    with pytest.raises(ValueError, match="2 models of 200 columns may take 6 kB, and the limit is 1 kB"):
         tournament(["arow", "pa"], (X, Y), memory=1000)
     narrow = "".join(f"{i % 2} {1 + i % 7}:1\n" for i in range(2000))
     (tmp_path / "wider.svm").write_text(narrow + "1 100000:1\n" + narrow)
     rows = stream.read(tmp_path / "wider.svm", dtype="float32")._with(block=5000)
-    result = tournament(["pa", "arow", "perceptron", "scw"], rows, memory=1_700_000)
+    learners = [kind(dtype="float32", normalize="none") for kind in (PA, AROW, Perceptron, SCW)]
+    result = tournament(learners, rows, memory=1_700_000)
     assert [run.status for run in result.runs] == ["finished", "finished", "finished", "failed"]
     scw = result.run("SCW")
     assert scw.reason is not None

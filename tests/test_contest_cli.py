@@ -157,9 +157,9 @@ def test_what_the_commands_refuse(data: Path, tmp_path: Path, capsys: Any) -> No
         (["compare", data, "--report", tmp_path / "nowhere" / "r.html"], "there is no folder"),
         (["compare", data, "--report", data], "must not be written over"),
         (["tune", data, "--grid", "C"], "is not a parameter with its values"),
-        (["tune", data, "--grid", "C=1"], "'C' is no parameter of AROW"),
-        (["tune", data, "--grid", "r=-1"], "The 'r' parameter of AROW must be"),
-        (["tune", data, "--grid", "r=x"], "Got 'x' instead"),
+        (["tune", data, "--grid", "r=1"], "'r' is no parameter of SCW"),
+        (["tune", data, "--algorithm", "arow", "--grid", "r=-1"], "The 'r' parameter of AROW must be"),
+        (["tune", data, "--grid", "C=x"], "Got 'x' instead"),
         (["tune", data, "--algorithm", "scw,scw"], "comes twice"),
         (["tune", data, "--model", data], "must not be written over"),
     ):
@@ -177,7 +177,7 @@ def test_data_with_something_wrong(tmp_path: Path, capsys: Any) -> None:
     good = "".join(f"{i % 2} {1 + i % 7}:1 {8 + i % 2}:2\n" for i in range(300))
     broken.write_text(good + "1 2:x\n")
     model = tmp_path / "m"
-    status, out, err = run(capsys, "tune", broken, "--model", model, "--quiet")
+    status, out, err = run(capsys, "tune", broken, "--algorithm", "arow", "--model", model, "--quiet")
     assert status == 1
     assert "AROW(r=1)" in out
     assert f"{broken}:301" in err

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import stream
+from catalogue import as_published, stream
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_moons
@@ -64,7 +64,7 @@ def test_linear_kernel_is_scw_with_a_full_covariance(budget, n_classes, multi_cl
     """Also with a budget: there are more examples than columns, but none in excess of them is needed."""
     X, y = stream(n_classes=n_classes)
     common = {"variant": variant, "C": 0.3, "multi_class": multi_class, "fit_intercept": fit_intercept}
-    expected = SCW(covariance="full", **common, normalize="none").fit(X, y, weighted(300))
+    expected = as_published(SCW, covariance="full", **common).fit(X, y, weighted(300))
     model = KernelSCW(kernel="linear", budget=budget, **common, normalize="none").fit(form(X), y, weighted(300))
     for name in ("coef_", "intercept_", "covariance_", "intercept_variance_"):
         if fit_intercept or name != "intercept_variance_":
@@ -151,7 +151,7 @@ def test_growing(budget) -> None:
     for multi_class in ("native", "ovr"):
         common = {"growing": True, "multi_class": multi_class, "C": 0.5}
         expected, model, uncut = (
-            SCW(covariance="full", **common, normalize="none"),
+            as_published(SCW, covariance="full", **common),
             *(KernelSCW(kernel="linear", budget=budget, **common, normalize="none") for _ in range(2)),
         )
         for rows, width in ((slice(0, 50), 5), (slice(50, 120), 5), (slice(120, 240), 8)):
@@ -226,7 +226,7 @@ def test_thousands_of_updates_on_nearly_collinear_rows(budget, scale) -> None:
         assert (std > 0).all()
         assert np.isfinite(model.decision_function(X)).all()
         if kernel["kernel"] == "linear" and scale == 1.0:
-            full = SCW(C=10.0, eta=0.9, covariance="full", normalize="none").fit(X, y)
+            full = as_published(SCW, C=10.0, eta=0.9, covariance="full").fit(X, y)
             np.testing.assert_allclose(std, full.decision_std(X[:500]), rtol=1e-3)
 
 

@@ -328,7 +328,7 @@ def test_it_cannot_change_under_a_model() -> None:
 def test_what_is_refused_leaves_the_scales_as_they_were(n_columns: int, what: str) -> None:
     X, y = rows()
     X = sparse.csr_matrix(np.pad(X, ((0, 0), (0, n_columns - X.shape[1]))))
-    model = sureline.OGD(normalize="scale").partial_fit(X[:60], y[:60], classes=[0, 1])
+    model = sureline.OGD(eta=1.0, normalize="scale").partial_fit(X[:60], y[:60], classes=[0, 1])
     before = everything(model), scales(model)
     more, labels = X[60:].copy(), y[60:].copy()
     if what == "nan":
@@ -346,7 +346,7 @@ def test_what_is_refused_leaves_the_scales_as_they_were(n_columns: int, what: st
         part = slice(*shuffled.indptr[i : i + 2])
         shuffled.indices[part], shuffled.data[part] = shuffled.indices[part][::-1], shuffled.data[part][::-1]
     model.partial_fit(shuffled, y[60:])
-    whole = sureline.OGD(normalize="scale").fit(X, y)
+    whole = sureline.OGD(eta=1.0, normalize="scale").fit(X, y)
     assert (everything(model), scales(model)) == (everything(whole), scales(whole))
 
 
@@ -555,7 +555,7 @@ def test_the_command_line(data: Path, tmp_path: Path) -> None:
 
     model = tmp_path / "m.sureline"
     told = json.loads(run("train", data, "--normalize", "scale", "--model", model, "--quiet", "--json"))
-    whole = sureline.train(data, "arow", normalize="scale")
+    whole = sureline.train(data, normalize="scale")
     assert told["mistakes"] == whole.n_mistakes_
     assert everything(sureline.load(model)) == everything(whole)
     seen = json.loads(run("inspect", model, "--json"))

@@ -51,7 +51,7 @@ def trajectory(learner: str, X, y, weight=None, regression: bool = False, begin:
     """w_N for N = begin, begin + 1, ..., with the intercept in front."""
     weight = np.ones(len(X)) if weight is None else weight
     if learner == "compiled":
-        model = (sureline.ODCARegressor if regression else sureline.ODCA)(**parameters)
+        model = as_published(sureline.ODCARegressor if regression else sureline.ODCA, **parameters)
         known = {} if regression else {"classes": [-1, 1]}
         ws = [np.zeros(X.shape[1] + 1)]
         for rows in [range(begin)] * (begin > 0) + [[row] for row in range(begin, len(X))]:

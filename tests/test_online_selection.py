@@ -71,7 +71,7 @@ def test_fofs_by_hand() -> None:
 def test_the_intercept_is_not_among_the_features() -> None:
     """For SOFS it has a variance like any other, and for FOFS it decays and counts in |w|."""
     X, y = np.ones((1, 1)), [1]
-    both = SOFS(n_features=1, normalize="none").partial_fit(X, y, classes=[0, 1])
+    both = SOFS(n_features=1, r=1.0, normalize="none").partial_fit(X, y, classes=[0, 1])
     np.testing.assert_allclose([both.coef_[0, 0], both.intercept_[0]], 1 / 3)
     both = FOFS(n_features=1, eta=10.0, lam=0.01, normalize="none").partial_fit(
         X, y, classes=[0, 1]
@@ -457,4 +457,4 @@ def test_the_command_line(tmp_path) -> None:
         model = sureline.load(path)
         assert (model.n_features, model.nonzero_, len(model.get_support(indices=True))) == (40, 40, 40)
     assert "product of less than 1" in fail(2, *arguments, "--lam", "100")
-    assert "--features is no parameter of AROW" in fail(2, "train", "x", "--features", "4", "--model", path)
+    assert "--features is no parameter of SCW" in fail(2, "train", "x", "--features", "4", "--model", path)

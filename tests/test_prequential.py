@@ -270,7 +270,7 @@ def test_names() -> None:
         "AROW",
         "PA(C=10.0)",
     ]
-    assert names([PA(normalize="none"), PA(C=0.5, normalize="none"), PA(variant="II", normalize="none")]) == [
+    assert names([PA(C=1.0), PA(C=0.5), PA(C=1.0, variant="II")]) == [
         "PA(C=1.0, variant='I')",
         "PA(C=0.5, variant='I')",
         "PA(C=1.0, variant='II')",

@@ -74,7 +74,7 @@ def test_permutations_give_what_fitting_by_hand_gives(table3: Entry) -> None:
     rates, updates = [], []
     for seed in (1, 2, 3):
         order = np.random.default_rng(seed).permutation(300)
-        model = AROW(r=r, covariance="full", fit_intercept=False).fit(X[order], y[order])
+        model = AROW(r=r, covariance="full", fit_intercept=False, normalize="none").fit(X[order], y[order])
         rates.append(model.n_mistakes_ / 300)
         updates.append(model.n_updates_)
     rate, count = table.rows[2].cells[1], table.rows[2].cells[2]
@@ -162,11 +162,11 @@ def test_what_libol_does_differently() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 4))
     y = np.where(X[:, 0] + rng.normal(0, 0.5, 200) > 0, 1, -1)
-    narow = NAROW(b=2.0, covariance="full", fit_intercept=False).fit(X, y)
+    narow = NAROW(b=2.0, covariance="full", fit_intercept=False, normalize="none").fit(X, y)
     mistakes, losses = libol.one_pass(libol.narow_step(2.0), X, y)
     assert mistakes == narow.n_mistakes_
     assert losses > narow.n_updates_
-    exact = SCW(variant="II", C=0.5, eta=0.8, covariance="full", fit_intercept=False).fit(X, y)
+    exact = SCW(variant="II", C=0.5, eta=0.8, covariance="full", fit_intercept=False, normalize="none").fit(X, y)
     rule = rules.SCW("II", 0.5, float(ndtri(0.8)))
 
     def step(m: float, v: float) -> tuple[float, float] | None:
