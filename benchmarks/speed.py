@@ -84,7 +84,7 @@ def dense_learners(floors: ctypes.CDLL, stream: Stream, arow_limit: float) -> No
     """Those that give every feature a weight."""
     print(f"\n{stream}")
     X, y = stream.X, stream.y
-    learners = [("AROW", AROW, arow_limit), ("Perceptron", Perceptron, 0.65), ("PA", PA, 0.65)]
+    learners = [("AROW", AROW, arow_limit), ("Perceptron", Perceptron, 0.65), ("PA", partial(PA, C=1.0), 0.65)]
     actions: list[Callable[[], Any]] = [stream.sgd, lambda: stream.sgd(shuffle=False)]
     for name, estimator, _ in learners:
         actions.append(lambda estimator=estimator: estimator(dtype="float32", normalize="none").fit(X, y))
@@ -111,15 +111,15 @@ def online_dual(stream: Stream) -> None:
     sparse = {**forgets, "regularizer": "elastic_net", "delta": 1e-3}
     last = {"rho": 1e-4, "window": "sliding", "length": 10_000, "dtype": "float32"}
     models = [
-        ("hinge, l2, exponential", ODCA(**forgets, normalize="none"), 1.5),
-        ("hinge, elastic net, exponential", ODCA(**sparse, normalize="none"), 2.5),
-        ("hinge, l2, infinite", ODCA(rho=1e-4, dtype="float32", normalize="none"), None),
-        ("hinge, l2, sliding", ODCA(**last, normalize="none"), None),
+        ("hinge, l2, exponential", ODCA(**forgets, smoothing=0.0, normalize="none"), 1.5),
+        ("hinge, elastic net, exponential", ODCA(**sparse, smoothing=0.0, normalize="none"), 2.5),
+        ("hinge, l2, infinite", ODCA(rho=1e-4, dtype="float32", smoothing=0.0, normalize="none"), None),
+        ("hinge, l2, sliding", ODCA(**last, smoothing=0.0, normalize="none"), None),
         ("hinge, l2, exponential, smoothed", ODCA(**forgets, smoothing=0.999, normalize="none"), None),
         ("hinge, elastic net, exponential, smoothed", ODCA(**sparse, smoothing=0.999, normalize="none"), None),
     ]
     pa, *times = shortest(
-        lambda: stream.pass_over_rows(PA(dtype="float32", normalize="none")),
+        lambda: stream.pass_over_rows(PA(C=1.0, dtype="float32", normalize="none")),
         *(lambda model=model: stream.pass_over_rows(model) for _, model, _ in models),
     )
     print(f"  PA: {stream.cost(pa)}")
@@ -150,7 +150,8 @@ def sparse_learners(floors: ctypes.CDLL, stream: Stream, penalties: dict[str, fl
     X, y = stream.X, stream.y
 
     def make(name: str) -> Any:
-        return getattr(sureline, name)(lam=penalties[name], dtype="float32", normalize="none")
+        published = {"eta": 1.0, **{"SSOL": {"r": 1.0}, "AdaRDA": {"delta": 1.0}}.get(name, {})}
+        return getattr(sureline, name)(lam=penalties[name], **published, dtype="float32", normalize="none")
 
     actions: list[Callable[[], Any]] = [
         lambda: stream.sgd(penalty="l1"),
@@ -341,7 +342,7 @@ def river() -> None:
             model.predict_one(x)
             model.learn_one(x, label)
 
-    theirs, ours = shortest(loop, lambda: PA(dtype="float32", normalize="none").fit(X, y), rounds=3)
+    theirs, ours = shortest(loop, lambda: PA(C=1.0, dtype="float32", normalize="none").fit(X, y), rounds=3)
     print(f"\nRiver, one example at a time: PA-I, {X.nnz // X.shape[0]} nonzeros a row")
     ratio = (theirs / rows) / (ours / X.shape[0])
     detail = f"{1e6 * theirs / rows:.0f} us against {1e6 * ours / X.shape[0]:.2f} us an example"
@@ -376,7 +377,7 @@ def one_by_one() -> None:
         learner.__name__: learn(learner, dicts)
         for learner in (linear_model.LogisticRegression, linear_model.PAClassifier, linear_model.Perceptron)
     }
-    published = [partial(learner, normalize="none") for learner in (Perceptron, PA, AROW)]
+    published = [partial(learner, normalize="none") for learner in (Perceptron, partial(PA, C=1.0), AROW)]
     ours = [learn(learner, rows) for learner in published for rows in (dicts, arrays)]
     times = shortest(*theirs.values(), *ours, rounds=5)
     fastest = int(np.argmin(times[: len(theirs)]))

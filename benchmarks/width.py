@@ -31,7 +31,7 @@ LAM = 1.0
 
 
 def make() -> Any:
-    return sureline.SSOL(lam=LAM, dtype="float32", normalize="none")
+    return sureline.SSOL(eta=1.0, lam=LAM, r=1.0, dtype="float32", normalize="none")
 
 
 def table(floors: ctypes.CDLL, streams: list[Stream]) -> list[float]:
@@ -116,10 +116,10 @@ columns.sort(axis=1)
 starts = np.arange(0, d + 1, nonzeros, dtype=np.int32)
 X = sparse.csr_matrix((np.full(d, 0.125, np.float32), columns.ravel(), starts), shape=(len(columns), d))
 y = np.arange(len(columns)) % 2
-SSOL(lam=1.0, dtype="float32").fit(X[:100], y[:100])
+SSOL(eta=1.0, lam=1.0, r=1.0, dtype="float32", normalize="none").fit(X[:100], y[:100])
 reset()
 before = resident("VmRSS")
-model = SSOL(lam=1.0, dtype="float32").fit(X, y)
+model = SSOL(eta=1.0, lam=1.0, r=1.0, dtype="float32", normalize="none").fit(X, y)
 assert model.n_seen_ == len(y)
 grown, peak = resident("VmRSS") - before, resident("VmHWM") - before
 print(json.dumps({"state": model._state.nbytes / 2**20, "grown": grown, "peak": peak}))
@@ -135,7 +135,7 @@ starts = np.arange(0, columns.size + 1, nonzeros)
 X = sparse.csr_matrix((np.full(columns.size, 0.125, np.float32), columns.ravel(), starts), shape=(len(columns), d))
 y = np.arange(len(columns)) % 2
 before = resident("VmHWM")
-model = SSOL(lam=1.0, dtype="float32")
+model = SSOL(eta=1.0, lam=1.0, r=1.0, dtype="float32", normalize="none")
 half = len(y) // 2
 model.partial_fit(X[:half], y[:half], classes=[0, 1])
 model.partial_fit(X[half:], y[half:])

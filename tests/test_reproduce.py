@@ -312,7 +312,10 @@ def test_the_command_lists_what_there_is(capsys) -> None:
     assert [one["name"] for one in json.loads(capsys.readouterr().out)] == NAMES
 
 
-@pytest.mark.parametrize("arguments", [[], ["scw-table9"], ["scw-table1", "--data", "/no/such/folder"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["scw-table9"], ["scw-table1", "--data", "/no/such/folder"], ["scw-table1", "--report", "/no/such/r.html"]],
+)
 def test_the_command_refuses_what_it_does_not_know(arguments: list[str], capsys) -> None:
     assert cli.run(["reproduce", *arguments]) == 2
     assert capsys.readouterr().err.startswith("sureline reproduce: ")

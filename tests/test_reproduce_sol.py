@@ -140,23 +140,21 @@ def test_tuning_is_that_of_a_grid_search() -> None:
     point, held_out = penalty_paths.tune(candidate, split, "test_error", folds=3, seed=7)
     rows = split.shuffled(7)
     grid = {name: list(values) for name, values in candidate.grid.items()}
-    search = GridSearchCV(SSOL(fit_intercept=False, normalize="none"), grid, cv=KFold(3), scoring="accuracy").fit(
-        rows.X, rows.y
-    )
+    learner = SSOL(fit_intercept=False, normalize="none")
+    search = GridSearchCV(learner, grid, cv=KFold(3), scoring="accuracy").fit(rows.X, rows.y)
     assert held_out == pytest.approx(1 - search.best_score_)
     assert point == search.best_params_
 
 
 def test_a_path_goes_from_no_penalty_to_no_weights() -> None:
     split = small_split()
-    curve = penalty_paths.trace(
-        FSOL(eta=1.0, fit_intercept=False, normalize="none"), split, "test_error", gap=0.1, limit=40
-    )
+    learner = FSOL(eta=1.0, fit_intercept=False, normalize="none")
+    curve = penalty_paths.trace(learner, split, "test_error", gap=0.1, limit=40)
     assert curve.lams[0] == 0
     assert curve.sparsity[-1] == 1
     assert len(set(curve.lams.tolist())) == len(curve.lams)
     assert np.diff(curve.sparsity[:-1]).max() < 0.35
-    free = FSOL(eta=1.0, fit_intercept=False, normalize="none").fit(split.X, split.y)
+    free = learner.fit(split.X, split.y)
     assert curve.values[0] == 1 - free.score(split.X_test, split.y_test)
     assert curve.at(np.array([curve.sparsity[0]]))[0] == curve.values[0]
     assert curve.at(np.array([0.99]))[0] == pytest.approx(

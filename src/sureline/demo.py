@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     data, test = folder / "mail.txt.zst", folder / "test.txt"
     ssol, scw = folder / "ssol.sureline", folder / "scw.sureline"
     settings = {
-        "ssol": "--lam 40 --schedule constant --r 1000 --cost balanced",
+        "ssol": "--eta 1 --lam 40 --schedule constant --r 1000 --cost balanced",
         "scw": "--C 0.1 --quiet",
     }
     commands: list[list[str | Path]] = [
@@ -44,6 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
         ["predict", test, "--model", scw, "--output", folder / "scores.csv"],
         ["inspect", ssol, "--top", "12", "--plot", folder / "ssol.png"],
         ["inspect", scw, "--top", "12", "--plot", folder / "scw.png"],
+        ["compare", data, "--quiet", "--report", folder / "report.html"],
     ]
     for command in commands:
         words = [str(word) for word in command]
@@ -53,7 +54,8 @@ def main(arguments: list[str] | None = None) -> int:
             return status
     with (folder / "scores.csv").open() as scores:
         print(f"\n$ head -5 {folder / 'scores.csv'}\n" + "".join(scores.readline() for _ in range(5)), end="")
-    print(f"\nPictures: {folder / 'ssol.png'}, {folder / 'scw.png'}. {time.monotonic() - began:.1f} s in all.")
+    pictures = f"{folder / 'ssol.png'}, {folder / 'scw.png'}; a page: {folder / 'report.html'}"
+    print(f"\nPictures: {pictures}. {time.monotonic() - began:.1f} s in all.")
     return 0
 
 

@@ -85,7 +85,7 @@ class SDCA(InMemoryClassifier):
     >>> X.data /= 10
     >>> model = SDCA(rho=0.01, loss="log", epochs=20, tol=1e-6, random_state=0).fit(X, y)
     >>> model.n_iter_, bool(model.dual_gap_ <= 1e-6)
-    (7, True)
+    (12, True)
     """
 
     rho: float = 1e-4

@@ -300,5 +300,5 @@ def advice(result: TournamentResult) -> list[str]:
             if fast.seconds < best.seconds / 1.5:
                 lines.append(f"Of these {fast.name} is the fastest.")
     if best.train_command is not None:
-        lines.append(f"To train it: {best.train_command}")
+        lines.append(f"To train {best.name}: {best.train_command}")
     return lines

@@ -15,7 +15,7 @@ import click
 
 from .. import reproduce
 from ..reproduce.words import as_text
-from ._options import json_option
+from ._options import json_option, refuse_unwritable
 from ._progress import clock
 
 
@@ -58,11 +58,16 @@ def command(
     words = ["sureline", "reproduce", name, *(["--data", str(data)] if data else []), *(["--quick"] if quick else [])]
     if report is not None and find_spec("jinja2") is None:
         raise click.ClickException("a page (--report) needs jinja2: pip install 'sureline[report]'.")
+    if report is not None:
+        refuse_unwritable("--report", report)
     reporter = _Reporter(sys.stderr)
     try:
         outcome = reproduce.run(name, data=data, quick=quick, on_progress=reporter, command=shlex.join(words))
     finally:
         reporter.close()
+    # Before anything is written, which a full disk could prevent.
+    print(json.dumps(outcome.to_dict()) if as_json else as_text(outcome, shutil.get_terminal_size((120, 24)).columns))
+    sys.stdout.flush()
     if report is not None or output is not None:
         from ..reproduce.pages import write_files, write_report
 
@@ -70,7 +75,6 @@ def command(
             write_report(outcome, report)
         for path in [] if output is None else write_files(outcome, output):
             print(f"wrote {path}", file=sys.stderr)
-    print(json.dumps(outcome.to_dict()) if as_json else as_text(outcome, shutil.get_terminal_size((120, 24)).columns))
     return 1 if outcome.is_empty else 0
 
 
