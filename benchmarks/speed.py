@@ -144,6 +144,18 @@ def same_arithmetic(stream: Stream, floors: ctypes.CDLL, name: str, model: Any, 
         print(f"  {failures[-1]}: they do not compute the same")
 
 
+def normalizations(stream: Stream) -> None:
+    """What it costs to divide the rows, each by its length or each value by the scale of its feature."""
+    X, y = stream.X, stream.y
+    kinds = ("none", "row", "scale")
+    none, *others = shortest(
+        *(lambda kind=kind: AROW(dtype="float32", normalize=kind).fit(X, y) for kind in kinds)  # type: ignore[misc]
+    )
+    for kind, seconds in zip(kinds[1:], others, strict=True):
+        what = f"AROW(normalize={kind!r}) / AROW(normalize='none')"
+        print(f"  {what:<58}{seconds / none:>8.2f}   {'':18}{stream.cost(seconds)}")
+
+
 def sparse_learners(floors: ctypes.CDLL, stream: Stream, penalties: dict[str, float]) -> None:
     """Those whose penalty makes weights exactly zero, with penalties that do so for most of the features that occur."""
     print(f"\n{stream}, with a penalty")
@@ -416,11 +428,13 @@ def main() -> int:
     print(f"instruction set: {_core.instruction_set()}")
     stream = Stream("rcv1-like", *make_stream_like("rcv1", options.rows, random_state=0))
     dense_learners(floors, stream, 0.9)
+    normalizations(stream)
     online_dual(stream)
     sparse_learners(floors, stream, {"FSOL": 0.5, "SSOL": 8e4, "AdaRDA": 3e-6, "FOBOS": 1e-4})
     vowpal_wabbit(floors, stream, l1=0.3)
     stream = Stream("url-like", *make_stream_like("url", options.rows, random_state=0))
     dense_learners(floors, stream, 1.2)
+    normalizations(stream)
     online_dual(stream)
     sparse_learners(floors, stream, {"FSOL": 0.1, "SSOL": 2e4, "AdaRDA": 1e-6, "FOBOS": 3e-6})
     vowpal_wabbit(floors, stream, l1=0.1)
