@@ -221,7 +221,7 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     narrow = "".join(f"{i % 2} {1 + i % 7}:1\n" for i in range(2000))
     (tmp_path / "wider.svm").write_text(narrow + "1 100000:1\n" + narrow)
     rows = stream.read(tmp_path / "wider.svm", dtype="float32")._with(block=5000)
-    learners = [kind(dtype="float32", normalize="none") for kind in (PA, AROW, Perceptron, SCW)]
+    learners = {kind.__name__: kind(dtype="float32", normalize="none") for kind in (PA, AROW, Perceptron, SCW)}
     result = tournament(learners, rows, memory=1_700_000)
     assert [run.status for run in result.runs] == ["finished", "finished", "finished", "failed"]
     scw = result.run("SCW")

@@ -277,7 +277,7 @@ def test_names() -> None:
     ]
     assert names({"one": AROW(normalize="none"), 2: AROW(normalize="none")}) == ["one", "2"]
     with pytest.raises(ValueError, match=r"Two of the estimators are both PA\(C=1.0\): give them names"):
-        names([PA(normalize="none"), PA(normalize="none"), PA(C=0.5, normalize="none")])
+        names([PA(C=1.0), PA(C=1.0), PA(C=0.5)])
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ AVERAGED = {
     "RDA": (RDA(normalize="none"), 0.015, 0.14),
     "AdaRDA": (AdaRDA(normalize="none"), 0.013, 0.14),
     "FSOL": (FSOL(normalize="none"), 300, 4500),
-    "SSOL": (SSOL(eta=8, normalize="none"), 6, 1000),
+    "SSOL": (SSOL(eta=8, r=1.0, normalize="none"), 6, 1000),
 }
 
 
