@@ -18,7 +18,7 @@ import pytest
 import zstandard
 from catalogue import ALL
 
-from sureline import stream
+from sureline import cli, stream
 from sureline._checkpoint import Checkpointing
 from sureline.datasets import make_mail, make_sparse_stream
 from sureline.training import Training
@@ -87,6 +87,14 @@ def test_kill_and_resume(files: Path, tmp_path: Path, packing: str) -> None:
         assert model.read_bytes() == straight.read_bytes()
         assert sorted(p.name for p in tmp_path.iterdir()) == ["m.sureline", "straight.sureline"]
         model.unlink()
+
+
+def test_what_a_killed_run_left_of_a_checkpoint_goes_with_the_next_one(files: Path, tmp_path: Path) -> None:
+    litter = tmp_path / f".m.sureline.checkpoint.{'0a' * 8}.tmp"
+    litter.write_bytes(b"half of it")
+    model = tmp_path / "m.sureline"
+    assert cli.run(["train", str(files / "plain.svm"), "--model", str(model), "--quiet"]) == 0
+    assert [p.name for p in tmp_path.iterdir()] == ["m.sureline"]
 
 
 class Crash(Exception):

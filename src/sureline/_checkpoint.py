@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ._atomic import remove_stale
 from ._learner import Learner
 from ._rows import label_array
 from .persistence import ModelFile
@@ -125,3 +126,9 @@ def fingerprints(paths: Sequence[str]) -> list[Any]:
             file.seek(max(size - (1 << 16), 0))
             found.append([size, head, zlib.crc32(file.read(1 << 16))])
     return found
+
+
+def done_with(path: Path) -> None:
+    """Remove a checkpoint that is no longer needed, and what a run that was killed while writing one has left."""
+    path.unlink(missing_ok=True)
+    remove_stale(path)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._batch import BatchLearner
-from ._checkpoint import Checkpointing, Place, refuse_other_job
+from ._checkpoint import Checkpointing, Place, done_with, refuse_other_job
 from ._labels import Classes, targets_of
 from ._learner import ClassLearner, Learner
 from ._lesson import Lesson, enrol
@@ -377,5 +377,5 @@ def train(
     if model is not None:
         training.save_model(Path(model))
     if path is not None:
-        path.unlink(missing_ok=True)
+        done_with(path)
     return as_estimator(training.learner)

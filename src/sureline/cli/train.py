@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from .. import stream
-from .._checkpoint import Checkpointing
+from .._checkpoint import Checkpointing, done_with
 from .._labels import times
 from .._learner import ClassLearner
 from ..catalogue import LEARNERS, learner_named
@@ -159,7 +159,7 @@ def command(
     except BaseException:
         reporter.close()
         raise
-    place.unlink(missing_ok=True)
+    done_with(place)
     seconds = time.monotonic() - started
     summary = _summary(training, model_path, seconds, training.examples - before)
     last = ("examples", "mistakes", "error", "loss", "nonzeros", "seconds")
