@@ -115,8 +115,9 @@ def entry(name: str, error: float, seconds: float = 1.0, nonzeros: int = 1000, s
         (entry("A", 0.10, seconds=1.9), entry("B", 0.101), "A"),  # less than one
         (entry("A", 0.10, nonzeros=3000), entry("B", 0.101), "B"),
         (entry("A", 0.10), entry("B", 0.101, sure=True), "B"),
-        (entry("A", 0.10, sure=True), entry("B", 0.101, seconds=0.4), "A"),
-        (entry("A", 0.10, sure=True), entry("B", 0.101, seconds=0.2), "B"),
+        (entry("A", 0.10, seconds=5, sure=True), entry("B", 0.101, seconds=2), "A"),
+        (entry("A", 0.10, seconds=5, sure=True), entry("B", 0.101, seconds=1), "B"),
+        (entry("A", 0.10, seconds=0.9), entry("B", 0.101, seconds=0.001), "A"),  # nobody notices
         (entry("A", 0.10), entry("B", 0.101, seconds=0.0, nonzeros=0), "B"),
     ],
 )

@@ -20,6 +20,7 @@ from ..contest.grid import Entry
 from ..contest.judge import Judge
 from ..contest.narrowing import dtype_to_read
 from ..contest.telling import result_of
+from ..report.advice import chosen
 from ..stream import Label
 from ..training import BATCH
 from ._options import (
@@ -262,7 +263,8 @@ def table(result: TournamentResult, runs: Sequence[Run]) -> str:
         row.append(f"{run.error:.4f}" if known else "-")
         row.append(f"{run.error_interval[0]:.4f} to {run.error_interval[1]:.4f}" if known else "-")  # type: ignore[index]
         row += [f"{run.mistakes:,}", "-" if run.nonzeros is None else f"{run.nonzeros:,}", f"{run.updates:,}"]
-        row += [f"{run.seconds:.2f}", "" if run.status == "finished" else f"{run.status}: {run.reason}"]
+        remark = run.reason or "" if run.status == "finished" else f"{run.status}: {run.reason}"
+        row += [f"{run.seconds:.2f}", remark]
         rows.append(row)
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
     lines = []
@@ -293,12 +295,9 @@ def advice(result: TournamentResult) -> list[str]:
         if small:
             least = min(small, key=lambda run: run.nonzeros or 0)
             lines.append(f"Of these {least.name} has the smallest model, {least.nonzeros:,} nonzero weights.")
-        elif all(run.seconds > best.seconds for run in ties):
-            lines.append(f"Of these {best.name} is also the fastest.")
-        else:
-            fast = min(ties, key=lambda run: run.seconds)
-            if fast.seconds < best.seconds / 1.5:
-                lines.append(f"Of these {fast.name} is the fastest.")
-    if best.train_command is not None:
-        lines.append(f"To train {best.name}: {best.train_command}")
+    use = chosen(result) or best
+    if use is not best:
+        lines.append(f"Use {use.name}, which is cheaper to live with: smaller, surer of its doubts, or faster.")
+    if use.train_command is not None:
+        lines.append(f"To train {use.name}: {use.train_command}")
     return lines

@@ -18,6 +18,7 @@ from .. import _core
 from .._batch import BatchLearner
 from .._labels import Classes, times
 from .._lesson import Lesson, Normalizers, enrol
+from .._online import RuleLearner
 from ..stream import Chunk, DataError, Label, Position, Stream
 from ..training import BATCH
 from .batches import BatchContestant
@@ -77,6 +78,8 @@ class Tournament:
         ]
         for contestant in self.contestants:
             enrol(contestant.learner, stream, labels)
+            if isinstance(contestant.learner, RuleLearner):
+                contestant.learner._rule()  # imports what it needs before anybody takes the time
         self.race = Race(len(entries)) if race else None
         self.batch = batch
         self.limit = half_of_the_machine() if memory is None else memory

@@ -13,6 +13,7 @@ MEASURES = {"error": "error", "cost": "cost of an example", "balanced_accuracy":
 # A run that is so much faster or smaller than another is worth naming; below that it is noise or a matter of taste.
 _WORTH_NAMING = 2.0
 _ALIKE = 1.5
+_NOTICED = 1.0  # second: what takes less time is a matter of chance and of nobody's patience
 _LONGEST_NAME = 40.0  # em
 _PRICE = 1.25  # how much more error a run may have that is named for its speed or size
 
@@ -76,7 +77,8 @@ def chosen(result: TournamentResult) -> Run | None:
     smallest = min((run.nonzeros for run in alike if run.nonzeros is not None), default=0)
 
     def burden(run: Run) -> float:
-        points = _halvings(run.seconds, fastest) + _halvings(run.nonzeros or 0, smallest)
+        points = _halvings(max(run.seconds, _NOTICED), max(fastest, _NOTICED))
+        points += _halvings(run.nonzeros or 0, smallest)
         return points - (1.0 if run.reliability else 0.0)
 
     order = {run.name: k for k, run in enumerate(ranked(result))}
