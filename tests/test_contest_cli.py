@@ -283,3 +283,21 @@ def test_rows_sorted_by_label_are_told(tmp_path: Path, capsys: Any) -> None:
     assert status == 0
     assert "the label changed only once in 1,000 rows" in err
     assert "shuffle" in json.loads(out)["stream"]["problem"]
+
+
+def test_costs_that_three_classes_do_not_have_are_told(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "three.svm"
+    path.write_text("".join(f"{k % 3} {1 + k % 3}:1\n" for k in range(300)))
+    status, _, err = run(
+        capsys, "compare", path, "--algorithm", "arow", "--cost", "10,1", "--labels", "0,1,2", "--quiet"
+    )
+    assert status == 0
+    assert "are for two classes, and 3 came: every mistake has counted 1" in err
+
+
+def test_a_label_that_was_not_named_is_told_with_its_row(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "late.svm"
+    path.write_text("0 1:1\n1 2:1\n" * 50 + "7 1:1\n")
+    status, _, err = run(capsys, "compare", path, "--algorithm", "arow", "--labels", "0,1", "--quiet")
+    assert status == 1
+    assert "the label 7 is not among those given: 0,1 (row 101)" in err

@@ -35,11 +35,12 @@ class Classes:
         if not self.labels:
             self.labels = sorted(names, key=_label_order)
         known = {label: code for code, label in enumerate(self.labels)}
-        for name in names:
+        for code, name in enumerate(names):
             if name not in known:
                 if self.fixed:
                     listed = ",".join(str(label) for label in self.labels)
-                    raise DataError(file, f"the label {name!r} is not among those given: {listed}")
+                    row = rows_before + int(np.argmax(codes == code)) + 1
+                    raise DataError(file, f"the label {name!r} is not among those given: {listed} (row {row:,})")
                 known[name] = len(self.labels)
                 self.labels.append(name)
         if len(self.labels) > MAX_CLASSES:

@@ -160,6 +160,11 @@ class Tournament:
         elif np.count_nonzero(self.seen) < 2:
             only = [label for label, n in zip(self.classes.labels, self.seen, strict=False) if n]
             self.problem = f"only one class came, {only[0]!r}, so there was nothing to tell apart" if only else None
+        elif len(self.classes.labels) > 2 and self.judge.cost != (1.0, 1.0):
+            self.problem = (
+                "the costs of a missed positive and of a false alarm are for two classes, and "
+                f"{len(self.classes.labels)} came: every mistake has counted 1"
+            )
         elif self.classes.look_sorted(self.seen):
             self.problem = (
                 f"the label changed only {times(self.classes.changes)} in {self.rows:,} rows, and errors over rows "
