@@ -19,9 +19,9 @@ CONFIDENCE = Number(0.5, 1, open="high")
 
 
 def _phi(eta: float) -> float:
-    from scipy.special import ndtri
+    from statistics import NormalDist  # whose import takes a tenth of the time of SciPy's
 
-    return float(ndtri(eta))
+    return NormalDist().inv_cdf(eta)
 
 
 @documented(COVARIANCE)
