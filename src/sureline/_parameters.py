@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Collection
+from dataclasses import fields
+from typing import Any, TypeVar
 
 from ._normalize import DEFAULT
 
@@ -243,3 +244,36 @@ def documented(common: str) -> Callable[[C], C]:
 def flag(name: str) -> str:
     """The option of the command line that a parameter has."""
     return "--" + name.removeprefix("n_").replace("_", "-")
+
+
+_ONLY_PYTHON = ("growing", "shuffle", "random_state")  # the command has no option for them, nor a use
+
+
+def options_of(learner: Any, given: Collection[str] = ()) -> list[str] | None:
+    """What ``sureline train`` must be told to make this learner; None if that cannot be said.
+
+    Parameters that have their defaults are left out, unless they are among the `given` ones.
+    """
+    parameters = learner.parameters()
+    defaults = {field.name: field.default for field in fields(learner)}
+    if any(name in parameters and parameters[name] != defaults[name] for name in _ONLY_PYTHON):
+        return None
+    words = ["--algorithm", type(learner).__name__.lower()]
+    for name, value in parameters.items():
+        default = learner.stream_dtype if name == "dtype" else defaults[name]
+        if name != "bits" and (value != default or (name in given and name != "dtype")):
+            option = _option(name, value)
+            if option is None:
+                return None
+            words += option
+    return words
+
+
+def _option(name: str, value: Any) -> list[str] | None:
+    if isinstance(value, bool):
+        return [flag(name) if value else "--no-" + name.replace("_", "-")]
+    if value is None:
+        return None
+    if isinstance(value, tuple | list):
+        return [flag(name), ",".join(map(repr, value))]
+    return [f"{flag(name)}={value!r}"] if isinstance(value, float | int) and value < 0 else [flag(name), str(value)]

@@ -14,10 +14,11 @@ import numpy.typing as npt
 from . import _core
 from ._batch import BatchLearner
 from ._checkpoint import Checkpointing, Place, done_with, refuse_other_job
+from ._choice import AUTO, Choice, candidates, choose
 from ._labels import Classes, targets_of
 from ._learner import ClassLearner, Learner
 from ._lesson import Lesson, enrol
-from ._online import RuleLearner
+from ._online import ClassRuleLearner, RuleLearner
 from ._pending import Pending
 from ._regression import TargetLearner
 from .catalogue import learner_named
@@ -76,6 +77,15 @@ class Training:
         self.begun = False
         self._learning = False
         self._stop_asked = False
+
+    # -- which learner ---------------------------------------------------------------------------------------
+
+    def choose(self, parameters: dict[str, Any]) -> Choice:
+        """Before it begins, take the learner with the fewest mistakes on the first rows, with these parameters."""
+        choice = choose(self.stream, self.labels if self.classes.fixed else None, parameters)
+        self.learner = choice.learner
+        enrol(self.learner, self.stream, self.labels if self.classes.fixed else None)
+        return choice
 
     # -- the loop --------------------------------------------------------------------------------------------
 
@@ -261,12 +271,15 @@ class Training:
             place=place.to_dict(self.stream),
         )
 
-    def resume(self, path: Path) -> None:
+    def resume(self, path: Path, *, chosen_with: dict[str, Any] | None = None) -> None:
         """Go on where the checkpoint in `path` was saved.
 
-        The learner and the stream must be those of then: another algorithm, parameter or file is refused.
+        The learner and the stream must be those of then: another algorithm, parameter or file is refused. A learner
+        that was to be chosen, with the parameters `chosen_with`, is the one of the checkpoint.
         """
         saved = read_learner(path)
+        if chosen_with is not None and isinstance(saved.learner, ClassRuleLearner):
+            self.learner = type(saved.learner)(**{**saved.learner.parameters(), **chosen_with})
         place = Place.of(path, saved)
         fixed = self.labels if self.classes.fixed else None
         refuse_other_job(path, saved, learner=self.learner, stream=self.stream, labels=fixed)
@@ -301,7 +314,7 @@ def _made(kind: type[Learner], parameters: dict[str, Any]) -> Learner:
 
 def train(
     data: str | Path | Sequence[str | Path] | Stream,
-    algorithm: str | Estimator = "scw",
+    algorithm: str | Estimator = AUTO,
     *,
     model: str | Path | None = None,
     labels: Sequence[Label] | None = None,
@@ -317,8 +330,9 @@ def train(
     Parameters
     ----------
     data : path, glob, list of them, or sureline.stream.Stream
-    algorithm : str or estimator, default="scw"
-        A name such as "scw" or "ssol", or an estimator whose parameters are used; it is not changed.
+    algorithm : str or estimator, default="auto"
+        A name such as "scw" or "ssol", or an estimator whose parameters are used; it is not changed. "auto" tries some
+        settings of several learners on the first rows, at most 20,000, and trains the one with the fewest mistakes.
     model : path, default=None
         Where to write the model, if anywhere.
     labels : sequence, default=None
@@ -336,9 +350,9 @@ def train(
     on_progress : callable, default=None
         Is called with a Progress now and then.
     **options
-        Parameters of the algorithm, if it is given by name, and options of `sureline.stream.read` such as `format`,
-        `label` and `bits`. `dtype` is "float32" unless it is set ("float64" for ODCA and ODCARegressor): in a model of
-        millions of features it saves half of the memory.
+        Parameters of the algorithm, if it is given by name (with "auto" those that all learners have), and options of
+        `sureline.stream.read` such as `format`, `label` and `bits`. `dtype` is "float32" unless it is set ("float64"
+        for ODCA and ODCARegressor): in a model of millions of features it saves half of the memory.
 
     Returns
     -------
@@ -350,7 +364,11 @@ def train(
 
     reading = {name: options.pop(name) for name in READING if name in options}
     parameters = options
-    if isinstance(algorithm, str):
+    learner: Learner
+    to_be_chosen = algorithm == AUTO if isinstance(algorithm, str) else False
+    if to_be_chosen:
+        learner = candidates(parameters)[0]
+    elif isinstance(algorithm, str):
         learner = _made(learner_named(algorithm), parameters)
     elif parameters:
         raise TypeError(f"{', '.join(parameters)} must be set on the estimator that is passed as algorithm.")
@@ -370,7 +388,9 @@ def train(
         if path is None:
             raise ValueError("resume needs the path of a checkpoint.")
         if path.exists():
-            training.resume(path)
+            training.resume(path, chosen_with=parameters if to_be_chosen else None)
+    if to_be_chosen and not training.begun:
+        training.choose(parameters)
     training.run(
         checkpointing=None if path is None else Checkpointing(path, examples=checkpoint_every), on_progress=on_progress
     )

@@ -73,11 +73,16 @@ def shared_options() -> Callable[[F], F]:
     return add
 
 
-def make_learner(learner: type[Learner], options: dict[str, Any]) -> Learner:
-    """The learner with the parameters that were given, taken out of `options`."""
-    own = {field.name for field in fields(learner)}
+def given_parameters(options: dict[str, Any]) -> dict[str, Any]:
+    """Those of learners that were set, taken out of the options of a command."""
     given = {name: options.pop(name) for name in _owners()}
-    parameters = {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def make_learner(learner: type[Learner], parameters: dict[str, Any]) -> Learner:
+    """The learner with these parameters."""
+    own = {field.name for field in fields(learner)}
+    parameters = dict(parameters)
     strangers = sorted(name for name in parameters if name not in own)
     if strangers:
         known = ", ".join(flag(name) for name in sorted(own - _LEFT_OUT))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -13,8 +14,10 @@ import click
 
 from .. import stream
 from .._checkpoint import Checkpointing, done_with
+from .._choice import AUTO, ROWS, Choice, candidates
 from .._labels import times
-from .._learner import ClassLearner
+from .._learner import ClassLearner, Learner
+from .._parameters import flag, options_of
 from ..catalogue import LEARNERS, learner_named
 from ..inspection import progressive_measures
 from ..training import Training
@@ -28,7 +31,7 @@ from ._options import (
     refuse_same_file,
     refuse_unwritable,
 )
-from ._parameters import make_learner, parameter_options
+from ._parameters import given_parameters, make_learner, parameter_options
 from ._progress import Reporter
 from ._signals import signals_to
 from ._words import labels_in_words, measures_in_words
@@ -40,10 +43,11 @@ _MUCH_WORK = 10.0  # seconds: what has taken longer is saved when the data turn 
 @data_argument
 @click.option(
     "--algorithm",
-    default="scw",
+    default=AUTO,
     show_default=True,
     metavar="NAME",
-    help="One of " + ", ".join(name.lower() for name in LEARNERS) + ".",
+    help="One of " + ", ".join(name.lower() for name in LEARNERS) + "; auto tries settings of several of them on the "
+    f"first rows, at most {ROWS:,}, and trains the one with the fewest mistakes.",
 )
 @click.option(
     "--model",
@@ -101,10 +105,9 @@ def command(
 
     Rows are learned from in their order, once (or --passes times). Text may be compressed.
     """
-    try:
-        learner = make_learner(learner_named(algorithm), options)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--algorithm") from None
+    parameters = given_parameters(options)
+    to_be_chosen = algorithm.lower() == AUTO
+    learner = _first_of_candidates(parameters) if to_be_chosen else _learner(algorithm, parameters)
     every = checkpoint_every(checkpoint) if checkpoint else (None, None)
     refuse_unwritable("--model", model_path)
     refuse_same_file("--model", model_path, data)
@@ -122,7 +125,7 @@ def command(
         raise click.UsageError("Standard input can be read only once: --passes needs files.")
     place = model_path.with_name(model_path.name + ".checkpoint")
     if resume and place.exists():
-        training.resume(place)
+        training.resume(place, chosen_with=parameters if to_be_chosen else None)
         _say(f"Going on after {training.examples:,} examples.", quiet)
     elif resume:
         _say(f"There is no checkpoint {place}: starting from the beginning.", quiet)
@@ -132,8 +135,12 @@ def command(
             quiet,
         )
 
-    reporter = Reporter(lambda: training.learner.nonzero_, begin=training.progress(), quiet=quiet, log=log)
     started, before = time.monotonic(), training.examples
+    choice = None
+    if to_be_chosen and not training.begun:
+        choice = training.choose(parameters)
+        _say(_why(choice), quiet)
+    reporter = Reporter(lambda: training.learner.nonzero_, begin=training.progress(), quiet=quiet, log=log)
     checkpointing = Checkpointing(place, *every)
     try:
         with signals_to(training.interrupt):
@@ -162,6 +169,8 @@ def command(
     done_with(place)
     seconds = time.monotonic() - started
     summary = _summary(training, model_path, seconds, training.examples - before)
+    if choice is not None:
+        summary["chosen"] = {**choice.to_dict(), "options": shlex.join(options_of(choice.learner) or [])}
     last = ("examples", "mistakes", "error", "loss", "nonzeros", "seconds")
     reporter.close(finished=True, **{key: summary[key] for key in last if key in summary})
     if training.looks_sorted:
@@ -173,9 +182,36 @@ def command(
     print(json.dumps(summary) if as_json else _in_words(summary))
 
 
+def _learner(algorithm: str, parameters: dict[str, Any]) -> Learner:
+    try:
+        kind = learner_named(algorithm)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--algorithm") from None
+    return make_learner(kind, parameters)
+
+
+def _first_of_candidates(parameters: dict[str, Any]) -> Learner:
+    try:
+        return candidates(parameters)[0]
+    except ValueError as error:
+        said = re.sub(r"^(\w+)(?= is a parameter of)", lambda found: flag(found[1]), str(error))
+        raise click.UsageError(said.replace("with algorithm.", "with --algorithm.")) from None
+
+
 def _say(text: str, quiet: bool) -> None:
     if not quiet:
         print(text, file=sys.stderr)
+
+
+def _why(choice: Choice) -> str:
+    """Of a choice, with the options that make the same model without it."""
+    options = shlex.join(options_of(choice.learner) or [])
+    if choice.rows == 0:
+        return f"The first rows do not tell which learner to use, so it is {options}."
+    return (
+        f"Of {choice.tried} settings tried on the first {choice.rows:,} rows the fewest mistakes, {choice.mistakes:,}, "
+        f"come with {options}."
+    )
 
 
 def _summary(training: Training, path: Path, seconds: float, examples: int) -> dict[str, Any]:

@@ -9,14 +9,13 @@ from typing import Any
 
 from .._batch import BatchLearner
 from .._learner import Learner
-from .._parameters import flag
+from .._parameters import flag, options_of
 from ..stream import DataError, Label, Stream, from_text
 from ..stream._recognise import recognise
 from ..stream._source import STDIN, Source
 from ..training import BATCH
 from .arrays import ArrayStream
 
-_ONLY_PYTHON = ("growing", "shuffle", "random_state")  # the command has no option for them, nor a use
 _SWITCHES = {"zero_based": "--zero-based"}
 _READING = ("zero_based", "duplicates", "bits", "label", "weight", "errors", "max_error_share", "max_line")
 
@@ -47,32 +46,13 @@ class TrainCommands:
         """The one that makes this model, to the bit; None if the command line cannot say it."""
         if self._data is None:
             return None
-        parameters = learner.parameters()
-        defaults = {field.name: field.default for field in fields(learner)}
-        if any(name in parameters and parameters[name] != defaults[name] for name in _ONLY_PYTHON):
+        options = options_of(learner, given)
+        if options is None:
             return None
-        algorithm = type(learner).__name__.lower()
-        words = [*self._data, "--algorithm", algorithm]
-        for name, value in parameters.items():
-            default = learner.stream_dtype if name == "dtype" else defaults[name]
-            if name != "bits" and (value != default or (name in given and name != "dtype")):
-                option = _option(name, value)
-                if option is None:
-                    return None
-                words += option
+        words = [*self._data, *options]
         if isinstance(learner, BatchLearner):
             words += self._batch
-        return shlex.join([*words, *self._reading, "--model", f"{algorithm}.sureline"])
-
-
-def _option(name: str, value: Any) -> list[str] | None:
-    if isinstance(value, bool):
-        return [flag(name) if value else "--no-" + name.replace("_", "-")]
-    if value is None:
-        return None
-    if isinstance(value, tuple | list):
-        return [flag(name), ",".join(map(repr, value))]
-    return [f"{flag(name)}={value!r}"] if isinstance(value, float | int) and value < 0 else [flag(name), str(value)]
+        return shlex.join([*words, *self._reading, "--model", f"{type(learner).__name__.lower()}.sureline"])
 
 
 def _format(stream: Stream) -> list[str]:

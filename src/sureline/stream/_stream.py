@@ -39,11 +39,13 @@ class Stream:
         self._reading: Reading | None = None
         self._model_options: dict[str, Any] | None = None
 
+    _begun: Generator[Chunk, None, None] | None = None  # a pass whose first chunks were looked at
+
     def __repr__(self) -> str:
         return f"<sureline.stream.Stream of {self.format}: {', '.join(self.paths)}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_reading": None}
+        return {**self.__dict__, "_reading": None, "_begun": None}
 
     @property
     def dtype(self) -> str:
@@ -99,6 +101,9 @@ class Stream:
 
         Files must be as they were. Standard input must give the same content again; its beginning is left out.
         """
+        begun, self._begun = self._begun, None
+        if begun is not None and position == Position():
+            return begun
         reading = Reading(self._parts, self.format, self._options, position)
         self._reading = reading
         return reading.chunks()
@@ -116,6 +121,27 @@ class Stream:
                 break
         chunk_iterator.close()
         return joined(chunks) if chunks else None
+
+    def peek(self, rows: int, entries: int) -> list[Chunk]:
+        """The first chunks, until they have so many rows or entries; of what cannot be read, those before it.
+
+        The next pass from the beginning has them again and reads on, so that nothing of a pipe is lost.
+        """
+        chunks = self.read_from(Position())
+        held: list[Chunk] = []
+        wrong: DataError | None = None
+        try:
+            while rows > 0 and entries > 0:
+                chunk = next(chunks)
+                held.append(chunk)
+                rows -= len(chunk)
+                entries -= len(chunk.indices)
+        except StopIteration:
+            pass
+        except DataError as error:
+            wrong = error
+        self._begun = _again(held, chunks, wrong)
+        return list(held)
 
     def shards(self, n: int) -> list[Stream]:
         """n streams that together have exactly the rows of this one, in its order, and about as many bytes each.
@@ -135,6 +161,20 @@ class Stream:
 
     def _with(self, **changes: Any) -> Stream:
         return Stream(self._parts, self.format, replace(self._options, **changes))
+
+
+def _again(
+    held: list[Chunk], rest: Generator[Chunk, None, None], wrong: DataError | None
+) -> Generator[Chunk, None, None]:
+    """What was looked at, and then the rest of the pass."""
+    try:
+        while held:
+            yield held.pop(0)
+        if wrong is not None:
+            raise wrong
+        yield from rest
+    finally:
+        rest.close()
 
 
 def _recognised(sources: list[Source], before: str | None) -> str:

@@ -1,0 +1,207 @@
+"""The learner that is used where none is named, and looking at the first rows of a stream without losing them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix, hstack
+from test_cli import fail, libsvm, run
+from test_training import write
+
+import sureline
+from sureline import _choice, stream
+from sureline._choice import CANDIDATES, candidates, choose
+from sureline.catalogue import LEARNERS
+from sureline.datasets import make_sparse_stream
+from sureline.stream import DataError, Position
+from sureline.training import Training
+
+X, Y = make_sparse_stream(1500, 200, 10, n_informative=40, random_state=0)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write(tmp_path / "rows.svm", X, Y)
+
+
+def fewest(X: Any, y: Any, **shared: Any) -> tuple[str, dict[str, Any], int]:
+    """The candidate with the fewest mistakes, each fitted by itself."""
+    found = []
+    for name, settings in CANDIDATES:
+        clf = getattr(sureline, name)(**{"dtype": "float32", **settings, **shared})
+        found.append((clf.fit(X.astype(np.float32), y).n_mistakes_, name, clf.get_params()))
+    mistakes, name, parameters = min(found, key=lambda one: one[0])
+    return name, parameters, mistakes
+
+
+@pytest.mark.parametrize("shared", [{}, {"normalize": "row"}, {"fit_intercept": False, "dtype": "float64"}])
+def test_it_is_the_one_with_the_fewest_mistakes(data: Path, shared: dict[str, Any]) -> None:
+    choice = choose(stream.read(data, dtype=shared.get("dtype", "float32")), None, shared)
+    name, parameters, mistakes = fewest(X, Y, **shared)
+    assert (type(choice.learner).__name__, choice.mistakes, choice.rows) == (name, mistakes, 1500)
+    assert choice.learner.parameters() == parameters
+    assert not hasattr(choice.learner, "_state")
+
+
+def test_only_the_first_rows_decide(tmp_path: Path) -> None:
+    """Candidates are told apart by rows that are noise from some row on, and by all of them."""
+    rng = np.random.default_rng(0)
+    wide = csr_matrix(rng.normal(size=(3000, 5)) * 10.0 ** np.arange(-2, 3))
+    y = (np.asarray(wide @ 10.0 ** -np.arange(-2, 3)) > 0).astype(int)
+    y[400:] = rng.integers(0, 2, 2600)
+    path = write(tmp_path / "rows.svm", wide, y)
+    choice = choose(stream.read(path, dtype="float32"), None, {}, rows=400)
+    name, parameters, mistakes = fewest(wide[:400], y[:400])
+    assert (type(choice.learner).__name__, choice.mistakes, choice.rows) == (name, mistakes, 400)
+    assert choice.learner.parameters() == parameters
+
+
+def test_columns_that_do_not_occur_cost_nothing(tmp_path: Path) -> None:
+    """A model of 2^30 columns is not made to see which learner fits; the columns in between change nothing."""
+    far = write(tmp_path / "far.svm", hstack([csr_matrix((1500, 2**30)), X], format="csr"), Y)
+    near = write(tmp_path / "near.svm", X, Y)
+    one, other = (choose(stream.read(path, dtype="float32"), None, {}) for path in (far, near))
+    assert one.mistakes == other.mistakes
+    assert one.learner.parameters() == other.learner.parameters()
+
+
+def test_many_classes_look_at_fewer_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wide, _ = make_sparse_stream(1500, 20_000, 10, n_informative=40, random_state=0)
+    path = write(tmp_path / "rows.svm", wide, np.arange(1500) % 50)
+    assert choose(stream.read(path, dtype="float32"), None, {}).rows == 1500
+    monkeypatch.setattr(_choice, "WEIGHTS", 50 * 2000)
+    rows = choose(stream.read(path, dtype="float32"), None, {}).rows
+    assert len(np.unique(wide[:rows].indices)) <= 2000 < len(np.unique(wide[: 2 * rows].indices))
+    monkeypatch.setattr(_choice, "ENTRIES", 20_000)
+    assert choose(stream.read(path, dtype="float32"), None, {}).rows == 160
+
+
+@pytest.mark.parametrize("what", ["few rows", "one class", "nothing", "wrong label"])
+def test_where_the_first_rows_cannot_decide(tmp_path: Path, what: str) -> None:
+    n = {"few rows": 60, "nothing": 0}.get(what, 1500)
+    y = np.ones(n, int) if what == "one class" else Y[:n]
+    path = write(tmp_path / "rows.svm", X[:n], y)
+    if what == "nothing":
+        with pytest.raises(DataError, match="there are no examples"):
+            sureline.train(path, format="libsvm")
+        return
+    labels = [5, 6] if what == "wrong label" else None
+    choice = choose(stream.read(path, dtype="float32"), labels, {})
+    assert (type(choice.learner).__name__, choice.rows) == (CANDIDATES[0][0], 0)
+    if what == "wrong label":
+        with pytest.raises(DataError, match="is not among those given"):
+            sureline.train(path, labels=labels)
+
+
+def test_what_is_tried() -> None:
+    tried = candidates({})
+    assert len(tried) == len(CANDIDATES)
+    assert {type(learner).__name__ for learner in tried} <= set(LEARNERS)
+    assert all(learner.has_probabilities for learner in tried)  # how sure it is, is what people come for
+    assert {learner.normalize for learner in candidates({"normalize": "row"})} == {"row"}
+    with pytest.raises(ValueError, match=r"r is a parameter of arow, .*: name the one that is meant with algorithm"):
+        candidates({"r": 1.0})
+    with pytest.raises(ValueError, match="There is no parameter 'nonsense'"):
+        candidates({"nonsense": 1})
+    with pytest.raises(ValueError, match="'passes' parameter"):
+        candidates({"passes": 0})
+
+
+def test_from_python(data: Path, tmp_path: Path) -> None:
+    name, parameters, _ = fewest(X, Y)
+    clf = sureline.train(data, model=tmp_path / "m")
+    assert type(clf).__name__ == name
+    alone = sureline.train(data, getattr(sureline, name)(**parameters), model=tmp_path / "alone")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "alone").read_bytes()
+    assert clf.n_mistakes_ == alone.n_mistakes_
+    with pytest.raises(ValueError, match="C is a parameter of"):
+        sureline.train(data, C=2.0)
+
+
+def test_a_training_that_was_stopped_goes_on_with_the_same_learner(data: Path, tmp_path: Path) -> None:
+    whole = sureline.train(data, model=tmp_path / "whole")
+    training = Training(candidates({})[0], stream.read(data, dtype="float32", collect_names=True))
+    training.choose({})
+    with pytest.raises(KeyboardInterrupt):
+        training.run(on_progress=lambda progress: training.interrupt())
+    training.save_checkpoint(tmp_path / "c")
+    clf = sureline.train(data, checkpoint=tmp_path / "c", resume=True, model=tmp_path / "m")
+    assert type(clf) is type(whole)
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
+    training.save_checkpoint(tmp_path / "c")
+    with pytest.raises(ValueError, match="was saved with fit_intercept=True"):
+        sureline.train(data, checkpoint=tmp_path / "c", resume=True, fit_intercept=False)
+
+
+def test_on_the_command_line(tmp_path: Path) -> None:
+    """What it says it chose makes the same model; and so does the same content on standard input."""
+    rows = libsvm(X, Y)
+    (tmp_path / "rows.svm").write_bytes(rows)
+    told = run("train", tmp_path / "rows.svm", "--model", tmp_path / "m")
+    assert told.returncode == 0
+    first = told.stderr.splitlines()[0]
+    assert first.startswith(f"Of {len(CANDIDATES)} settings tried on the first 1,500 rows the fewest mistakes, ")
+    options = first.removesuffix(".").partition(" come with ")[2].split()
+    alone = run("train", tmp_path / "rows.svm", *options, "--model", tmp_path / "alone", "--json")
+    assert "chosen" not in alone.stdout
+    piped = run("train", "-", "--model", tmp_path / "piped", "--quiet", "--json", stdin=rows)
+    assert f'"chosen": {{"tried": {len(CANDIDATES)}, "rows": 1500' in piped.stdout
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "alone").read_bytes() == (tmp_path / "piped").read_bytes()
+    assert "--C is a parameter of pa, " in fail(
+        2, "train", tmp_path / "rows.svm", "--C", "1", "--model", tmp_path / "m"
+    )
+
+
+# -- looking at the first rows -------------------------------------------------------------------------------
+
+
+def rows_of(chunks: Any) -> tuple[list[bytes], list[Position]]:
+    content, ends = [], []
+    for chunk in chunks:
+        content.append(chunk.values.tobytes() + chunk.indices.tobytes() + chunk.y.tobytes())
+        ends.append(chunk.end)
+    return content, ends
+
+
+def test_what_was_looked_at_comes_again(data: Path) -> None:
+    many = stream.read([data] * 5)
+    before = rows_of(many)
+    assert len(before[0]) == 5
+    for rows, entries, expected in ((1, 10**9, 1), (1501, 10**9, 2), (10**9, 1, 1), (10**9, 10**9, 5), (0, 1, 0)):
+        looked = many.peek(rows, entries)
+        assert len(looked) == expected
+        again = many.peek(rows, entries)
+        assert rows_of(again) == rows_of(looked)
+        assert rows_of(pickle.loads(pickle.dumps(many))) == before
+        assert rows_of(many) == before
+        assert rows_of(many) == before  # also the next time
+    many.peek(1, 1)
+    assert rows_of(many.read_from(before[1][2])) == (before[0][3:], before[1][3:])
+    assert rows_of(many) == before
+
+
+def test_nothing_of_a_pipe_is_lost(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    content = libsvm(X, Y)
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(content))
+    writer.start()
+    pipe = stream.read(tmp_path / "pipe", format="libsvm")
+    assert pipe.peek(10, 10)
+    assert sum(len(chunk) for chunk in pipe) == 1500
+    writer.join()
+
+
+def test_what_cannot_be_read_is_said_in_its_turn(tmp_path: Path) -> None:
+    (tmp_path / "rows.svm").write_bytes(libsvm(X[:300], Y[:300]) + b"1 3:x\n" + libsvm(X, Y))
+    some = stream.read(tmp_path / "rows.svm")
+    assert sum(len(chunk) for chunk in some.peek(10**9, 10**9)) == 300
+    chunks = iter(some)
+    assert len(next(chunks)) == 300
+    with pytest.raises(DataError, match=r"rows\.svm:301:5"):
+        next(chunks)
