@@ -163,13 +163,14 @@ def test_every_option_is_a_word_and_in_the_help_with_its_default(name: str) -> N
 
 def test_what_a_careless_user_is_told(folder: Path, tmp_path: Path) -> None:
     model, data = folder / "m.sureline", folder / "train.svm"
-    new = tmp_path / "new.sureline"
+    new, scw = tmp_path / "new.sureline", ["--algorithm", "scw"]
     assert "There is no command 'trian'" in fail(2, "trian")
     assert "Missing option '--model'" in fail(2, "train", data)
     assert "Missing argument" in fail(2, "train", "--model", new)
     assert "There is no algorithm 'svm'; there are" in fail(2, "train", data, "--algorithm", "svm", "--model", new)
-    assert "--lam is no parameter of SCW, which has" in fail(2, "train", data, "--lam", "1", "--model", new)
-    assert "'C' parameter of SCW must be a float" in fail(2, "train", data, "--C", "-1", "--model", new)
+    assert "--lam is no parameter of SCW, which has" in fail(2, "train", data, *scw, "--lam", "1", "--model", new)
+    assert "--lam is a parameter of stg, fobos, " in fail(2, "train", data, "--lam", "1", "--model", new)
+    assert "'C' parameter of SCW must be a float" in fail(2, "train", data, *scw, "--C", "-1", "--model", new)
     assert "is not a valid float" in fail(2, "train", data, "--C", "much", "--model", new)
     assert "there is no folder" in fail(2, "train", data, "--model", tmp_path / "no" / "m.sureline")
     assert "write every=1M" in fail(2, "train", data, "--model", new, "--checkpoint", "1M")
@@ -224,7 +225,8 @@ def test_labels_are_words_or_numbers_and_as_many_as_there_are(tmp_path: Path) ->
 
 
 def test_the_plain_lines_and_the_log(folder: Path, tmp_path: Path) -> None:
-    done = run("train", folder / "train.svm", "--model", tmp_path / "m.sureline", "--log", tmp_path / "log.jsonl")
+    command = ["train", folder / "train.svm", "--algorithm", "scw", "--model", tmp_path / "m.sureline"]
+    done = run(*command, "--log", tmp_path / "log.jsonl")
     counts = [int(line.split()[0].replace(",", "")) for line in done.stderr.splitlines()[1:]]
     assert counts == [2**k for k in range(11)]
     log = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
@@ -241,7 +243,8 @@ def test_the_plain_lines_and_the_log(folder: Path, tmp_path: Path) -> None:
 
 def test_a_live_line_on_a_terminal(folder: Path, tmp_path: Path) -> None:
     master, slave = pty.openpty()
-    command = [*SURELINE, "train", "-", "--format", "libsvm", "--model", str(tmp_path / "m.sureline")]
+    how = ["--format", "libsvm", "--algorithm", "scw"]
+    command = [*SURELINE, "train", "-", *how, "--model", str(tmp_path / "m.sureline")]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=slave)
     os.close(slave)
     block = (folder / "train.svm").read_bytes()
@@ -318,9 +321,9 @@ def test_ctrl_c_saves_and_resume_goes_on(folder: Path, tmp_path: Path, number: i
 def test_resume_refuses_another_job(folder: Path, tmp_path: Path) -> None:
     data = tmp_path / "all.svm"
     data.write_bytes((folder / "train.svm").read_bytes() * 60)
-    model = tmp_path / "m.sureline"
+    model, scw = tmp_path / "m.sureline", ["--algorithm", "scw"]
     process = subprocess.Popen(
-        [*SURELINE, "train", str(data), "--model", str(model), "--checkpoint", "every=1", "--quiet"],
+        [*SURELINE, "train", str(data), *scw, "--model", str(model), "--checkpoint", "every=1", "--quiet"],
         stderr=subprocess.DEVNULL,
     )
     place = tmp_path / "m.sureline.checkpoint"
@@ -330,7 +333,7 @@ def test_resume_refuses_another_job(folder: Path, tmp_path: Path) -> None:
     process.kill()
     process.wait()
     assert "was saved by SCW" in fail(1, "train", data, "--algorithm", "pa", "--model", model, "--resume", "--quiet")
-    assert "was saved with C=0.5" in fail(1, "train", data, "--C", "2", "--model", model, "--resume", "--quiet")
+    assert "was saved with C=0.5" in fail(1, "train", data, *scw, "--C", "2", "--model", model, "--resume", "--quiet")
     assert "was saved while reading" in fail(1, "train", folder / "train.svm", "--model", model, "--resume", "--quiet")
     with data.open("ab") as file:
         file.write(b"1 1:1\n")

@@ -36,6 +36,7 @@ from ._progress import Reporter
 from ._signals import signals_to
 from ._words import labels_in_words, measures_in_words
 
+_NOTHING_YET = "stopped, and there was nothing yet to go on from."
 _MUCH_WORK = 10.0  # seconds: what has taken longer is saved when the data turn out to be wrong
 
 
@@ -138,8 +139,13 @@ def command(
     started, before = time.monotonic(), training.examples
     choice = None
     if to_be_chosen and not training.begun:
-        choice = training.choose(parameters)
-        _say(_why(choice), quiet)
+        try:
+            with signals_to(training.interrupt):
+                choice = training.choose(parameters)
+        except KeyboardInterrupt:
+            raise click.ClickException(_NOTHING_YET) from None
+        if choice.rows > 0:
+            _say(_why(choice), quiet)
     reporter = Reporter(lambda: training.learner.nonzero_, begin=training.progress(), quiet=quiet, log=log)
     checkpointing = Checkpointing(place, *every)
     try:
@@ -149,7 +155,7 @@ def command(
     except KeyboardInterrupt:
         reporter.close(stopped=True, examples=training.examples)
         if not training.can_be_saved:
-            raise click.ClickException("stopped, and there was nothing yet to go on from.") from None
+            raise click.ClickException(_NOTHING_YET) from None
         training.save_checkpoint(place)
         raise click.ClickException(
             f"stopped after {training.examples:,} examples; the same command with --resume goes on from {place}."
@@ -206,8 +212,6 @@ def _say(text: str, quiet: bool) -> None:
 def _why(choice: Choice) -> str:
     """Of a choice, with the options that make the same model without it."""
     options = shlex.join(options_of(choice.learner) or [])
-    if choice.rows == 0:
-        return f"The first rows do not tell which learner to use, so it is {options}."
     return (
         f"Of {choice.tried} settings tried on the first {choice.rows:,} rows the fewest mistakes, {choice.mistakes:,}, "
         f"come with {options}."
