@@ -7,8 +7,10 @@ import gzip
 import lzma
 import random
 from pathlib import Path
+from typing import Any
 
 import zstandard
+from scipy.sparse import csr_matrix
 
 from sureline import stream
 from sureline.stream import DataError
@@ -20,6 +22,21 @@ COMPRESSIONS = {
     ".xz": lzma.compress,
     ".zst": lambda data: zstandard.ZstdCompressor(write_checksum=True).compress(data),
 }
+
+
+def libsvm_of(X: Any, y: Any) -> bytes:
+    """Rows in LIBSVM text, columns as they are."""
+    X = csr_matrix(X)
+    lines = []
+    for i in range(X.shape[0]):
+        pairs = zip(X[i].indices.tolist(), X[i].data.tolist(), strict=True)
+        lines.append(f"{y[i]} " + " ".join(f"{j}:{v!r}" for j, v in pairs) + "\n")
+    return "".join(lines).encode()
+
+
+def write_rows(path: Path, X: Any, y: Any) -> Path:
+    path.write_bytes(libsvm_of(X, y))
+    return path
 
 
 def write(path: Path, data: bytes | str, compression: str = "") -> Path:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from stream_files import write_rows
 
 import sureline
 from sureline import BCW, _gaussian_batch, stream
@@ -37,15 +38,6 @@ def rows(n_rows: int = 700, n_columns: int = 40, n_classes: int = 2) -> tuple[An
     return X, y
 
 
-def write(path: Path, X: Any, y: Any) -> Path:
-    lines = [
-        f"{label} " + " ".join(f"{j}:{x[j]!r}" for j in np.flatnonzero(x).tolist())
-        for x, label in zip(np.asarray(X), y.tolist(), strict=True)
-    ]
-    path.write_text("\n".join(lines).replace("np.float64(", "").replace(")", "") + "\n")
-    return path
-
-
 def bits(model: Any, path: Path) -> bytes:
     sureline.save(model, path)
     return path.read_bytes()
@@ -57,7 +49,7 @@ def test_batches_are_as_large_as_they_should_be_wherever_chunks_end(
     tmp_path: Path, name: str, parameters: dict[str, Any], block: int
 ) -> None:
     X, y = rows(n_classes=3)
-    source = stream.read(write(tmp_path / "x.svm", X, y), dtype="float64")._with(block=block)
+    source = stream.read(write_rows(tmp_path / "x.svm", X, y), dtype="float64")._with(block=block)
     trained = sureline.train(
         source, getattr(sureline, name.upper())(normalize="none", **parameters), labels=[0, 1, 2], batch=150
     )
@@ -80,7 +72,7 @@ def test_resumed_at_any_batch_it_ends_in_the_same_bits(
     tmp_path: Path, name: str, parameters: dict[str, Any], packing: str
 ) -> None:
     X, y = rows(n_classes=3)
-    data = write(tmp_path / "x.svm", X, y)
+    data = write_rows(tmp_path / "x.svm", X, y)
     if packing == "gz":
         data.write_bytes(gzip.compress(data.read_bytes()))
     place = tmp_path / "c"
@@ -192,7 +184,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         return status, *capsys.readouterr()
 
     X, y = rows()
-    data, model = write(tmp_path / "x.svm", X, y), tmp_path / "m.sureline"
+    data, model = write_rows(tmp_path / "x.svm", X, y), tmp_path / "m.sureline"
     status, out, err = run(
         "train", data, "--algorithm", "bcw", "--C", "0.5", "--q", 2, "--batch", 200, "--model", model, "--json"
     )

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from command_line import fail, run
 from scipy.sparse import csr_matrix, hstack
-from test_cli import fail, libsvm, run
-from test_training import write
+from stream_files import libsvm_of, write_rows
 
 import sureline
 from sureline import _choice, stream
@@ -27,7 +27,7 @@ X, Y = make_sparse_stream(1500, 200, 10, n_informative=40, random_state=0)
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    return write(tmp_path / "rows.svm", X, Y)
+    return write_rows(tmp_path / "rows.svm", X, Y)
 
 
 def fewest(X: Any, y: Any, **shared: Any) -> tuple[str, dict[str, Any], int]:
@@ -55,7 +55,7 @@ def test_only_the_first_rows_decide(tmp_path: Path) -> None:
     wide = csr_matrix(rng.normal(size=(3000, 5)) * 10.0 ** np.arange(-2, 3))
     y = (np.asarray(wide @ 10.0 ** -np.arange(-2, 3)) > 0).astype(int)
     y[400:] = rng.integers(0, 2, 2600)
-    path = write(tmp_path / "rows.svm", wide, y)
+    path = write_rows(tmp_path / "rows.svm", wide, y)
     choice = choose(stream.read(path, dtype="float32"), None, {}, rows=400)
     name, parameters, mistakes = fewest(wide[:400], y[:400])
     assert (type(choice.learner).__name__, choice.mistakes, choice.rows) == (name, mistakes, 400)
@@ -64,8 +64,8 @@ def test_only_the_first_rows_decide(tmp_path: Path) -> None:
 
 def test_columns_that_do_not_occur_cost_nothing(tmp_path: Path) -> None:
     """A model of 2^30 columns is not made to see which learner fits; the columns in between change nothing."""
-    far = write(tmp_path / "far.svm", hstack([csr_matrix((1500, 2**30)), X], format="csr"), Y)
-    near = write(tmp_path / "near.svm", X, Y)
+    far = write_rows(tmp_path / "far.svm", hstack([csr_matrix((1500, 2**30)), X], format="csr"), Y)
+    near = write_rows(tmp_path / "near.svm", X, Y)
     one, other = (choose(stream.read(path, dtype="float32"), None, {}) for path in (far, near))
     assert one.mistakes == other.mistakes
     assert one.learner.parameters() == other.learner.parameters()
@@ -73,7 +73,7 @@ def test_columns_that_do_not_occur_cost_nothing(tmp_path: Path) -> None:
 
 def test_many_classes_look_at_fewer_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wide, _ = make_sparse_stream(1500, 20_000, 10, n_informative=40, random_state=0)
-    path = write(tmp_path / "rows.svm", wide, np.arange(1500) % 50)
+    path = write_rows(tmp_path / "rows.svm", wide, np.arange(1500) % 50)
     assert choose(stream.read(path, dtype="float32"), None, {}).rows == 1500
     monkeypatch.setattr(_choice, "WEIGHTS", 50 * 2000)
     rows = choose(stream.read(path, dtype="float32"), None, {}).rows
@@ -86,7 +86,7 @@ def test_many_classes_look_at_fewer_rows(tmp_path: Path, monkeypatch: pytest.Mon
 def test_where_the_first_rows_cannot_decide(tmp_path: Path, what: str) -> None:
     n = {"few rows": 60, "nothing": 0}.get(what, 1500)
     y = np.ones(n, int) if what == "one class" else Y[:n]
-    path = write(tmp_path / "rows.svm", X[:n], y)
+    path = write_rows(tmp_path / "rows.svm", X[:n], y)
     if what == "nothing":
         with pytest.raises(DataError, match="there are no examples"):
             sureline.train(path, format="libsvm")
@@ -141,7 +141,7 @@ def test_a_training_that_was_stopped_goes_on_with_the_same_learner(data: Path, t
 
 def test_on_the_command_line(tmp_path: Path) -> None:
     """What it says it chose makes the same model; and so does the same content on standard input."""
-    rows = libsvm(X, Y)
+    rows = libsvm_of(X, Y)
     (tmp_path / "rows.svm").write_bytes(rows)
     told = run("train", tmp_path / "rows.svm", "--model", tmp_path / "m")
     assert told.returncode == 0
@@ -188,7 +188,7 @@ def test_what_was_looked_at_comes_again(data: Path) -> None:
 
 def test_nothing_of_a_pipe_is_lost(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    content = libsvm(X, Y)
+    content = libsvm_of(X, Y)
     writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(content))
     writer.start()
     pipe = stream.read(tmp_path / "pipe", format="libsvm")
@@ -198,7 +198,7 @@ def test_nothing_of_a_pipe_is_lost(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_said_in_its_turn(tmp_path: Path) -> None:
-    (tmp_path / "rows.svm").write_bytes(libsvm(X[:300], Y[:300]) + b"1 3:x\n" + libsvm(X, Y))
+    (tmp_path / "rows.svm").write_bytes(libsvm_of(X[:300], Y[:300]) + b"1 3:x\n" + libsvm_of(X, Y))
     some = stream.read(tmp_path / "rows.svm")
     assert sum(len(chunk) for chunk in some.peek(10**9, 10**9)) == 300
     chunks = iter(some)

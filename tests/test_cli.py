@@ -19,45 +19,14 @@ from typing import Any
 import click
 import numpy as np
 import pytest
+from command_line import SURELINE, fail, run, succeed
 from sklearn.metrics import roc_auc_score
+from stream_files import libsvm_of
 
 import sureline
 from sureline import stream
 from sureline.catalogue import LEARNERS
 from sureline.datasets import make_sparse_stream
-
-SURELINE = [sys.executable, "-m", "sureline"]
-
-
-def run(*arguments: Any, stdin: bytes | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
-    command = [*SURELINE, *map(str, arguments)]
-    done = subprocess.run(command, input=stdin, capture_output=True, timeout=120, **options)
-    done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
-    assert "Traceback" not in done.stderr
-    return done
-
-
-def succeed(*arguments: Any, **options: Any) -> str:
-    done = run(*arguments, **options)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def fail(status: int, *arguments: Any, **options: Any) -> str:
-    """The one sentence that a command complains with."""
-    done = run(*arguments, **options)
-    assert done.returncode == status, done.stderr
-    assert done.stderr.startswith("sureline")
-    assert done.stderr.count("\n") == 1
-    return done.stderr
-
-
-def libsvm(X: Any, y: Any) -> bytes:
-    lines = []
-    for i in range(X.shape[0]):
-        pairs = zip(X[i].indices.tolist(), X[i].data.tolist(), strict=True)
-        lines.append(f"{y[i]} " + " ".join(f"{j}:{v!r}" for j, v in pairs) + "\n")
-    return "".join(lines).encode()
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +35,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cli")
     X, y = make_sparse_stream(3000, 500, 12, n_informative=80, random_state=5)
     signs = 2 * y - 1
-    (folder / "train.svm").write_bytes(libsvm(X[:2000], signs[:2000]))
-    (folder / "train.svm.gz").write_bytes(gzip.compress(libsvm(X[:2000], signs[:2000])))
-    (folder / "test.svm").write_bytes(libsvm(X[2000:], signs[2000:]))
+    (folder / "train.svm").write_bytes(libsvm_of(X[:2000], signs[:2000]))
+    (folder / "train.svm.gz").write_bytes(gzip.compress(libsvm_of(X[:2000], signs[:2000])))
+    (folder / "test.svm").write_bytes(libsvm_of(X[2000:], signs[2000:]))
     succeed(
         "train", folder / "train.svm.gz", "--algorithm", "scw", "--model", folder / "m.sureline", "--dtype", "float64"
     )
@@ -353,7 +322,7 @@ def test_start_up_is_quick(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "tiny.svm").write_text("1 1:1\n-1 2:1\n")
     slack = 4 if os.environ.get("PYTEST_XDIST_WORKER") else 1  # other tests run beside this one
     assert shortest("--version") < 0.15 * slack
-    for algorithm in ("arow", "scw"):
+    for algorithm in ("arow", "auto"):
         assert (
             shortest("train", tmp_path / "tiny.svm", "--algorithm", algorithm, "--model", tmp_path / "m") < 0.5 * slack
         )

@@ -10,6 +10,7 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import Perceptron as OtherPerceptron
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, log_loss, roc_auc_score
+from stream_files import write_rows
 
 import sureline
 from sureline import AROW, PA, SSOL, stream
@@ -19,22 +20,12 @@ from sureline.evaluate import RankingCurve, evaluate
 from sureline.stream import DataError
 from sureline.training import Progress
 
-
-def write(path: Path, X: Any, y: Any) -> Path:
-    lines = []
-    for i in range(X.shape[0]):
-        pairs = zip(X[i].indices.tolist(), X[i].data.tolist(), strict=True)
-        lines.append(f"{y[i]} " + " ".join(f"{j}:{v!r}" for j, v in pairs) + "\n")
-    path.write_text("".join(lines))
-    return path
-
-
 X, Y = make_sparse_stream(1500, 200, 10, n_informative=40, random_state=0)
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    return write(tmp_path / "rows.svm", X, Y)
+    return write_rows(tmp_path / "rows.svm", X, Y)
 
 
 def test_train_is_fit(data: Path, tmp_path: Path) -> None:
@@ -99,7 +90,7 @@ def test_a_class_that_comes_late(tmp_path: Path) -> None:
     late = Y.copy()
     late[1000:] += 2 * (np.arange(500) % 3 == 0)
     late[late > 2] = 2
-    path = write(tmp_path / "late.svm", X, late)
+    path = write_rows(tmp_path / "late.svm", X, late)
     source = stream.read(path, dtype="float64")._with(block=1 << 12)
     for algorithm in (
         AROW(normalize="none"),
@@ -155,10 +146,10 @@ def test_evaluation_is_scikit_learns(data: Path, tmp_path: Path) -> None:
     )
     three = np.where(Y, 1, np.arange(len(Y)) % 2 * 2)
     many = AROW(normalize="none").fit(X, three)
-    told = evaluate(many, stream.read(write(tmp_path / "three.svm", X, three)))
+    told = evaluate(many, stream.read(write_rows(tmp_path / "three.svm", X, three)))
     assert told["error"] == pytest.approx((many.predict(X) != three).mean())
     assert told["calibration"]["log_loss"] == pytest.approx(log_loss(three, many.predict_proba(X)))
-    unknown = write(tmp_path / "unknown.svm", X[:10], np.full(10, 7))
+    unknown = write_rows(tmp_path / "unknown.svm", X[:10], np.full(10, 7))
     told = evaluate(clf, stream.read(unknown))
     assert (told["error"], told["unknown_labels"]) == (1.0, {"7": 10})
 

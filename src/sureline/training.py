@@ -365,7 +365,7 @@ def train(
     reading = {name: options.pop(name) for name in READING if name in options}
     parameters = options
     learner: Learner
-    to_be_chosen = algorithm == AUTO if isinstance(algorithm, str) else False
+    to_be_chosen = isinstance(algorithm, str) and algorithm.lower() == AUTO
     if to_be_chosen:
         learner = candidates(parameters)[0]
     elif isinstance(algorithm, str):
