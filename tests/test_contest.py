@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from catalogue import ALL
 from scipy import sparse
-from test_training import write
+from stream_files import write_rows
 
 import sureline
 from sureline import AROW, BCW, FGM, PA, SBCW, SCW, ODCARegressor, Perceptron, stream
@@ -91,7 +91,7 @@ def test_weights_and_classes_that_come_as_they_come(tmp_path: Path) -> None:
 
 
 def test_learners_of_batches_are_asked_before_they_learn(tmp_path: Path) -> None:
-    path = write(tmp_path / "rows.svm", X[:1000], Y[:1000])
+    path = write_rows(tmp_path / "rows.svm", X[:1000], Y[:1000])
     grid = {
         "bcw": BCW(dtype="float32", normalize="scale"),
         "sbcw": SBCW(n_features=20),
@@ -156,7 +156,7 @@ def test_the_result_can_be_kept() -> None:
 
 
 def test_curves_do_not_depend_on_the_chunks(tmp_path: Path) -> None:
-    path = write(tmp_path / "rows.svm", X, Y)
+    path = write_rows(tmp_path / "rows.svm", X, Y)
     curves = []
     for block in (500, 5000, 1 << 22):
         result = tournament(["arow"], stream.read(path, dtype="float32")._with(block=block), labels=[0, 1])
@@ -168,7 +168,7 @@ def test_curves_do_not_depend_on_the_chunks(tmp_path: Path) -> None:
 
 
 def test_a_learner_that_diverges_fails_alone(tmp_path: Path) -> None:
-    path = write(tmp_path / "rows.svm", X, Y)
+    path = write_rows(tmp_path / "rows.svm", X, Y)
     result = tournament(
         {"wild": PA(variant="hard", dtype="float32"), "arow": AROW(), "ogd": sureline.OGD(eta=1e308)}, path
     )
@@ -221,14 +221,36 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     narrow = "".join(f"{i % 2} {1 + i % 7}:1\n" for i in range(2000))
     (tmp_path / "wider.svm").write_text(narrow + "1 100000:1\n" + narrow)
     rows = stream.read(tmp_path / "wider.svm", dtype="float32")._with(block=5000)
-    learners = {kind.__name__: kind(dtype="float32", normalize="none") for kind in (PA, AROW, Perceptron, SCW)}
-    result = tournament(learners, rows, memory=1_700_000)
-    assert [run.status for run in result.runs] == ["finished", "finished", "finished", "failed"]
+    learners = {kind.__name__: kind(dtype="float32", normalize="none") for kind in (PA, SCW, Perceptron)}
+    result = tournament(learners, rows, memory=1_500_000)
+    assert [run.status for run in result.runs] == ["finished", "failed", "finished"]
     scw = result.run("SCW")
     assert scw.reason is not None
     assert "more than the limit of 2 MB; this one would have taken 800 kB" in scw.reason
     assert result.stream["complete"]
     assert 1000 < scw.examples <= 2000
+
+
+def test_who_is_let_go_where_memory_is_short(tmp_path: Path) -> None:
+    """Of equal size the worst so far; and what only those needed that have gone counts no longer."""
+    rng = np.random.default_rng(0)
+    narrow = "".join(f"{i % 2} {1 + i % 2}:1 {3 + rng.integers(5)}:1\n" for i in range(2000))
+    (tmp_path / "wider.svm").write_text(narrow + "1 100000:1\n" + narrow)
+    rows = stream.read(tmp_path / "wider.svm", dtype="float32")._with(block=5000)
+    learners = [PA(C=1e-9, dtype="float32"), PA(C=1.0, dtype="float32"), PA(C=1e-8, dtype="float32")]
+    named = dict(zip(["slow", "good", "slower"], learners, strict=True))
+    result = tournament(named, rows, memory=1_600_000 + 450_000)
+    assert [run.status for run in result.runs if run.name != "good"] == ["failed", "failed"]
+    assert result.best == "good"
+    reason = result.run("slow").reason
+    assert reason is not None
+    assert "2 MB of it to put rows on a common scale" in reason
+
+    both = {"wide": AROW(dtype="float64"), **named}
+    result = tournament(both, rows, memory=1_600_000 + 3 * 450_000)
+    assert [run.status for run in result.runs] == ["failed", "finished", "finished", "finished"]
+    alone = tournament(named, rows)
+    assert [run.mistakes for run in result.runs[1:]] == [run.mistakes for run in alone.runs]
 
 
 def test_what_a_tournament_refuses() -> None:

@@ -15,7 +15,7 @@ import pytest
 from catalogue import stream
 from forge import CODES, canonical, edited, forged, put_together, reason_for, take_apart, write
 from scipy import sparse
-from test_cli import libsvm
+from stream_files import libsvm_of
 from test_kernel import everything, weighted
 
 import sureline
@@ -79,7 +79,7 @@ def test_a_function_is_not_saved(tmp_path: Path) -> None:
 def test_the_command_line_answers_but_does_not_train(settings, tmp_path: Path, capsys) -> None:
     model, X, y = fitted(settings)
     sureline.save(model, tmp_path / "m")
-    (tmp_path / "rows.svm").write_bytes(libsvm(sparse.csr_matrix(X)[100:], y[100:]))
+    (tmp_path / "rows.svm").write_bytes(libsvm_of(sparse.csr_matrix(X)[100:], y[100:]))
 
     def told(*arguments: Any) -> tuple[int, str]:
         return run([str(argument) for argument in arguments]), capsys.readouterr().out

@@ -8,11 +8,12 @@ from math import sqrt
 import numpy as np
 import pytest
 from catalogue import SELECTING, everything, stream
+from command_line import fail, succeed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from stream_files import libsvm_of
 from test_against_reference import compare
-from test_cli import fail, libsvm, succeed
 
 import sureline
 from sureline import AROW, FOFS, SOFS, _core, reference
@@ -449,7 +450,7 @@ def test_paths_over_numbers_of_features() -> None:
 
 def test_the_command_line(tmp_path) -> None:
     X, y = make_sparse_stream(2000, 3000, 20, random_state=14)
-    (tmp_path / "x.svm").write_bytes(libsvm(X, y))
+    (tmp_path / "x.svm").write_bytes(libsvm_of(X, y))
     for name, more in (("sofs", ["--r", "0.5"]), ("fofs", ["--eta", "0.1", "--lam", "0.001"])):
         path = tmp_path / f"{name}.sureline"
         arguments = ["train", tmp_path / "x.svm", "--algorithm", name, "--features", "40", *more, "--model", path]

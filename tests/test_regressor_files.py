@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from command_line import SURELINE, fail, run, succeed
 from forge import CODES, Tensors, canonical, put_together, reason_for, take_apart
 from scipy import sparse
 from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
-from test_cli import SURELINE, fail, libsvm, run, succeed
+from stream_files import libsvm_of
 from test_regressor import SHAPES, every_shape, everything, stream
 from test_resume import Crash, killed_after_a_checkpoint
 from test_resume import run as train_until
@@ -40,7 +41,7 @@ def for_streams(settings: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("regressor") / "houses.svm"
-    path.write_bytes(libsvm(ROWS, Y))
+    path.write_bytes(libsvm_of(ROWS, Y))
     return path
 
 
@@ -181,7 +182,7 @@ def test_what_train_refuses(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="batch is for learners of batches"):
         sureline.train(data, "odcaregressor", batch=10, normalize="none")
     bad = tmp_path / "bad.svm"
-    bad.write_bytes(libsvm(ROWS[:5], Y[:5]) + b"dear 1:1\n")
+    bad.write_bytes(libsvm_of(ROWS[:5], Y[:5]) + b"dear 1:1\n")
     with pytest.raises(DataError, match=r"bad\.svm: row 6 has the label 'dear', which is no number to be predicted$"):
         sureline.train(bad, "odcaregressor", normalize="none")
     later = read(tmp_path / "bad.svm", dtype="float32")._with(block=1 << 8)  # in a later chunk
@@ -226,7 +227,7 @@ def test_kill_and_resume(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows, _ = make_sparse_stream(20_000, 2000, 20, random_state=0)
     path = tmp_path / "rows.svm"
-    path.write_bytes(libsvm(rows, rows @ rng.standard_normal(2000)))
+    path.write_bytes(libsvm_of(rows, rows @ rng.standard_normal(2000)))
     settings = ["--algorithm", "odca-regressor", "--window", "sliding", "--length", "500", "--passes", "2", "--quiet"]
 
     def command(model: str) -> list[str]:
@@ -246,7 +247,7 @@ def test_kill_and_resume(tmp_path: Path) -> None:
 def test_evaluation_is_scikit_learns(data: Path, tmp_path: Path) -> None:
     model = ODCARegressor(normalize="none").fit(ROWS[:300], Y[:300])
     for path, y in ((data, Y), (tmp_path / "far.svm", Y + 1e8)):  # where sums of squares would cancel
-        path.write_bytes(libsvm(ROWS, y))
+        path.write_bytes(libsvm_of(ROWS, y))
         told = evaluate(model, read(path)._with(block=1 << 12))
         predicted = model.predict(ROWS)
         assert told["examples"] == 400
@@ -270,7 +271,7 @@ def test_evaluation_is_scikit_learns(data: Path, tmp_path: Path) -> None:
 
 
 def test_train_predict_evaluate_inspect(data: Path, tmp_path: Path) -> None:
-    data.write_bytes(libsvm(ROWS, Y))
+    data.write_bytes(libsvm_of(ROWS, Y))
     model, settings = (
         tmp_path / "m.sureline",
         ["--algorithm", "odca-regressor", "--loss", "huber", "--normalize", "none", "--dtype", "float64"],

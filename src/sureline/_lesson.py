@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -103,6 +103,11 @@ class Normalizers:
         if key not in self._own:
             self._own[key] = learner._fresh_normalizer()
         return self._own[key]
+
+    def keep_those_of(self, learners: Iterable[Learner]) -> None:
+        """Give back the memory of those that none of these learners needs."""
+        needed = {(learner.normalize, learner.dtype) for learner in learners}
+        self._own = {key: normalizer for key, normalizer in self._own.items() if key in needed}
 
 
 def _normalized(chunk: Chunk, normalizer: Normalizer) -> Chunk:

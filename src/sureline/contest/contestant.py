@@ -93,6 +93,7 @@ class Contestant:
         self.tell()
         if self.begun:
             del self.learner._state
+            self.learner.__dict__.pop("_normalizer", None)
             self.begun = False
 
     def tell(self) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -260,11 +261,10 @@ class Tournament:
     # -- memory ----------------------------------------------------------------------------------------------
 
     def _make_room(self, n_columns: int, on_begin: Callable[[str], None] | None) -> None:
-        """Say what the models may take; let learners go, the largest and of those the last, if it is too much."""
+        """Say what the models may take; let learners go, the largest and of those the worst, if it is too much."""
         n_classes = len(self.classes.labels)
         sizes = {contestant: model_bytes(contestant.learner, n_columns, n_classes) for contestant in self._alive()}
-        kinds = {contestant.learner.dtype for contestant in sizes if contestant.learner.normalize == "scale"}
-        total = sum(sizes.values()) + scale_bytes(n_columns) * len(kinds)
+        total, shared = _together(sizes, n_columns)
         if self.rows == 0:
             self.memory_bytes = total
             models = f"{len(sizes)} model{'s' if len(sizes) != 1 else ''} of {n_columns:,} columns"
@@ -276,15 +276,20 @@ class Tournament:
             if on_begin is not None:
                 on_begin(f"{models}: up to {in_words(total)}")
         while total > self.limit and sizes:
-            largest = max(sizes.values())
-            last = [contestant for contestant, size in sizes.items() if size == largest][-1]
-            last.leave(
+            last_first = reversed(sizes)
+            goes = max(last_first, key=lambda contestant: (sizes[contestant], self._loss_so_far(contestant)))
+            with_scales = f", {in_words(shared)} of it to put rows on a common scale" if shared else ""
+            goes.leave(
                 "failed",
-                f"after {self.rows:,} rows the models would have taken {in_words(total)} for {n_columns:,} columns, "
-                f"more than the limit of {in_words(self.limit)}; this one would have taken {in_words(largest)}",
+                f"after {self.rows:,} rows the models would have taken {in_words(total)} for {n_columns:,} columns"
+                f"{with_scales}, more than the limit of {in_words(self.limit)}; this one would have taken "
+                f"{in_words(sizes.pop(goes))}",
             )
-            del sizes[last]
-            total -= largest
+            total, shared = _together(sizes, n_columns)
+            self._normalizers.keep_those_of(contestant.learner for contestant in sizes)
+
+    def _loss_so_far(self, contestant: Contestant) -> float:
+        return self._loss(contestant) if contestant.begun else inf
 
     # -- where it stands -------------------------------------------------------------------------------------
 
@@ -359,6 +364,13 @@ class Tournament:
                         f"clearly behind after {self.at[last]:,} examples: {self.judge.metric.replace('_', ' ')} "
                         f"{self.judge.value(loss / seen):.4f} against {ahead:.4f} of {alive[leader].name}",
                     )
+
+
+def _together(sizes: Mapping[Contestant, int], n_columns: int) -> tuple[int, int]:
+    """What models of these sizes take, and how much of it is what their rows are divided by, which they share."""
+    kinds = {contestant.learner.dtype for contestant in sizes if contestant.learner.normalize == "scale"}
+    shared = scale_bytes(n_columns) * len(kinds)
+    return sum(sizes.values()) + shared, shared
 
 
 def _row_of(index: int) -> int:
