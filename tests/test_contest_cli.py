@@ -172,6 +172,18 @@ def test_what_the_commands_refuse(data: Path, tmp_path: Path, capsys: Any) -> No
     assert "and the limit is 1 kB: let fewer take part, or raise the limit (--memory)." in err
 
 
+def test_a_report_that_cannot_be_written_does_not_cost_the_model(data: Path, tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "no-file").symlink_to("/dev/null")
+    arguments = ["tune", data, "--algorithm", "pa", "--quiet", "--model", tmp_path / "m"]
+    status, out, err = run(capsys, *arguments, "--report", tmp_path / "no-file")
+    assert (status, "PA(C=" in out) == (1, True)
+    assert "it is not a regular file" in err
+    assert (tmp_path / "m").exists()
+    status, out, err = run(capsys, *arguments, "--report", tmp_path / "m")
+    assert (status, out) == (2, "")
+    assert "--report and --model would write the same file" in err
+
+
 def test_data_with_something_wrong(tmp_path: Path, capsys: Any) -> None:
     broken = tmp_path / "broken.svm"
     good = "".join(f"{i % 2} {1 + i % 7}:1 {8 + i % 2}:2\n" for i in range(300))
@@ -181,7 +193,8 @@ def test_data_with_something_wrong(tmp_path: Path, capsys: Any) -> None:
     assert status == 1
     assert "AROW(r=1)" in out
     assert f"{broken}:301" in err
-    assert "was not written: the data were not read whole" in err
+    assert "was not written, since the data were not read whole: " in err
+    assert err.count("\n") == 1
     assert not model.exists()
     page = tmp_path / "page.html"
     assert result_of(capsys, "compare", broken, "--report", page, status=1).runs[0].examples == 300

@@ -132,6 +132,8 @@ class Contest:
             if path is not None:
                 refuse_unwritable(option, path)
                 refuse_same_file(option, path, data)
+        if report is not None and model is not None and report.resolve() == model.resolve():
+            raise click.UsageError(f"--report and --model would write the same file, {report}.")
 
     def parameters(self, kind: type[Learner]) -> dict[str, Any]:
         """Those of a learner that the options of the command set."""
@@ -168,8 +170,13 @@ class Contest:
             show.close()
         return tournament
 
-    def tell(self, tournament: Tournament, table: Callable[[TournamentResult], str]) -> int:
-        """Print and write what came of it. The exit status: 1 if the stream was not read whole."""
+    def tell(
+        self,
+        tournament: Tournament,
+        table: Callable[[TournamentResult], str],
+        model: Callable[[TournamentResult], None] | None = None,
+    ) -> int:
+        """Print and write what came of it, `model` before the report. The exit status: 1 if not all was read."""
         result = result_of(tournament, shlex.join(["sureline", *sys.argv[1:]]))
         problem = result.stream["problem"]
         if self.as_json:
@@ -177,10 +184,14 @@ class Contest:
         else:
             print(table(result))
         sys.stdout.flush()
-        if self.report is not None:
-            from ..report import write_report
+        try:
+            if model is not None:
+                model(result)
+        finally:  # a report that cannot be written must not cost the model, nor the other way round
+            if self.report is not None:
+                from ..report import write_report
 
-            write_report(result, self.report)
+                write_report(result, self.report)
         if problem is not None:
             print(f"sureline: {' '.join(problem.split())}", file=sys.stderr)
         return 0 if result.stream["complete"] else 1

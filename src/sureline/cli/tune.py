@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +92,7 @@ def command(
         raise click.BadParameter(str(error), param_hint="--algorithm") from None
     entries = _entries(kinds, grids, contest)
     tournament = contest.run(entries, race=race)
-    status = contest.tell(tournament, _in_words)
-    return _write(tournament, model_path, status)
+    return contest.tell(tournament, _in_words, None if model_path is None else partial(_write, tournament, model_path))
 
 
 def _entries(kinds: list[type[Learner]], grids: tuple[str, ...], contest: Contest) -> list[Entry]:
@@ -138,16 +138,14 @@ def _value(kind: type[Learner], name: str, constraint: Constraint | None, text: 
     return text
 
 
-def _write(tournament: Tournament, path: Path | None, status: int) -> int:
+def _write(tournament: Tournament, path: Path, result: TournamentResult) -> None:
     """The best model, if the data were read whole."""
-    if path is None:
-        return status
     best = tournament.best()
-    if status or best is None:
-        why = "the data were not read whole" if status else "there is none"
-        raise click.ClickException(f"{path} was not written: {why}.")
+    if not result.stream["complete"] or best is None:
+        what = "there is no best one" if result.stream["complete"] else "the data were not read whole"
+        why = " ".join((result.stream["problem"] or "no learner finished").split())
+        raise click.ClickException(f"{path} was not written, since {what}: {why}.")
     write_learner(path, best.learner, names=tournament.names, input_options=tournament.stream.model_options)
-    return status
 
 
 def _in_words(result: TournamentResult) -> str:

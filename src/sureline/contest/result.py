@@ -163,6 +163,11 @@ class TournamentResult:
                 return run
         raise KeyError(f"There is no run {name!r} in this result.")
 
+    def weights(self, run: Run) -> int:
+        """How many weights the model of a run has, zero or not: one a feature, for each class if there are more."""
+        n_classes = len(self.stream["classes"])
+        return run.features * (n_classes if n_classes > 2 else 1)
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it: dicts, lists, text and plain numbers. A number that is not finite is None."""
         told: dict[str, Any] = _plain(asdict(replace(self, models={})))

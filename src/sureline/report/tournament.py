@@ -133,7 +133,7 @@ def _start(result: TournamentResult, run: Run | None) -> list[Block]:
     blocks: list[Block] = list(_notices(result))
     if run is None:
         return blocks
-    ratio = f"of {count(run.features)} weights are not zero" if run.features else ""
+    ratio = f"of {count(result.weights(run))} weights are not zero" if run.features else ""
     facts = [
         Fact("error", percent(run.error), f"95 %: {percent_range(*run.interval)}" if run.interval else ""),
         Fact("balanced accuracy", percent(run.balanced_accuracy), "the mean over the classes"),

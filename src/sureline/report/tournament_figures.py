@@ -93,7 +93,7 @@ class Figures:
         points = {run.name: float(run.nonzeros or 0) for run in runs}
         if len(runs) < 2 or not any(points.values()):
             return None
-        notes = {run.name: f"{count(run.nonzeros)} of {count(run.features)} weights" for run in runs}
+        notes = {run.name: f"{count(run.nonzeros)} of {count(self.result.weights(run))} weights" for run in runs}
         axis = Axis("nonzero weights" + _if_log(points), log=_spreads(points), whole=True)
         return Picture(
             self._scatter("Error against sparsity", axis, runs, points, notes),
