@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from stream_files import write_rows
 
 import sureline
 from sureline import AROW, BCW, FGM, PA, SBCW, SCW, ODCARegressor, Perceptron, stream
+from sureline._precision import BLOCK_BYTES
 from sureline.catalogue import LEARNERS
 from sureline.contest import TournamentResult, tournament
 from sureline.contest.grid import entries_of, every_learner, settings
+from sureline.contest.memory import model_bytes
 from sureline.datasets import make_sparse_stream
 from sureline.stream import DataError
 
@@ -337,3 +340,52 @@ def test_numbers_of_two_kinds(tmp_path: Path) -> None:
         assert result.run("b").status == "finished"
         with pytest.raises(DataError):
             sureline.train(tmp_path / name, AROW(dtype="float32"))
+
+
+# -- memory of the learners of batches -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("learner", "rows", "columns"),
+    [(BCW(), 400, 1 << 20), (BCW(), 900, 700), (SBCW(n_features=90), 400, 1 << 18), (FGM(), 400, 1 << 18)],
+)
+def test_what_a_model_may_take_is_more_than_it_takes(learner: Any, rows: int, columns: int) -> None:
+    data, y = make_sparse_stream(rows, columns, 20, random_state=0)
+    learner.fit(data[:40], y[:40])  # imports what it needs
+    tracemalloc.start()
+    for part in np.array_split(np.arange(rows), 2):
+        learner.partial_fit(data[part], y[part], classes=[0, 1]) if part[0] else learner.fit(data[part], y[part])
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    stated = model_bytes(learner, columns, 2, rows, rows // 2)
+    not_counted = 10 * (data.data.nbytes + data.indices.nbytes) + 100 * rows * 8 + BLOCK_BYTES
+    assert learner._state.nbytes <= stated + not_counted
+    assert 0.2 * stated < taken <= stated + not_counted
+
+
+def test_learners_of_batches_over_hashed_text(tmp_path: Path) -> None:
+    words = np.array([f"word{i}" for i in range(500)])
+    rng = np.random.default_rng(0)
+    rows = [f"{i % 2} | {' '.join(rng.choice(words[i % 2 :: 2], 20))}" for i in range(300)]
+    (tmp_path / "rows.vw").write_text("\n".join(rows) + "\n")
+    result = tournament(["bcw", "sbcw", "fgm", "arow"], tmp_path / "rows.vw", batch=100, memory=200_000_000)
+    assert {run.status for run in result.runs} == {"finished"}
+    assert result.stream["columns"] == 1 << 20
+    assert max(run.model_bytes for run in result.runs) < result.memory_bytes < 200_000_000
+    # Where the length is not known, it takes more with each batch, until that is too much.
+    with pytest.raises(ValueError, match="1 model of 1,048,576 columns may take"):
+        tournament(["bcw"], tmp_path / "rows.vw", memory=30_000)
+    lines = stream.read(tmp_path / "rows.vw", dtype="float32", bits=12)._with(block=3000)
+    lines.__class__ = _OfUnknownLength
+    late = tournament(["bcw", "pa"], lines, batch=50, memory=1_000_000)
+    assert late.memory_bytes < 1_000_000
+    assert [run.status for run in late.runs] == ["failed", "finished"]
+    assert "the models would have taken" in str(late.run("BCW").reason)
+
+
+class _OfUnknownLength(stream.Stream):
+    """As from a pipe."""
+
+    @property
+    def progress(self) -> float | None:
+        return None

@@ -56,8 +56,8 @@ def tournament(
         Drop learners that are clearly behind the leader and not catching up. The rule, which is in `rules` of the
         result, drops the one that would have won in at most 1 % of races.
     memory : int, default=None
-        How many bytes the models may take: more is refused before the start. If the data get wider later, learners
-        are let go, the largest first. Half of the machine's memory if None.
+        How many bytes the models may take: more is refused before the start. If the data get wider later (or, for
+        BCW, longer than they seemed), learners are let go, the largest first. Half of the machine's memory if None.
     batch : int, default=100000
         Rows of a batch for the learners that take batches (BCW, SBCW, FGM). They are asked for each batch before they
         learn from it, and are never dropped.

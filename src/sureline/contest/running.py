@@ -176,7 +176,7 @@ class Tournament:
         file = self.stream.paths[min(chunk.end.file, len(self.stream.paths) - 1)]
         codes = self.classes.of(chunk, file, self.position.rows)
         lesson = Lesson(chunk, codes, self.classes.array(), self._normalizers)
-        self._make_room(max(self.columns, chunk.n_columns), on_begin)
+        self._make_room(chunk, on_begin)
         self._prepare(lesson)
         cuts = [n - self.rows for n in points(self.rows, self.rows + chunk.n_rows)]
         turn = Turn(lesson, cuts, self._samples(lesson, cuts))
@@ -260,10 +260,21 @@ class Tournament:
 
     # -- memory ----------------------------------------------------------------------------------------------
 
-    def _make_room(self, n_columns: int, on_begin: Callable[[str], None] | None) -> None:
-        """Say what the models may take; let learners go, the largest and of those the worst, if it is too much."""
-        n_classes = len(self.classes.labels)
-        sizes = {contestant: model_bytes(contestant.learner, n_columns, n_classes) for contestant in self._alive()}
+    def _make_room(self, chunk: Chunk, on_begin: Callable[[str], None] | None) -> None:
+        """Say what the models may take; let learners go, the largest and of those the worst, if it is too much.
+
+        Learners that take more the more rows have come (BCW) count at the start as after all rows of the stream, as
+        far as its length is known, else as after a batch; later as after the chunk at hand.
+        """
+        n_columns, n_classes = max(self.columns, chunk.n_columns), len(self.classes.labels)
+        n_rows = self.rows + chunk.n_rows
+        if self.rows == 0:
+            share = self.stream.progress
+            n_rows = max(n_rows, round(n_rows / share) if share else self.batch)
+        sizes = {
+            contestant: model_bytes(contestant.learner, n_columns, n_classes, n_rows, self.batch)
+            for contestant in self._alive()
+        }
         total, shared = _together(sizes, n_columns)
         if self.rows == 0:
             self.memory_bytes = total
