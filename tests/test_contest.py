@@ -216,6 +216,25 @@ def test_streams_with_something_wrong(tmp_path: Path) -> None:
     unknown = tournament(["arow"], tmp_path / "bad.svm", labels=[1, 2])
     assert unknown.stream["problem"] is not None
     assert "the label 0 is not among those given" in unknown.stream["problem"]
+    assert unknown.runs[0].examples == 0
+
+
+@pytest.mark.parametrize("kind", ["svm", "vw"])
+def test_rows_before_a_label_that_was_not_named_count(tmp_path: Path, kind: str) -> None:
+    bar = "| " if kind == "vw" else ""
+    rows = [f"{i % 2} {bar}{1 + i % 7}:1 {8 + (i + i // 5) % 2}:2" for i in range(800)]
+    rows[700] = rows[700].replace("0", "7", 1)
+    (tmp_path / f"strange.{kind}").write_text("\n".join(rows) + "\n")
+    (tmp_path / f"good.{kind}").write_text("\n".join(rows[:700]) + "\n")
+    grid = {"narrow": AROW(dtype="float32"), "wide": AROW(), "bcw": BCW()}
+    strange = tournament(grid, tmp_path / f"strange.{kind}", labels=[0, 1], batch=50)
+    good = tournament(grid, tmp_path / f"good.{kind}", labels=[0, 1], batch=50)
+    assert "the label 7 is not among those given: 0,1 (row 701)" in str(strange.stream["problem"])
+    assert (strange.stream["rows"], strange.stream["class_counts"]) == (700, [350, 350])
+    assert not strange.stream["complete"]
+    for name in grid:
+        assert strange.run(name).mistakes == good.run(name).mistakes > 0
+        assert np.array_equal(strange.models[name].coef_, good.models[name].coef_)
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:

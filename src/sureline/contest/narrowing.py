@@ -52,6 +52,8 @@ class Narrowing:
     def _narrowed(self, chunk: Chunk) -> Array:
         if self._twin is not None:
             twin = next(self._twin, None)
+            if twin is not None:
+                twin = twin.first(chunk.n_rows)  # of which a label that is refused may have left the beginning only
             if twin is None or not np.array_equal(twin.indptr, chunk.indptr):
                 raise ValueError(f"{chunk.end.rows - chunk.n_rows:,} rows on there is a value that float32 cannot hold")
             return twin.values

@@ -88,7 +88,6 @@ class Tournament:
         self.workers = workers or cores
         self.date = datetime.now(UTC).isoformat(timespec="seconds")
         self.names: _core.NameTable | None = None
-        self.position = Position()
         self.rows = self.nonzeros = self.columns = 0
         self.seen: Counts = np.zeros(0, np.int64)  # examples of each class
         self.at: list[int] = []  # the examples at the points of the curves
@@ -173,8 +172,16 @@ class Tournament:
             )
 
     def _take(self, chunk: Chunk, pool: ThreadPoolExecutor, on_begin: Callable[[str], None] | None) -> None:
+        """Let all learn from a chunk; from its rows before the first whose label is refused, and then refuse it."""
+        good = self.classes.before_refusal(chunk)
         file = self.stream.paths[min(chunk.end.file, len(self.stream.paths) - 1)]
-        codes = self.classes.of(chunk, file, self.position.rows)
+        if good.n_rows:
+            self._learn(good, file, pool, on_begin)
+        if good.n_rows < chunk.n_rows:
+            self.classes.of(chunk.part(good.n_rows, chunk.n_rows), file, self.rows)
+
+    def _learn(self, chunk: Chunk, file: str, pool: ThreadPoolExecutor, on_begin: Callable[[str], None] | None) -> None:
+        codes = self.classes.of(chunk, file, self.rows)
         lesson = Lesson(chunk, codes, self.classes.array(), self._normalizers)
         self._make_room(chunk, on_begin)
         self._prepare(lesson)
@@ -186,7 +193,6 @@ class Tournament:
             if self.names is None:
                 self.names = _core.NameTable()
             self.names.merge(chunk.names)
-        self.position = chunk.end
         if self.race is not None:
             self._look(self.race, len(self.at) - len(cuts))
 
