@@ -141,6 +141,19 @@ def test_rows_in_memory() -> None:
         assert result.stream["classes"] == ["ham", "spam"]
 
 
+def test_names_of_columns() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X[:300, :30].toarray(), columns=[f"column {j}!" for j in range(30)])
+    result = tournament([AROW(), SCW(growing=True), BCW()], (frame, Y[:300]), batch=100)
+    assert result.models["AROW"].feature_names_in_.tolist() == list(frame.columns)
+    assert result.models["AROW"].predict(frame).shape == (300,)
+    assert not hasattr(result.models["SCW(growing=True)"], "feature_names_in_")
+    for name in ("AROW", "BCW"):
+        top = result.run(name).top_features[0]
+        assert top["name"] == f"column {top['column']}!"
+        assert np.array_equal(result.models[name].n_features_in_, 30)
+
+
 def test_the_result_can_be_kept() -> None:
     result = tournament({"scw": {"C": [0.1, 1.0], "eta": 0.9}, "perceptron": None}, (X, Y))
     told = json.loads(json.dumps(result.to_dict()))

@@ -44,8 +44,8 @@ def tournament(
         which every combination takes part. None or {} stands for the search space of the class (`SCW.search_space`).
         Estimators are not changed. Those that are made from names have ``dtype="float32"``, as in `sureline.train`.
     stream : path, glob, list of them, sureline.stream.Stream, or (X, y) or (X, y, sample_weight)
-        The data. Of files the labels of the first chunk are sorted, so that the larger of two is the positive one, and
-        others follow as they come.
+        The data. The columns of a DataFrame keep their names, as with `fit`. Of files the labels of the first chunk
+        are sorted, so that the larger of two is the positive one, and others follow as they come.
     metric : {"error", "cost", "balanced_accuracy"}, default="error"
         What decides.
     cost : pair of floats, default=None
@@ -100,6 +100,10 @@ def tournament(
         if reading:
             raise TypeError(f"{', '.join(reading)} has no meaning for rows in memory.")
         source, labels = rows_of(stream, dtype, labels)
+        if source.column_names is not None:
+            for entry in entries:
+                if not entry.learner.growing:  # as with fit: one that grows compares no names
+                    entry.learner.feature_names_in_ = source.column_names
     else:
         source = read(stream, dtype=dtype, **{"collect_names": True, **reading})
     contest = Tournament(
