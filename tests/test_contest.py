@@ -298,6 +298,7 @@ def test_what_a_tournament_refuses() -> None:
         ({"arow": 3}, "must have an estimator for 'arow'"),
         ({"arow": {"C": [1]}}, "AROW has no parameter 'C'"),
         ({"arow": {"r": []}}, "no value for 'r'"),
+        ({"arow": {"r": [1, 2.0, 1.0]}}, "The grid has 1 more than once for 'r' of AROW"),
         ({"arow": {"r": [-1.0]}}, "The 'r' parameter of AROW must be"),
         ([AROW(passes=2)], "reads its stream once"),
         (["svm"], "There is no algorithm 'svm'"),
@@ -344,6 +345,14 @@ def test_names_of_settings() -> None:
     assert [entry.name for entry in entries] == ["SCW(variant='II', C=0.03125)", "SCW(variant='II', C=1)", "mine"]
     assert entries[0].learner.dtype == "float32"
     assert entries[2].learner.dtype == "float64"
+    tried = entries_of({"arow": {"dtype": ["float32", "float64"], "r": np.array([0.123456789])}}, normalize="row")
+    assert [entry.name for entry in tried] == [
+        "AROW(dtype='float32', r=0.123456789)",
+        "AROW(dtype='float64', r=0.123456789)",
+    ]
+    shared = entries_of(["arow", "fsol"], normalize="row", fit_intercept=False)
+    assert [entry.name for entry in shared] == ["AROW", "FSOL"]
+    assert shared[0].parameters == {"normalize": "row", "fit_intercept": False}
 
 
 # -- two kinds of numbers ------------------------------------------------------------------------------------

@@ -81,6 +81,7 @@ def test_the_command_of_a_run_makes_its_model(
         rows.write("nonsense\n" if "skip" in arguments else "")
     result = result_of(capsys, "compare", data, *arguments)
     monkeypatch.chdir(tmp_path)
+    assert all("normalize" not in each.name for each in result.runs)  # which was set for all
     for each in result.runs:
         assert each.train_command is not None
         words = shlex.split(each.train_command)
@@ -158,6 +159,9 @@ def test_what_the_commands_refuse(data: Path, tmp_path: Path, capsys: Any) -> No
         (["compare", data, "--report", data], "must not be written over"),
         (["tune", data, "--grid", "C"], "is not a parameter with its values"),
         (["tune", data, "--grid", "r=1"], "'r' is no parameter of SCW"),
+        (["tune", data, "--grid", "bits=8,9"], "'bits' is no parameter of SCW"),
+        (["tune", data, "--grid", "C=1,2,1"], "The grid has 1 more than once for 'C' of SCW"),
+        (["tune", data, "--grid", "C=1", "--grid", "C=2"], "C comes twice: all of its values go together, as in C=1,2"),
         (["tune", data, "--algorithm", "arow", "--grid", "r=-1"], "The 'r' parameter of AROW must be"),
         (["tune", data, "--grid", "C=x"], "Got 'x' instead"),
         (["tune", data, "--algorithm", "scw,scw"], "comes twice"),
