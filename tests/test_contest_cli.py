@@ -153,7 +153,11 @@ def test_what_the_commands_refuse(data: Path, tmp_path: Path, capsys: Any) -> No
         (["compare", data, "--algorithm", "svm"], "There is no algorithm 'svm'"),
         (["compare", data, "--algorithm", "arow,AROW"], "comes twice"),
         (["compare", data, "--algorithm", "odca-regressor"], "predicts numbers"),
-        (["compare", data, "--metric", "cost"], "--cost 10,1"),
+        (
+            ["compare", data, "--metric", "cost"],
+            "--metric cost needs what a mistake costs, in two numbers: --cost 10,1",
+        ),
+        (["compare", data, "--metric", "cost", "--cost", "balanced"], "in two numbers: --cost 10,1"),
         (["compare", data, "--cost", "10,1"], "needs --labels"),
         (["compare", data, "--report", tmp_path / "nowhere" / "r.html"], "there is no folder"),
         (["compare", data, "--report", data], "must not be written over"),
@@ -196,6 +200,9 @@ def test_data_with_something_wrong(tmp_path: Path, capsys: Any) -> None:
     status, out, err = run(capsys, "tune", broken, "--algorithm", "arow", "--model", model, "--quiet")
     assert status == 1
     assert "AROW(r=1)" in out
+    assert "1 more came as far, to 300 rows, of 11 settings" in out
+    assert "All this is by the first 300 rows: the data were not read whole." in out
+    assert "sureline train" not in out
     assert f"{broken}:301" in err
     assert "was not written, since the data were not read whole: " in err
     assert err.count("\n") == 1
@@ -203,6 +210,7 @@ def test_data_with_something_wrong(tmp_path: Path, capsys: Any) -> None:
     page = tmp_path / "page.html"
     assert result_of(capsys, "compare", broken, "--report", page, status=1).runs[0].examples == 300
     assert f"{broken.name}:301" in page.read_text()
+    assert "sureline train" not in page.read_text()
     skipped = result_of(capsys, "compare", broken, "--errors", "skip")
     assert (skipped.stream["complete"], skipped.stream["skipped_lines"]) == (True, 1)
 

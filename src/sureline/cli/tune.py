@@ -160,7 +160,10 @@ def _in_words(result: TournamentResult) -> str:
     dropped = sum(run.status == "dropped" for run in runs)
     failed = [run for run in runs if run.status == "failed"]
     lines = [table(result, finished[:_SHOWN])]
-    rest = [f"{len(finished) - _SHOWN} more finished"] if len(finished) > _SHOWN else []
+    rest = []
+    if len(finished) > _SHOWN:
+        came = "finished" if result.stream["complete"] else f"came as far, to {result.stream['rows']:,} rows"
+        rest.append(f"{len(finished) - _SHOWN} more {came}")
     rest += [f"{dropped} dropped on the way"] if dropped else []
     if rest:
         lines.append(f"... {', '.join(rest)}, of {len(runs)} settings")

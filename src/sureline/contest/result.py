@@ -81,7 +81,8 @@ class Run:
     curve, reliability, top_features
         What the pictures show.
     train_command : str or None
-        The command that makes this model alone, bit for bit.
+        The command that makes this model alone, bit for bit; None if there is none, as for rows in memory and for a
+        stream that was not read whole. For a run that was dropped, the model that it would have become.
     """
 
     name: str

@@ -95,7 +95,8 @@ def _run(tournament: Tournament, contestant: Contestant, commands: TrainCommands
         curve=_curve(tournament, contestant, points, int(seen.sum()), int(mistakes.sum())),
         reliability=None if contestant.reliability is None else contestant.reliability.table(),
         top_features=_top(tournament, contestant),
-        train_command=commands.of(learner, contestant.parameters),
+        # Of a stream that was not read whole there is none: it would read on, or fail where this one did.
+        train_command=commands.of(learner, contestant.parameters) if tournament.complete else None,
     )
 
 

@@ -152,9 +152,12 @@ def _limits(runs: list[Run]) -> tuple[float, float] | None:
 def settings_of(result: TournamentResult, figures: Figures) -> Section:
     if not result.runs:
         return Section("The settings of every run")
+    commands = any(run.train_command is not None for run in result.runs)
     blocks: list[Block] = [
         Paragraph(
-            "All parameters of each run, and the command that makes its model alone, to the same bits.", quiet=True
+            "All parameters of each run"
+            + (", and the command that makes its model alone, to the same bits." if commands else "."),
+            quiet=True,
         )
     ]
     for algorithm in dict.fromkeys(run.algorithm for run in figures.runs):
