@@ -176,6 +176,23 @@ def test_what_went_wrong_is_said_on_the_page(name: str, words: str) -> None:
     assert words in texts(report(dict(odd_results())[name]))
 
 
+def test_the_pictures_show_what_decides() -> None:
+    odd = dict(odd_results())
+    balanced = report(odd["balanced"])
+    for title in ("along the stream", "against sparsity", "against time", "against the size of the model"):
+        assert f"Balanced accuracy {title}" in balanced
+        assert f"Error {title}" not in balanced
+    assert "Up is more accurate, left is smaller" in balanced
+    assert "Always the most frequent answer: 50.0" in balanced
+    cost = report(odd["cost"])
+    assert "Cost of an example against time" in cost
+    assert "Down is cheaper, left is faster" in cost
+    # Of these runs nobody knows the cost on the way.
+    assert "These lines are of the error, though the cost of an example decides." in cost
+    assert "Error along the stream" in cost
+    assert "though the" not in balanced + report(odd["one"])
+
+
 def test_dropped_runs_and_the_rule_are_on_the_page() -> None:
     words = texts(report(tournaments.tuned()))
     assert "39 runs were clearly behind and dropped on the way" in words

@@ -25,11 +25,15 @@ class StreamFacts(TypedDict):
     problem: str | None  # what ended it early, or what is odd about it, in a sentence
 
 
-class Curve(TypedDict):
-    """The progressive error after so many examples."""
-
+class _ErrorCurve(TypedDict):
     examples: list[int]
     error: list[float]
+
+
+class Curve(_ErrorCurve, total=False):
+    """The progressive error after so many examples; and the metric of the tournament, if it is another."""
+
+    score: list[float]
 
 
 class ReliabilityBin(TypedDict):
@@ -200,7 +204,7 @@ def _made(kind: type, told: Any, where: str) -> Any:
         raise ValueError(f"{where} must be an object. Got {told!r:.60} instead.")
     hints = get_type_hints(kind)
     if is_typeddict(kind):
-        needed = set(hints)
+        needed: set[str] = set(kind.__required_keys__)  # type: ignore[attr-defined]
     else:
         parts = fields(kind)
         hints = {part.name: hints[part.name] for part in parts}

@@ -338,9 +338,7 @@ class Tournament:
         return contestant.alive and contestant.begun and not waits
 
     def _loss(self, contestant: Contestant) -> float:
-        mistakes = contestant.mistakes_by_class()[: len(self.seen)]
-        weights = self.judge.weights(self.seen)
-        return float((weights[: len(mistakes)] * mistakes).sum()) / max(int(self.seen.sum()), 1)
+        return self.judge.loss(self.seen, contestant.mistakes_by_class())
 
     def losses(
         self, contestants: Sequence[Contestant], first: int, last: int

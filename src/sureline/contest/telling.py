@@ -10,7 +10,7 @@ from ..inspection import top_weights
 from ..persistence import ModelFile, as_estimator
 from .commands import TrainCommands
 from .contestant import Contestant
-from .judge import Measures, tied
+from .judge import Counts, Measures, tied
 from .race import RULE
 from .result import Curve, Run, StreamFacts, TopFeature, TournamentResult
 from .running import Tournament
@@ -92,7 +92,7 @@ def _run(tournament: Tournament, contestant: Contestant, commands: TrainCommands
         features=contestant.n_features,
         seconds=round(contestant.seconds, 6),
         model_bytes=contestant.n_bytes,
-        curve=_curve(tournament, contestant, points, int(seen.sum()), int(mistakes.sum())),
+        curve=_curve(tournament, contestant, points, seen, mistakes),
         reliability=None if contestant.reliability is None else contestant.reliability.table(),
         top_features=_top(tournament, contestant),
         # Of a stream that was not read whole there is none: it would read on, or fail where this one did.
@@ -100,13 +100,21 @@ def _run(tournament: Tournament, contestant: Contestant, commands: TrainCommands
     )
 
 
-def _curve(tournament: Tournament, contestant: Contestant, points: int, n: int, mistakes: int) -> Curve:
+def _curve(tournament: Tournament, contestant: Contestant, points: int, seen: Counts, mistakes: Counts) -> Curve:
+    """At the points, and at the end."""
+    judge = tournament.judge
     # Rows of weight 0 are no examples, so that nothing may have come from one point to the next.
-    known = {at: int(m.sum()) / at for at, m in zip(tournament.at[:points], contestant.mistakes, strict=False) if at}
-    examples, error = list(known), list(known.values())
-    if n and (not examples or examples[-1] < n):
-        examples, error = [*examples, n], [*error, mistakes / n]
-    return Curve(examples=examples, error=error)
+    known = {
+        at: (then, made)
+        for at, then, made in zip(tournament.at[:points], tournament.seen_at, contestant.mistakes, strict=False)
+        if at
+    }
+    if n := int(seen.sum()):
+        known[n] = seen, mistakes
+    curve = Curve(examples=list(known), error=[int(made.sum()) / at for at, (_, made) in known.items()])
+    if judge.metric != "error":
+        curve["score"] = [judge.value(judge.loss(then, made)) for then, made in known.values()]
+    return curve
 
 
 def _top(tournament: Tournament, contestant: Contestant) -> list[TopFeature]:

@@ -53,7 +53,7 @@ def ranked(result: TournamentResult) -> list[Run]:
     sign = -1.0 if result.metric == "balanced_accuracy" else 1.0
 
     def rank(run: Run) -> tuple[int, float, float, str]:
-        score = _score(run, result.metric)
+        score = score_of(run, result.metric)
         value = math.inf if score is None else sign * score
         order = {"finished": 0, "dropped": 1, "failed": 2}[run.status]
         return order, 0.0 if order == 0 else -run.examples, value, run.name
@@ -236,7 +236,7 @@ def _near(result: TournamentResult, other: Run, run: Run) -> bool:
     if result.metric == "balanced_accuracy":
         a, b = other.balanced_accuracy, run.balanced_accuracy
         return a is not None and b is not None and 1 - a <= _PRICE * (1 - b)
-    a, b = _score(other, result.metric), _score(run, result.metric)
+    a, b = score_of(other, result.metric), score_of(run, result.metric)
     return a is not None and b is not None and a <= _PRICE * b
 
 
@@ -254,13 +254,14 @@ def _how_sure(run: Run) -> str:
 
 def _value(result: TournamentResult, run: Run) -> str:
     if result.metric == "cost":
-        return f"at a cost of {number(_score(run, 'cost'))} an example"
+        return f"at a cost of {number(score_of(run, 'cost'))} an example"
     if result.metric == "error":
         return f"with an error of {percent(run.error)}"
-    return f"with a {MEASURES[result.metric]} of {score_in_words(_score(run, result.metric), result.metric)}"
+    return f"with a {MEASURES[result.metric]} of {score_in_words(score_of(run, result.metric), result.metric)}"
 
 
-def _score(run: Run, metric: str) -> float | None:
+def score_of(run: Run, metric: str) -> float | None:
+    """What decides."""
     own = {"error": run.error, "cost": run.cost, "balanced_accuracy": run.balanced_accuracy}[metric]
     return run.score if run.score is not None else own
 

@@ -189,7 +189,7 @@ def _notices(result: TournamentResult) -> list[Notice]:
 
 def _pictures(figures: Figures) -> Section:
     found = figures.curves()
-    return Section("Error along the stream", [found] if found else [], "curves")
+    return Section(found.figure.title if found else "", [found] if found else [], "curves")
 
 
 def _more_pictures(figures: Figures) -> Section:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..contest.result import Run, TournamentResult
-from .advice import called, guess_error
+from .advice import called, guess_error, score_in_words, score_of
 from .blocks import (
     Badge,
     Block,
@@ -172,6 +172,8 @@ def _folded(run: Run, figures: Figures) -> Folded:
     told: list[Any] = [Strong(run.name)]
     if run.status == "finished":
         told.append(f", error {percent(run.error)}")
+        if figures.metric != "error":
+            told.append(f", {figures.measure} {score_in_words(score_of(run, figures.metric), figures.metric)}")
     else:
         told.append(f", {run.status}")
     blocks: list[Block] = []
