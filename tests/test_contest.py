@@ -167,6 +167,7 @@ def test_the_result_can_be_kept() -> None:
     assert run.reliability is not None
     assert all(0.5 <= each["confidence"] <= 1 and 0 <= each["accuracy"] <= 1 for each in run.reliability)
     assert result.run("Perceptron").reliability is None
+    assert told["stream"]["classes"] == [0, 1]
     assert len(run.top_features) == 20
     assert abs(run.top_features[0]["weight"]) >= abs(run.top_features[1]["weight"])
 
@@ -186,9 +187,17 @@ def test_curves_do_not_depend_on_the_chunks(tmp_path: Path) -> None:
 def test_a_learner_that_diverges_fails_alone(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "rows.svm", X, Y)
     result = tournament(
-        {"wild": PA(variant="hard", dtype="float32"), "arow": AROW(), "ogd": sureline.OGD(eta=1e308)}, path
+        {
+            "wild": PA(variant="hard", dtype="float32"),
+            "arow": AROW(),
+            "ogd": sureline.OGD(eta=1e308),
+            "narrow": sureline.OGD(eta=1e300, dtype="float32"),
+        },
+        path,
     )
+    assert 'or take dtype="float64" (--dtype float64), which goes further' in str(result.run("narrow").reason)
     wild = result.run("ogd")
+    assert "dtype=" not in str(wild.reason)
     assert wild.status == "failed"
     assert wild.reason is not None
     assert "scale X" in wild.reason
@@ -314,6 +323,15 @@ def test_what_a_tournament_refuses() -> None:
         tournament(["arow"], (X, Y), metric="cost", cost=(0, 1))
     with pytest.raises(ValueError, match="The cost must be a pair"):
         tournament(["arow"], (X, Y), metric="cost", cost=("10", 1))  # type: ignore[arg-type]
+    for nothing in (None, 5, X, [X, Y], ("rows.svm", None)):
+        with pytest.raises(
+            TypeError, match=r"^The stream must be a path, a list of paths, a sureline.stream.Stream, or"
+        ):
+            tournament(["arow"], nothing)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at least one file"):
+        tournament(["arow"], ())
+    with pytest.raises(TypeError, match=r"^What to read must be a path, or several in a list. Got None instead.$"):
+        stream.read(None)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="no parameter 'speed'"):
         tournament(["arow"], (X, Y), speed=3)
 
@@ -377,7 +395,7 @@ def test_numbers_of_two_kinds(tmp_path: Path) -> None:
         (tmp_path / name).write_text(rows)
         result = tournament({"a": AROW(dtype="float32"), "b": PA()}, tmp_path / name)
         assert result.run("a").status == "failed"
-        assert "float32" in str(result.run("a").reason)
+        assert 'float32 cannot hold; dtype="float64" (--dtype float64) can' in str(result.run("a").reason)
         assert result.run("b").status == "finished"
         with pytest.raises(DataError):
             sureline.train(tmp_path / name, AROW(dtype="float32"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def tournament(
         if reading:
             raise TypeError(f"{', '.join(reading)} must be set where the stream is made, by sureline.stream.read.")
         source = stream if stream.dtype == dtype else stream._with(dtype=dtype)
-    elif isinstance(stream, tuple) and not isinstance(stream[0], str | Path):
+    elif isinstance(stream, tuple) and stream and not isinstance(stream[0], str | os.PathLike):
         if reading:
             raise TypeError(f"{', '.join(reading)} has no meaning for rows in memory.")
         source, labels = rows_of(stream, dtype, labels)
@@ -105,7 +106,7 @@ def tournament(
                 if not entry.learner.growing:  # as with fit: one that grows compares no names
                     entry.learner.feature_names_in_ = source.column_names
     else:
-        source = read(stream, dtype=dtype, **{"collect_names": True, **reading})
+        source = read(_paths(stream), dtype=dtype, **{"collect_names": True, **reading})
     contest = Tournament(
         entries,
         source,
@@ -121,3 +122,17 @@ def tournament(
         f"{name}={value!r}" for name, value in (("metric", metric), ("cost", cost), ("race", race)) if value
     )
     return result_of(contest, f"sureline.tournament({len(entries)} learners, {source.paths}, {told})", models=True)
+
+
+def _paths(stream: Any) -> Any:
+    """The path or paths, if it is that."""
+    if isinstance(stream, str | os.PathLike):
+        return stream
+    paths = list(stream) if isinstance(stream, Sequence | Iterator) else [None]
+    if not all(isinstance(path, str | os.PathLike) for path in paths):
+        got = "None" if stream is None else f"one of the type {type(stream).__name__}"
+        raise TypeError(
+            "The stream must be a path, a list of paths, a sureline.stream.Stream, or rows in memory as (X, y) or "
+            f"(X, y, sample_weight). Got {got} instead."
+        )
+    return paths

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypedDict, Union, get_args, get_origin, get_typ
 
 Status = Literal["finished", "dropped", "failed"]
 Metric = Literal["error", "cost", "balanced_accuracy"]
+Label = str | int | float | bool
 
 
 class StreamFacts(TypedDict):
@@ -19,7 +20,7 @@ class StreamFacts(TypedDict):
     columns: int
     nonzeros: int
     skipped_lines: int
-    classes: list[str]  # the labels as text
+    classes: list[Label]
     class_counts: list[int]
     complete: bool  # whether it was read to its end
     problem: str | None  # what ended it early, or what is odd about it, in a sentence
@@ -52,7 +53,7 @@ TopFeature = TypedDict(
         "column": int,
         "weight": float,
         "std": float | None,  # None for the learners that do not know it
-        "class": str | None,  # the label that a positive weight speaks for, with more than two
+        "class": Label | None,  # the label that a positive weight speaks for, with more than two
     },
 )
 
@@ -221,9 +222,12 @@ def _checked(kind: Any, value: Any, where: str) -> Any:
     if kind is Any:
         return value
     if origin in (Union, types.UnionType):
-        if value is None:
+        if value is None and type(None) in inner:
             return None
-        return _checked(next(one for one in inner if one is not type(None)), value, where)
+        kinds = [one for one in inner if one is not type(None)]
+        if len(kinds) > 1 and type(value) not in kinds:
+            raise ValueError(f"{where} must be text or a number. Got {value!r:.60} instead.")
+        return value if len(kinds) > 1 else _checked(kinds[0], value, where)
     if origin is Literal:
         if value not in inner:
             raise ValueError(f"{where} must be one of {', '.join(map(repr, inner))}. Got {value!r:.60} instead.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from .commands import TrainCommands
 from .contestant import Contestant
 from .judge import Counts, Measures, tied
 from .race import RULE
-from .result import Curve, Run, StreamFacts, TopFeature, TournamentResult
+from .result import Curve, Label, Run, StreamFacts, TopFeature, TournamentResult
 from .running import Tournament
 
 _TOP = 20
@@ -52,11 +53,17 @@ def _facts(tournament: Tournament) -> StreamFacts:
         columns=tournament.columns,
         nonzeros=tournament.nonzeros,
         skipped_lines=tournament.stream.faults.count,
-        classes=[str(label) for label in labels],
+        classes=[_plain(label) for label in labels],
         class_counts=[int(n) for n in [*tournament.seen, *[0] * len(labels)][: len(labels)]],
         complete=tournament.complete,
         problem=tournament.problem,
     )
+
+
+def _plain(label: Any) -> Label:
+    """A label as JSON can have it."""
+    known = isinstance(label, str | int) or (isinstance(label, float) and isfinite(label))
+    return label if known else str(label)
 
 
 def _run(tournament: Tournament, contestant: Contestant, commands: TrainCommands) -> Run:
@@ -132,7 +139,7 @@ def _top(tournament: Tournament, contestant: Contestant) -> list[TopFeature]:
                 "column": weight.feature,
                 "weight": weight.weight,
                 "std": weight.std,
-                "class": str(weight.label) if several else None,
+                "class": _plain(weight.label) if several else None,
             }
         )
         for weight in top_weights(model, _TOP)

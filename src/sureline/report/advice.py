@@ -115,7 +115,7 @@ def _nothing(result: TournamentResult) -> tuple[str, list[str]]:
     if stream["rows"] == 0:
         return "There was nothing to learn from.", ["Not one example was read, so no learner can be recommended."]
     if len(stream["classes"]) == 1:
-        label = shortened(stream["classes"][0], _LONGEST_NAME)
+        label = shortened(str(stream["classes"][0]), _LONGEST_NAME)
         return "There is nothing to tell apart.", [
             f"All {count(stream['rows'])} examples have the same label, “{label}”: a classifier needs at least two."
         ]
@@ -195,7 +195,7 @@ def _against_guessing(result: TournamentResult, run: Run) -> list[str]:
     if guess is None or run.error is None or result.metric == "balanced_accuracy":
         return []
     counts, labels = result.stream["class_counts"], result.stream["classes"]
-    label = shortened(labels[counts.index(max(counts))], _LONGEST_NAME)
+    label = shortened(str(labels[counts.index(max(counts))]), _LONGEST_NAME)
     if run.error >= guess:
         return [
             f"Beware: always answering “{label}” would be wrong on {percent(guess)} only, so nothing useful was "

@@ -245,14 +245,14 @@ class Figures:
         several = len(classes) > 2
         bars = [
             Bar(
-                f"{feature_name(f)} [{f['class']}]" if several and f["class"] else feature_name(f),
+                f"{feature_name(f)} [{f['class']}]" if several and f["class"] is not None else feature_name(f),
                 f["weight"],
                 f["std"],
             )
             for f in run.top_features[:_MOST_BARS]
         ]
         sure = any(bar.std is not None for bar in bars)
-        left, right = (classes[0], classes[1]) if len(classes) == 2 else ("", "")
+        left, right = map(str, classes) if len(classes) == 2 else ("", "")
         caption = "The largest weights. A bar says how much a feature speaks for an answer"
         caption += ", in brackets which." if several else ", its side for which."
         caption += (

@@ -233,7 +233,7 @@ def features_of(run: Run | None) -> list[Block]:
         cells = [Cell(feature_name(f))] + ([Cell(str(f["column"]), f["column"])] if named else [])
         cells.append(Cell(number(f["weight"], 4), f["weight"]))
         cells += [Cell(number(f["std"]), f["std"])] if sure else []
-        cells += [Cell(f["class"] or NOTHING)] if several else []
+        cells += [Cell(NOTHING if f["class"] is None else str(f["class"]))] if several else []
         rows.append(Row(cells))
     table = Table(columns, rows, f"The {count(len(rows))} largest weights of {called(run)}", sortable=len(rows) > 1)
     return [Folded("The largest weights in numbers", [table])]
