@@ -269,14 +269,13 @@ class Tournament:
     def _make_room(self, chunk: Chunk, on_begin: Callable[[str], None] | None) -> None:
         """Say what the models may take; let learners go, the largest and of those the worst, if it is too much.
 
-        Learners that take more the more rows have come (BCW) count at the start as after all rows of the stream, as
-        far as its length is known, else as after a batch; later as after the chunk at hand.
+        Learners that take more the more rows have come (BCW) count as after the chunk at hand; at the start as after
+        all rows of the stream, where its length is known.
         """
         n_columns, n_classes = max(self.columns, chunk.n_columns), len(self.classes.labels)
         n_rows = self.rows + chunk.n_rows
-        if self.rows == 0:
-            share = self.stream.progress
-            n_rows = max(n_rows, round(n_rows / share) if share else self.batch)
+        if self.rows == 0 and (share := self.stream.progress):
+            n_rows = max(n_rows, round(n_rows / share))
         sizes = {
             contestant: model_bytes(contestant.learner, n_columns, n_classes, n_rows, self.batch)
             for contestant in self._alive()
@@ -286,9 +285,11 @@ class Tournament:
             self.memory_bytes = total
             models = f"{len(sizes)} model{'s' if len(sizes) != 1 else ''} of {n_columns:,} columns"
             if total > self.limit:
+                largest = max(sizes, key=lambda contestant: sizes[contestant])
+                most = f" ({largest.name} alone {in_words(sizes[largest])})" if sizes[largest] > total / 2 else ""
                 raise ValueError(
-                    f"{models} may take {in_words(total)}, and the limit is {in_words(self.limit)}: let fewer take "
-                    "part, or raise the limit (memory)."
+                    f"{models} may take {in_words(total)}{most if len(sizes) > 1 else ''}, and the limit is "
+                    f"{in_words(self.limit)}: let fewer take part, or raise the limit (memory)."
                 )
             if on_begin is not None:
                 on_begin(f"{models}: up to {in_words(total)}")
