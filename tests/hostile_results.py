@@ -52,7 +52,15 @@ def odd_results() -> list[tuple[str, TournamentResult]]:
     one_class = {**facts, "classes": ["spam"], "class_counts": [1500], "problem": "only one class came"}
     broken = {**facts, "complete": False, "skipped_lines": 12, "problem": "mail.txt.zst, line 1,501: no label"}
     by_cost = [replace(run, cost=0.5 * k + 0.1, cost_se=0.01, score=0.5 * k + 0.1) for k, run in enumerate(usual.runs)]
-    balanced = [replace(run, score=run.balanced_accuracy) for run in usual.runs]
+    balanced = [
+        replace(
+            run,
+            score=run.balanced_accuracy,
+            score_se=run.balanced_accuracy_se,
+            curve={**run.curve, "score": [1 - error for error in run.curve["error"]]},
+        )
+        for run in usual.runs
+    ]
     leader = max(balanced, key=lambda run: run.score or 0).name
     first = usual.runs[0]
     return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from stream_files import write_rows
 
 import sureline
 from sureline import AROW, BCW, FGM, PA, SBCW, SCW, ODCARegressor, Perceptron, stream
+from sureline._precision import BLOCK_BYTES
 from sureline.catalogue import LEARNERS
 from sureline.contest import TournamentResult, tournament
 from sureline.contest.grid import entries_of, every_learner, settings
+from sureline.contest.memory import model_bytes
 from sureline.datasets import make_sparse_stream
 from sureline.stream import DataError
 
@@ -138,6 +141,19 @@ def test_rows_in_memory() -> None:
         assert result.stream["classes"] == ["ham", "spam"]
 
 
+def test_names_of_columns() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X[:300, :30].toarray(), columns=[f"column {j}!" for j in range(30)])
+    result = tournament([AROW(), SCW(growing=True), BCW()], (frame, Y[:300]), batch=100)
+    assert result.models["AROW"].feature_names_in_.tolist() == list(frame.columns)
+    assert result.models["AROW"].predict(frame).shape == (300,)
+    assert not hasattr(result.models["SCW(growing=True)"], "feature_names_in_")
+    for name in ("AROW", "BCW"):
+        top = result.run(name).top_features[0]
+        assert top["name"] == f"column {top['column']}!"
+        assert np.array_equal(result.models[name].n_features_in_, 30)
+
+
 def test_the_result_can_be_kept() -> None:
     result = tournament({"scw": {"C": [0.1, 1.0], "eta": 0.9}, "perceptron": None}, (X, Y))
     told = json.loads(json.dumps(result.to_dict()))
@@ -151,6 +167,7 @@ def test_the_result_can_be_kept() -> None:
     assert run.reliability is not None
     assert all(0.5 <= each["confidence"] <= 1 and 0 <= each["accuracy"] <= 1 for each in run.reliability)
     assert result.run("Perceptron").reliability is None
+    assert told["stream"]["classes"] == [0, 1]
     assert len(run.top_features) == 20
     assert abs(run.top_features[0]["weight"]) >= abs(run.top_features[1]["weight"])
 
@@ -170,9 +187,17 @@ def test_curves_do_not_depend_on_the_chunks(tmp_path: Path) -> None:
 def test_a_learner_that_diverges_fails_alone(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "rows.svm", X, Y)
     result = tournament(
-        {"wild": PA(variant="hard", dtype="float32"), "arow": AROW(), "ogd": sureline.OGD(eta=1e308)}, path
+        {
+            "wild": PA(variant="hard", dtype="float32"),
+            "arow": AROW(),
+            "ogd": sureline.OGD(eta=1e308),
+            "narrow": sureline.OGD(eta=1e300, dtype="float32"),
+        },
+        path,
     )
+    assert 'or take dtype="float64" (--dtype float64), which goes further' in str(result.run("narrow").reason)
     wild = result.run("ogd")
+    assert "dtype=" not in str(wild.reason)
     assert wild.status == "failed"
     assert wild.reason is not None
     assert "scale X" in wild.reason
@@ -213,6 +238,26 @@ def test_streams_with_something_wrong(tmp_path: Path) -> None:
     unknown = tournament(["arow"], tmp_path / "bad.svm", labels=[1, 2])
     assert unknown.stream["problem"] is not None
     assert "the label 0 is not among those given" in unknown.stream["problem"]
+    assert unknown.runs[0].examples == 0
+
+
+@pytest.mark.parametrize("kind", ["svm", "vw"])
+def test_rows_before_a_label_that_was_not_named_count(tmp_path: Path, kind: str) -> None:
+    bar = "| " if kind == "vw" else ""
+    rows = [f"{i % 2} {bar}{1 + i % 7}:1 {8 + (i + i // 5) % 2}:2" for i in range(800)]
+    rows[700] = rows[700].replace("0", "7", 1)
+    (tmp_path / f"strange.{kind}").write_text("\n".join(rows) + "\n")
+    (tmp_path / f"good.{kind}").write_text("\n".join(rows[:700]) + "\n")
+    grid = {"narrow": AROW(dtype="float32"), "wide": AROW(), "bcw": BCW()}
+    options: Any = {"batch": 50} | ({"bits": 8} if kind == "vw" else {})
+    strange = tournament(grid, tmp_path / f"strange.{kind}", labels=[0, 1], **options)
+    good = tournament(grid, tmp_path / f"good.{kind}", labels=[0, 1], **options)
+    assert "the label 7 is not among those given: 0,1 (row 701)" in str(strange.stream["problem"])
+    assert (strange.stream["rows"], strange.stream["class_counts"]) == (700, [350, 350])
+    assert not strange.stream["complete"]
+    for name in grid:
+        assert strange.run(name).mistakes == good.run(name).mistakes > 0
+        assert np.array_equal(strange.models[name].coef_, good.models[name].coef_)
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:
@@ -263,6 +308,7 @@ def test_what_a_tournament_refuses() -> None:
         ({"arow": 3}, "must have an estimator for 'arow'"),
         ({"arow": {"C": [1]}}, "AROW has no parameter 'C'"),
         ({"arow": {"r": []}}, "no value for 'r'"),
+        ({"arow": {"r": [1, 2.0, 1.0]}}, "The grid has 1 more than once for 'r' of AROW"),
         ({"arow": {"r": [-1.0]}}, "The 'r' parameter of AROW must be"),
         ([AROW(passes=2)], "reads its stream once"),
         (["svm"], "There is no algorithm 'svm'"),
@@ -278,6 +324,15 @@ def test_what_a_tournament_refuses() -> None:
         tournament(["arow"], (X, Y), metric="cost", cost=(0, 1))
     with pytest.raises(ValueError, match="The cost must be a pair"):
         tournament(["arow"], (X, Y), metric="cost", cost=("10", 1))  # type: ignore[arg-type]
+    for nothing in (None, 5, X, [X, Y], ("rows.svm", None)):
+        with pytest.raises(
+            TypeError, match=r"^The stream must be a path, a list of paths, a sureline.stream.Stream, or"
+        ):
+            tournament(["arow"], nothing)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at least one file"):
+        tournament(["arow"], ())
+    with pytest.raises(TypeError, match=r"^What to read must be a path, or several in a list. Got None instead.$"):
+        stream.read(None)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="no parameter 'speed'"):
         tournament(["arow"], (X, Y), speed=3)
 
@@ -309,6 +364,14 @@ def test_names_of_settings() -> None:
     assert [entry.name for entry in entries] == ["SCW(variant='II', C=0.03125)", "SCW(variant='II', C=1)", "mine"]
     assert entries[0].learner.dtype == "float32"
     assert entries[2].learner.dtype == "float64"
+    tried = entries_of({"arow": {"dtype": ["float32", "float64"], "r": np.array([0.123456789])}}, normalize="row")
+    assert [entry.name for entry in tried] == [
+        "AROW(dtype='float32', r=0.123456789)",
+        "AROW(dtype='float64', r=0.123456789)",
+    ]
+    shared = entries_of(["arow", "fsol"], normalize="row", fit_intercept=False)
+    assert [entry.name for entry in shared] == ["AROW", "FSOL"]
+    assert shared[0].parameters == {"normalize": "row", "fit_intercept": False}
 
 
 # -- two kinds of numbers ------------------------------------------------------------------------------------
@@ -333,7 +396,58 @@ def test_numbers_of_two_kinds(tmp_path: Path) -> None:
         (tmp_path / name).write_text(rows)
         result = tournament({"a": AROW(dtype="float32"), "b": PA()}, tmp_path / name)
         assert result.run("a").status == "failed"
-        assert "float32" in str(result.run("a").reason)
+        assert 'float32 cannot hold; dtype="float64" (--dtype float64) can' in str(result.run("a").reason)
         assert result.run("b").status == "finished"
         with pytest.raises(DataError):
             sureline.train(tmp_path / name, AROW(dtype="float32"))
+
+
+# -- memory of the learners of batches -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("learner", "rows", "columns"),
+    [(BCW(), 400, 1 << 20), (BCW(), 900, 700), (SBCW(n_features=90), 400, 1 << 18), (FGM(), 400, 1 << 18)],
+)
+def test_what_a_model_may_take_is_more_than_it_takes(learner: Any, rows: int, columns: int) -> None:
+    data, y = make_sparse_stream(rows, columns, 20, random_state=0)
+    learner.fit(data[:40], y[:40])  # imports what it needs
+    tracemalloc.start()
+    for part in np.array_split(np.arange(rows), 2):
+        learner.partial_fit(data[part], y[part], classes=[0, 1]) if part[0] else learner.fit(data[part], y[part])
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    stated = model_bytes(learner, columns, 2, rows, rows // 2)
+    not_counted = 10 * (data.data.nbytes + data.indices.nbytes) + 100 * rows * 8 + BLOCK_BYTES
+    assert learner._state.nbytes <= stated + not_counted
+    assert 0.2 * stated < taken <= stated + not_counted
+
+
+def test_learners_of_batches_over_hashed_text(tmp_path: Path) -> None:
+    words = np.array([f"word{i}" for i in range(500)])
+    rng = np.random.default_rng(0)
+    rows = [f"{i % 2} | {' '.join(rng.choice(words[i % 2 :: 2], 20))}" for i in range(300)]
+    (tmp_path / "rows.vw").write_text("\n".join(rows) + "\n")
+    result = tournament(["bcw", "sbcw", "fgm", "arow"], tmp_path / "rows.vw", batch=100, memory=200_000_000)
+    assert {run.status for run in result.runs} == {"finished"}
+    assert result.stream["columns"] == 1 << 20
+    assert max(run.model_bytes for run in result.runs) < result.memory_bytes < 200_000_000
+    with pytest.raises(
+        ValueError, match=r"2 models of 1,048,576 columns may take .* \(BCW alone .*\), and the limit is"
+    ):
+        tournament(["pa", "bcw"], tmp_path / "rows.vw", memory=30_000)
+    # Where the length is not known, it takes more with each chunk, until that is too much.
+    lines = stream.read(tmp_path / "rows.vw", dtype="float32", bits=12)._with(block=3000)
+    lines.__class__ = _OfUnknownLength
+    late = tournament(["bcw", "pa"], lines, batch=50, memory=1_000_000)
+    assert late.memory_bytes < 1_000_000
+    assert [run.status for run in late.runs] == ["failed", "finished"]
+    assert "the models would have taken" in str(late.run("BCW").reason)
+
+
+class _OfUnknownLength(stream.Stream):
+    """As from a pipe."""
+
+    @property
+    def progress(self) -> float | None:
+        return None

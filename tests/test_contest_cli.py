@@ -81,6 +81,7 @@ def test_the_command_of_a_run_makes_its_model(
         rows.write("nonsense\n" if "skip" in arguments else "")
     result = result_of(capsys, "compare", data, *arguments)
     monkeypatch.chdir(tmp_path)
+    assert all("normalize" not in each.name for each in result.runs)  # which was set for all
     for each in result.runs:
         assert each.train_command is not None
         words = shlex.split(each.train_command)
@@ -152,12 +153,19 @@ def test_what_the_commands_refuse(data: Path, tmp_path: Path, capsys: Any) -> No
         (["compare", data, "--algorithm", "svm"], "There is no algorithm 'svm'"),
         (["compare", data, "--algorithm", "arow,AROW"], "comes twice"),
         (["compare", data, "--algorithm", "odca-regressor"], "predicts numbers"),
-        (["compare", data, "--metric", "cost"], "--cost 10,1"),
+        (
+            ["compare", data, "--metric", "cost"],
+            "--metric cost needs what a mistake costs, in two numbers: --cost 10,1",
+        ),
+        (["compare", data, "--metric", "cost", "--cost", "balanced"], "in two numbers: --cost 10,1"),
         (["compare", data, "--cost", "10,1"], "needs --labels"),
         (["compare", data, "--report", tmp_path / "nowhere" / "r.html"], "there is no folder"),
         (["compare", data, "--report", data], "must not be written over"),
         (["tune", data, "--grid", "C"], "is not a parameter with its values"),
         (["tune", data, "--grid", "r=1"], "'r' is no parameter of SCW"),
+        (["tune", data, "--grid", "bits=8,9"], "'bits' is no parameter of SCW"),
+        (["tune", data, "--grid", "C=1,2,1"], "The grid has 1 more than once for 'C' of SCW"),
+        (["tune", data, "--grid", "C=1", "--grid", "C=2"], "C comes twice: all of its values go together, as in C=1,2"),
         (["tune", data, "--algorithm", "arow", "--grid", "r=-1"], "The 'r' parameter of AROW must be"),
         (["tune", data, "--grid", "C=x"], "Got 'x' instead"),
         (["tune", data, "--algorithm", "scw,scw"], "comes twice"),
@@ -192,6 +200,9 @@ def test_data_with_something_wrong(tmp_path: Path, capsys: Any) -> None:
     status, out, err = run(capsys, "tune", broken, "--algorithm", "arow", "--model", model, "--quiet")
     assert status == 1
     assert "AROW(r=1)" in out
+    assert "1 more came as far, to 300 rows, of 11 settings" in out
+    assert "All this is by the first 300 rows: the data were not read whole." in out
+    assert "sureline train" not in out
     assert f"{broken}:301" in err
     assert "was not written, since the data were not read whole: " in err
     assert err.count("\n") == 1
@@ -199,6 +210,7 @@ def test_data_with_something_wrong(tmp_path: Path, capsys: Any) -> None:
     page = tmp_path / "page.html"
     assert result_of(capsys, "compare", broken, "--report", page, status=1).runs[0].examples == 300
     assert f"{broken.name}:301" in page.read_text()
+    assert "sureline train" not in page.read_text()
     skipped = result_of(capsys, "compare", broken, "--errors", "skip")
     assert (skipped.stream["complete"], skipped.stream["skipped_lines"]) == (True, 1)
 

@@ -121,6 +121,13 @@ def test_a_race_finds_what_the_whole_tournament_finds(metric: Any) -> None:
     assert raced.rules is not None
     gone = [run for run in raced.runs if run.status == "dropped"]
     assert len(gone) >= 2
+    for run in whole.runs:
+        assert ("score" in run.curve) == (metric != "error")
+        if metric == "error":
+            continue
+        assert run.curve["score"][-1] == pytest.approx(run.score)
+        first = run.curve["error"][0]  # of one example
+        assert run.curve["score"][0] == (1 - first if metric == "balanced_accuracy" else first * (5.0 if y[0] else 1.0))
     for run in gone:
         same = whole.run(run.name).curve
         assert run.examples in (2048, 4096, 8192, 16384)

@@ -176,6 +176,44 @@ def test_what_went_wrong_is_said_on_the_page(name: str, words: str) -> None:
     assert words in texts(report(dict(odd_results())[name]))
 
 
+def test_labels_may_be_numbers() -> None:
+    result = tournaments.few(4)
+    numbers = {label: k for k, label in enumerate(result.stream["classes"])}
+    runs = [
+        replace(run, top_features=[{**f, "class": numbers[f["class"] or ""]} for f in run.top_features])  # type: ignore[typeddict-item]
+        for run in result.runs
+    ]
+    told = replace(result, runs=runs, stream={**result.stream, "classes": list(numbers.values())}).to_dict()
+    assert told["stream"]["classes"] == [0, 1, 2, 3]
+    page = report(TournamentResult.from_dict(told))
+    assert "[0]" in page
+    with pytest.raises(ValueError, match=r"stream.classes\[0\] must be text or a number. Got None instead"):
+        TournamentResult.from_dict(told | {"stream": told["stream"] | {"classes": [None]}})
+
+
+def test_what_is_no_result_is_no_report(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"^A report is made of a TournamentResult.* Got None instead.$"):
+        write_report(None, tmp_path / "page.html")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_pictures_show_what_decides() -> None:
+    odd = dict(odd_results())
+    balanced = report(odd["balanced"])
+    for title in ("along the stream", "against sparsity", "against time", "against the size of the model"):
+        assert f"Balanced accuracy {title}" in balanced
+        assert f"Error {title}" not in balanced
+    assert "Up is more accurate, left is smaller" in balanced
+    assert "Always the most frequent answer: 50.0" in balanced
+    cost = report(odd["cost"])
+    assert "Cost of an example against time" in cost
+    assert "Down is cheaper, left is faster" in cost
+    # Of these runs nobody knows the cost on the way.
+    assert "These lines are of the error, though the cost of an example decides." in cost
+    assert "Error along the stream" in cost
+    assert "though the" not in balanced + report(odd["one"])
+
+
 def test_dropped_runs_and_the_rule_are_on_the_page() -> None:
     words = texts(report(tournaments.tuned()))
     assert "39 runs were clearly behind and dropped on the way" in words

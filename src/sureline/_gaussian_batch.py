@@ -10,8 +10,8 @@ import numpy.typing as npt
 from ._numbers import Policy
 from ._precision import Batch, Floats, Precision
 from ._rows import Array, is_sparse
-from ._span import Span
-from ._triangle import Triangle
+from ._span import Span, most_bytes_of_span, span_is_smaller
+from ._triangle import Triangle, most_bytes_of_triangle
 
 NARROW = 512  # up to here the precision is always kept as a matrix
 
@@ -52,6 +52,10 @@ class PrecisionState:
     @property
     def n_heads(self) -> int:
         return len(self.mu)
+
+    @property
+    def nbytes(self) -> int:
+        return self.mu.nbytes + self.precision.nbytes
 
     def after(self, X: Any, labels: npt.NDArray[np.int32], C: Floats, q: int) -> PrecisionState:
         """What a batch makes of it: Algorithm 1."""
@@ -140,3 +144,10 @@ class PrecisionState:
 def fresh_precision(n_slots: int) -> Precision:
     """The identity."""
     return Triangle(np.eye(n_slots, order="F")) if n_slots <= NARROW else Span(np.empty((0, n_slots)))
+
+
+def most_bytes(n_slots: int, n_heads: int, n_rows: int) -> int:
+    """What a model takes at most on its way to so many rows; not counted are these, and blocks of some MB."""
+    few = n_slots > NARROW and span_is_smaller(n_rows, n_slots)
+    weights = 4 * 8 * n_slots * n_heads  # before the batch and after it, and what is added
+    return weights + (most_bytes_of_span(n_rows) if few else most_bytes_of_triangle(n_slots))

@@ -129,6 +129,11 @@ class GroupState:
     def n_heads(self) -> int:
         return len(self.z_b)
 
+    @property
+    def nbytes(self) -> int:
+        matrices = [matrix for group in self.groups for matrix in (group.P, group.S) if matrix is not None]
+        return sum(array.nbytes for array in (self.columns, self.z, self.mu, *matrices))
+
     @cached_property
     def columns(self) -> Columns:
         """The selected columns, group by group."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,18 @@ class Classes:
         self.changes += int(np.count_nonzero(np.diff(classes))) + (self._last not in (-1, int(classes[0])))
         self._last = int(classes[-1])
         return classes
+
+    def before_refusal(self, chunk: Chunk) -> Chunk:
+        """The rows of a chunk before the first without a label, or with one that was not named; mostly all of it."""
+        codes, names = chunk.labels
+        strange = np.array([self.fixed and name not in self.labels for name in names] + [True])  # the last is for -1
+        refused = strange[codes]
+        if not refused.any():
+            return chunk
+        first = chunk.first(int(np.argmax(refused)))
+        came, places = np.unique(first.labels[0], return_inverse=True)
+        labels = places.astype(np.int32).reshape(-1), [names[code] for code in came]
+        return replace(first, labels=labels, end=replace(chunk.end, rows=chunk.end.rows - len(chunk) + len(first)))
 
     def array(self) -> Array:
         """All of them, as a learner has them."""

@@ -98,6 +98,10 @@ class Precision(ABC):
     @abstractmethod
     def n_slots(self) -> int: ...
 
+    @property
+    @abstractmethod
+    def nbytes(self) -> int: ...
+
     @abstractmethod
     def grown(self, at: int, more: int) -> Precision:
         """With more slots from `at` on, each with the precision 1 that all began with."""

@@ -80,8 +80,13 @@ def refusal(rows: _core.Rows, row: int, why: str, dtype: npt.DTypeLike, first: i
         )
     return ValueError(
         f"Row {row} of X needs a step that {dtype} cannot hold; {advice}, and keep sample_weight and the parameters "
-        "moderate."
+        f"moderate{or_float64(dtype)}."
     )
+
+
+def or_float64(dtype: npt.DTypeLike) -> str:
+    """What else helps where numbers are too large for `dtype`."""
+    return ', or take dtype="float64" (--dtype float64), which goes further' if np.dtype(dtype) == np.float32 else ""
 
 
 def as_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core.Rows:

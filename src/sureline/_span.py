@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,18 @@ from ._numbers import Policy
 from ._precision import TOO_LARGE, Batch, Floats, Precision, fill, refuse_too_wide
 from ._rows import Array, is_sparse
 from ._triangle import Triangle
+
+_ROWS = 1024  # that are worked on at a time
+
+
+def span_is_smaller(n_rows: int, n_slots: int) -> bool:
+    """Whether so many rows take less work than a triangle."""
+    return 2 * n_rows <= n_slots
+
+
+def most_bytes_of_span(n_rows: int) -> int:
+    """While it comes to so many rows, without these: K with its factor, the one before and copies; and products."""
+    return 4 * 8 * n_rows * (n_rows + min(n_rows, _ROWS))
 
 
 class Span(Precision):
@@ -34,6 +47,11 @@ class Span(Precision):
     def n_slots(self) -> int:
         return int(self.Z.shape[1])
 
+    @property
+    def nbytes(self) -> int:
+        parts = [self.Z.data, self.Z.indices, self.Z.indptr] if is_sparse(self.Z) else [self.Z]
+        return int(sum(part.nbytes for part in parts)) + (0 if self._L is None else self._L.nbytes)
+
     def grown(self, at: int, more: int) -> Precision:
         Z = self.Z
         if not is_sparse(Z):
@@ -44,7 +62,7 @@ class Span(Precision):
         return Span(csr_matrix((Z.data, columns, Z.indptr), shape=(Z.shape[0], self.n_slots + more)), self._L)
 
     def absorbed(self, batch: Batch) -> Precision:
-        if 2 * (self.Z.shape[0] + batch.n_rows) > self.n_slots:
+        if not span_is_smaller(self.Z.shape[0] + batch.n_rows, self.n_slots):
             return self._triangle().absorbed(batch)
         root = np.sqrt(batch.C)
         if is_sparse(batch.X):
@@ -104,9 +122,8 @@ class Span(Precision):
         n = batch.n_rows
         first = self.Z.shape[0] - n  # the rows of the batch are the last
         root = np.sqrt(batch.C)
-        size = 1024
-        for start in range(0, n, size):
-            rows = slice(start, min(start + size, n))
+        for start in range(0, n, _ROWS):
+            rows = slice(start, min(start + _ROWS, n))
             here = slice(first + rows.start, first + rows.stop)
             Z = self.Z[here]
             products = self.Z @ Z.T
@@ -128,14 +145,29 @@ class Span(Precision):
     def variances(self, X: Any, intercept: bool, dtype: Any) -> Floats:
         from scipy.linalg import blas
 
-        rows = Batch(X, np.empty(0, np.int32), np.empty(0), intercept, np.dtype(np.float64))
-        v = np.empty(rows.n_rows)
-        for at, block in rows.blocks(np.float64):
-            np.einsum("ij,ij->i", block, block, out=v[at])
+        v = np.empty(X.shape[0])
+        for at, squares, products in self._beside(X, intercept):
+            v[at] = squares
             if self.Z.shape[0]:
-                along = blas.dtrsm(1.0, self.L, np.asfortranarray(self.Z @ block.T), lower=1)
+                along = blas.dtrsm(1.0, self.L, np.asfortranarray(products), lower=1)
                 v[at] -= np.square(along).sum(axis=0)
         return np.maximum(v, 0)
+
+    def _beside(self, X: Any, intercept: bool) -> Iterator[tuple[slice, Floats, Floats]]:
+        """Some rows of X at a time: which, their squared lengths, and Z X'. Sparse rows are not made dense."""
+        if not (is_sparse(X) and is_sparse(self.Z)):
+            rows = Batch(X, np.empty(0, np.int32), np.empty(0), intercept, np.dtype(np.float64))
+            for at, block in rows.blocks(np.float64):
+                yield at, np.einsum("ij,ij->i", block, block), self.Z @ block.T
+            return
+        n_columns = self.n_slots - intercept
+        of_columns = self.Z[:, :n_columns]
+        of_intercept = self.Z[:, [n_columns]].toarray() if intercept else 0.0
+        for start in range(0, X.shape[0], _ROWS):
+            at = slice(start, min(start + _ROWS, X.shape[0]))
+            part = X[at].astype(np.float64)
+            squares = np.asarray(part.multiply(part).sum(axis=1), np.float64).reshape(-1) + intercept
+            yield at, squares, (of_columns @ part.T).toarray() + of_intercept
 
     def covariance(self) -> Floats:
         refuse_too_wide(self.n_slots)

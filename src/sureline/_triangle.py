@@ -19,6 +19,11 @@ _WIDE_BLOCK = 2048  # rows at a time for BLAS, and for the core
 _PART = 1 << 16
 
 
+def most_bytes_of_triangle(n_slots: int) -> int:
+    """While it takes in a batch: the one before, the new one, P, and a copy."""
+    return 4 * 8 * n_slots**2
+
+
 class Triangle(Precision):
     """P = R'R for an upper triangular R, in Fortran order."""
 
@@ -28,6 +33,10 @@ class Triangle(Precision):
     @property
     def n_slots(self) -> int:
         return len(self.R)
+
+    @property
+    def nbytes(self) -> int:
+        return self.R.nbytes
 
     def grown(self, at: int, more: int) -> Triangle:
         refuse_too_wide(self.n_slots + more)

@@ -19,7 +19,7 @@ class Weight:
     """A weight as a name sees it."""
 
     feature: int  # column of the model
-    names: list[str]  # the names hashed to it that were seen most, or none
+    names: list[str]  # its name in the DataFrame, or the names hashed to it that were seen most, or none
     label: Any  # the class that a positive weight speaks for; None of a regressor
     weight: float
     std: float | None  # its standard deviation, for the learners that have one
@@ -53,9 +53,12 @@ def top_weights(model: ModelFile, n: int) -> list[Weight]:
         if spread is not None:
             variances |= {(int(s), head): float(v) for s, v in zip(chosen, spread, strict=True)}
     found.sort(key=lambda entry: (-abs(entry[0]), entry[1], entry[2]))
+    of_columns = getattr(model.learner, "feature_names_in_", ())
     weights = []
     for value, slot, head in found[:n]:
         known = model.names.lookup(slot - 1) if model.names is not None else []
+        if not known and slot <= len(of_columns):
+            known = [(str(of_columns[slot - 1]), 0, 1)]
         sign = known[0][2] if known else 1
         variance = variances.get((slot, head))
         weights.append(

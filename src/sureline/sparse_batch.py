@@ -112,6 +112,16 @@ class _GroupLearner(BatchLearner):
     def _policy(self) -> Policy:
         return "ovr"
 
+    def most_bytes(self, n_columns: int, n_heads: int, n_batches: int) -> int:
+        """What a model takes at most on its way through so many batches, their rows not counted."""
+        plan = self._plan()
+        n = plan.n_features
+        if n is None:
+            n = plan.r * (plan.max_iter or 1) * n_batches
+        n = min(n, n_columns)
+        scores = 8 * n_columns * min(n_heads, 2)
+        return scores + 2 * 8 * n * (n_heads + (plan.r if plan.covariance else 0))
+
     def _groups(self, attribute: str) -> GroupState:
         state = self._fitted_state(attribute)
         assert isinstance(state, GroupState)

@@ -49,14 +49,15 @@ def contest_options() -> Callable[[F], F]:
         click.option(
             "--metric",
             type=click.Choice(METRICS),
-            help="What decides. [default: error; with --cost and two numbers cost, with --cost balanced "
-            "balanced_accuracy]",
+            help="What decides; cost needs --cost with two numbers. [default: error; with --cost and two numbers cost, "
+            "with --cost balanced balanced_accuracy]",
         ),
         click.option(
             "--cost",
             type=Cost(),
             help="What a mistake costs: balanced, or two numbers such as 10,1, of a missed positive and of a false "
-            "alarm, which need --labels. The learners that know of costs are told. [default: 1,1]",
+            "alarm, which need --labels. The learners that know of costs are told. [default: every mistake the same, "
+            "which is no cost to judge by]",
         ),
         click.option(
             "--labels",
@@ -123,7 +124,7 @@ class Contest:
         self.cost = cost
         pair = cost if isinstance(cost, tuple) else None
         if metric == "cost" and pair is None:
-            raise click.UsageError("--metric cost needs what a mistake costs: --cost 10,1.")
+            raise click.UsageError("--metric cost needs what a mistake costs, in two numbers: --cost 10,1.")
         if pair is not None and self.labels is None:
             raise click.UsageError("--cost with two numbers needs --labels, the negative one first.")
         by_cost = "error" if cost is None else "cost" if pair else "balanced_accuracy"
@@ -309,6 +310,9 @@ def advice(result: TournamentResult) -> list[str]:
     use = chosen(result) or best
     if use is not best:
         lines.append(f"Use {use.name}, which is cheaper to live with: smaller, surer of its doubts, or faster.")
+    if not result.stream["complete"]:
+        rows = result.stream["rows"]
+        lines.append(f"All this is by the first {rows:,} row{'s' if rows != 1 else ''}: the data were not read whole.")
     if use.train_command is not None:
         lines.append(f"To train {use.name}: {use.train_command}")
     return lines

@@ -28,7 +28,7 @@ _SHARED = {
     "multi_class": "native",
     "passes": 1,
 }
-_LEFT_OUT = {"bits", "growing", "shuffle", "random_state"}
+LEFT_OUT = {"bits", "growing", "shuffle", "random_state"}
 
 
 class Cost(ParamType):
@@ -85,7 +85,7 @@ def make_learner(learner: type[Learner], parameters: dict[str, Any]) -> Learner:
     parameters = dict(parameters)
     strangers = sorted(name for name in parameters if name not in own)
     if strangers:
-        known = ", ".join(flag(name) for name in sorted(own - _LEFT_OUT))
+        known = ", ".join(flag(name) for name in sorted(own - LEFT_OUT))
         raise click.UsageError(f"{flag(strangers[0])} is no parameter of {learner.__name__}, which has {known}.")
     for name, value in parameters.items():
         constraint = learner._constraints.get(name)
@@ -104,7 +104,7 @@ def _owners() -> dict[str, list[type[Learner]]]:
     owners: dict[str, list[type[Learner]]] = {}
     for learner in LEARNERS.values():
         for field in fields(learner):
-            if field.name not in _LEFT_OUT and field.name not in _SHARED:
+            if field.name not in LEFT_OUT and field.name not in _SHARED:
                 owners.setdefault(field.name, []).append(learner)
     base: Any = OnlineLearner
     return {**dict(sorted(owners.items(), key=lambda item: item[0].lower())), **{name: [base] for name in _SHARED}}

@@ -39,8 +39,8 @@ def command(
 
     The data are read once. Every learner has its default parameters, predicts each example before it learns from it,
     and ends with the model that sureline train gives. Without --algorithm the learners of batches are left out: bcw
-    takes the square of the number of features in memory, and sbcw and fgm many passes over each batch. odca-regressor
-    predicts numbers. Use sureline tune to try other parameters.
+    takes the square of the number of features or rows in memory, whichever are fewer, and sbcw and fgm many passes over
+    each batch. odca-regressor predicts numbers. Use sureline tune to try other parameters.
     """
     contest = Contest(
         data,

@@ -15,6 +15,7 @@ from ..contest import Tournament, TournamentResult
 from ..contest.grid import Entry, settings
 from ..persistence import write_learner
 from ._contest import Contest, advice, contest_options, in_order, table
+from ._parameters import LEFT_OUT
 
 _SHOWN = 10
 
@@ -99,15 +100,20 @@ def _entries(kinds: list[type[Learner]], grids: tuple[str, ...], contest: Contes
     given: dict[str, str] = {}
     for grid in grids:
         name, equals, values = grid.partition("=")
-        if not equals or not values or name in given:
+        if not equals or not values:
             raise click.BadParameter(
                 f"{grid!r} is not a parameter with its values, such as C=0.1,1,10.", param_hint="--grid"
+            )
+        if name in given:
+            raise click.BadParameter(
+                f"{name} comes twice: all of its values go together, as in {name}={given[name]},{values}.",
+                param_hint="--grid",
             )
         given[name] = values
     entries: list[Entry] = []
     try:
         for name in given:
-            if not any(name in kind.__dataclass_fields__ for kind in kinds):
+            if name in LEFT_OUT or not any(name in kind.__dataclass_fields__ for kind in kinds):
                 raise ValueError(f"{name!r} is no parameter of {', '.join(kind.__name__ for kind in kinds)}.")
         for kind in kinds:
             own = {name: text for name, text in given.items() if name in kind.__dataclass_fields__}
@@ -154,7 +160,10 @@ def _in_words(result: TournamentResult) -> str:
     dropped = sum(run.status == "dropped" for run in runs)
     failed = [run for run in runs if run.status == "failed"]
     lines = [table(result, finished[:_SHOWN])]
-    rest = [f"{len(finished) - _SHOWN} more finished"] if len(finished) > _SHOWN else []
+    rest = []
+    if len(finished) > _SHOWN:
+        came = "finished" if result.stream["complete"] else f"came as far, to {result.stream['rows']:,} rows"
+        rest.append(f"{len(finished) - _SHOWN} more {came}")
     rest += [f"{dropped} dropped on the way"] if dropped else []
     if rest:
         lines.append(f"... {', '.join(rest)}, of {len(runs)} settings")

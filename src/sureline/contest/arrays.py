@@ -19,9 +19,16 @@ class ArrayStream(Stream):
     """The rows of a matrix, in chunks."""
 
     def __init__(
-        self, X: Any, codes: npt.NDArray[np.int32], labels: list[Label], weight: Array | None, dtype: str
+        self,
+        X: Any,
+        codes: npt.NDArray[np.int32],
+        labels: list[Label],
+        weight: Array | None,
+        dtype: str,
+        column_names: Array | None = None,
     ) -> None:
         self.X, self.codes, self.names_of_codes, self.weight = X, codes, labels, weight
+        self.column_names = column_names
         self.paths = ["(rows in memory)"]
         self.format = "arrays"
         self._dtype = dtype
@@ -75,7 +82,8 @@ class ArrayStream(Stream):
             start = stop
 
     def _with(self, **changes: Any) -> Stream:
-        return ArrayStream(self.X, self.codes, self.names_of_codes, self.weight, changes.get("dtype", self._dtype))
+        dtype = changes.get("dtype", self._dtype)
+        return ArrayStream(self.X, self.codes, self.names_of_codes, self.weight, dtype, self.column_names)
 
 
 def rows_of(
@@ -83,7 +91,9 @@ def rows_of(
 ) -> tuple[ArrayStream, Sequence[Label] | None]:
     """(X, y) or (X, y, sample_weight) as a stream, checked, and all its labels: sorted, if they are not given."""
     from scipy.sparse import csr_matrix
+    from sklearn.base import BaseEstimator
     from sklearn.utils import check_X_y
+    from sklearn.utils.validation import validate_data
 
     from .._rows import refuse_corrupt_sparse
 
@@ -92,6 +102,8 @@ def rows_of(
             f"Rows in memory must come as (X, y) or (X, y, sample_weight). Got {len(given)} things instead."
         )
     refuse_corrupt_sparse(given[0])
+    columns = BaseEstimator()
+    validate_data(columns, given[0], skip_check_array=True)  # finds the names that a DataFrame has
     X, y = check_X_y(given[0], given[1], accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=False)
     X = csr_matrix(X)
     X.sum_duplicates()
@@ -103,4 +115,5 @@ def rows_of(
         weight = checked_sample_weight(given[2], X.shape[0])
     if labels is None and len(found) > 1:
         labels = found.tolist()
-    return ArrayStream(X, codes.astype(np.int32).reshape(-1), found.tolist(), weight, dtype), labels
+    names = getattr(columns, "feature_names_in_", None)
+    return ArrayStream(X, codes.astype(np.int32).reshape(-1), found.tolist(), weight, dtype, names), labels

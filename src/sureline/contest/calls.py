@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,8 @@ def tournament(
         which every combination takes part. None or {} stands for the search space of the class (`SCW.search_space`).
         Estimators are not changed. Those that are made from names have ``dtype="float32"``, as in `sureline.train`.
     stream : path, glob, list of them, sureline.stream.Stream, or (X, y) or (X, y, sample_weight)
-        The data. Of files the labels of the first chunk are sorted, so that the larger of two is the positive one, and
-        others follow as they come.
+        The data. The columns of a DataFrame keep their names, as with `fit`. Of files the labels of the first chunk
+        are sorted, so that the larger of two is the positive one, and others follow as they come.
     metric : {"error", "cost", "balanced_accuracy"}, default="error"
         What decides.
     cost : pair of floats, default=None
@@ -56,8 +57,8 @@ def tournament(
         Drop learners that are clearly behind the leader and not catching up. The rule, which is in `rules` of the
         result, drops the one that would have won in at most 1 % of races.
     memory : int, default=None
-        How many bytes the models may take: more is refused before the start. If the data get wider later, learners
-        are let go, the largest first. Half of the machine's memory if None.
+        How many bytes the models may take: more is refused before the start. If the data get wider later (or, for
+        BCW, longer than they seemed), learners are let go, the largest first. Half of the machine's memory if None.
     batch : int, default=100000
         Rows of a batch for the learners that take batches (BCW, SBCW, FGM). They are asked for each batch before they
         learn from it, and are never dropped.
@@ -96,12 +97,16 @@ def tournament(
         if reading:
             raise TypeError(f"{', '.join(reading)} must be set where the stream is made, by sureline.stream.read.")
         source = stream if stream.dtype == dtype else stream._with(dtype=dtype)
-    elif isinstance(stream, tuple) and not isinstance(stream[0], str | Path):
+    elif isinstance(stream, tuple) and stream and not isinstance(stream[0], str | os.PathLike):
         if reading:
             raise TypeError(f"{', '.join(reading)} has no meaning for rows in memory.")
         source, labels = rows_of(stream, dtype, labels)
+        if source.column_names is not None:
+            for entry in entries:
+                if not entry.learner.growing:  # as with fit: one that grows compares no names
+                    entry.learner.feature_names_in_ = source.column_names
     else:
-        source = read(stream, dtype=dtype, **{"collect_names": True, **reading})
+        source = read(_paths(stream), dtype=dtype, **{"collect_names": True, **reading})
     contest = Tournament(
         entries,
         source,
@@ -117,3 +122,17 @@ def tournament(
         f"{name}={value!r}" for name, value in (("metric", metric), ("cost", cost), ("race", race)) if value
     )
     return result_of(contest, f"sureline.tournament({len(entries)} learners, {source.paths}, {told})", models=True)
+
+
+def _paths(stream: Any) -> Any:
+    """The path or paths, if it is that."""
+    if isinstance(stream, str | os.PathLike):
+        return stream
+    paths = list(stream) if isinstance(stream, Sequence | Iterator) else [None]
+    if not all(isinstance(path, str | os.PathLike) for path in paths):
+        got = "None" if stream is None else f"one of the type {type(stream).__name__}"
+        raise TypeError(
+            "The stream must be a path, a list of paths, a sureline.stream.Stream, or rows in memory as (X, y) or "
+            f"(X, y, sample_weight). Got {got} instead."
+        )
+    return paths

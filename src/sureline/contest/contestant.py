@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .._learner import ClassLearner
+from .._gaussian_batch import PrecisionState
+from .._groups import GroupState
 from .._lesson import Lesson
 from .._numbers import MISTAKES, UPDATES
+from .._state import State
 from ..stream import Chunk
 from .grid import Entry
 from .judge import Counts
-from .memory import model_bytes
 from .reliability import Reliability
 from .result import Status
 
@@ -103,10 +104,5 @@ class Contestant:
             self.n_updates = int(state.tally[:, UPDATES].sum())
             self.n_nonzero = state.count_nonzero()
             self.n_features = state.n_columns
-            self.n_bytes = bytes_of(self.learner)
-
-
-def bytes_of(learner: ClassLearner) -> int:
-    """What the model takes at most."""
-    state = learner._state
-    return getattr(state, "nbytes", None) or model_bytes(learner, state.n_columns, len(state.tally))
+            assert isinstance(state, State | PrecisionState | GroupState)
+            self.n_bytes = state.nbytes

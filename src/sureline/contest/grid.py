@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from itertools import product
 from typing import Any
+
+import numpy as np
 
 from .._constraints import Number
 from .._learner import ClassLearner, Learner
@@ -64,13 +67,16 @@ def settings(kind: type[Learner], values: Mapping[str, Any] | None, **shared: An
     for name, choices in space.items():
         if not choices:
             raise ValueError(f"The grid has no value for {name!r} of {kind.__name__}.")
+        often, times = Counter(map(_short, choices)).most_common(1)[0]
+        if times > 1:
+            raise ValueError(f"The grid has {often} more than once for {name!r} of {kind.__name__}.")
         n *= len(choices)
     if n > MOST:
         raise ValueError(f"The grid has {n} settings of {kind.__name__}; more than {MOST} cannot be meant.")
     made = []
     for combination in product(*space.values()):
         chosen = dict(zip(space, combination, strict=True))
-        made.append(_entry(_made(kind, {**shared, **chosen}), {**shared, **chosen}))
+        made.append(_entry(_made(kind, {**shared, **chosen}), {**shared, **chosen}, shared, tried=space))
     return made
 
 
@@ -88,7 +94,7 @@ def _of_name(name: str, content: Any, shared: dict[str, Any]) -> list[Entry]:
 
 def _alone(item: Any, shared: dict[str, Any]) -> Entry:
     if isinstance(item, str):
-        return _entry(_made(learner_named(item), shared), shared)
+        return _entry(_made(learner_named(item), shared), shared, shared)
     if not isinstance(item, Learner):
         raise _no_grid(item)
     if not isinstance(item, ClassLearner):
@@ -116,20 +122,25 @@ def _made(kind: type[Learner], parameters: dict[str, Any]) -> ClassLearner:
     return learner
 
 
-def _entry(learner: ClassLearner, given: Mapping[str, Any]) -> Entry:
+def _entry(
+    learner: ClassLearner, given: Mapping[str, Any], shared: Iterable[str] = (), tried: Iterable[str] = ()
+) -> Entry:
+    """With a name that tells it from the others: not by what was set for all of them, unless that was tried as well."""
     parameters = {
         field.name: getattr(learner, field.name)
         for field in fields(learner)
         if field.name in given or (field.name != "dtype" and getattr(learner, field.name) != _default(field))
     }
-    told = {name: value for name, value in parameters.items() if name not in _OF_ALL}
+    untold = (_UNTOLD | (set(shared) & _OF_EVERY_LEARNER)) - set(tried)
+    told = {name: value for name, value in parameters.items() if name not in untold}
     name = type(learner).__name__
     if told:
         name += f"({', '.join(f'{key}={_short(value)}' for key, value in told.items())})"
     return Entry(name, learner, parameters)
 
 
-_OF_ALL = {"dtype", "bits"}  # not worth a word in a name, unless nothing else tells two learners apart
+_UNTOLD = {"dtype", "bits"}  # not worth a word in a name
+_OF_EVERY_LEARNER = {field.name for field in fields(ClassLearner)}
 
 
 def _default(field: Any) -> Any:
@@ -137,6 +148,7 @@ def _default(field: Any) -> Any:
 
 
 def _short(value: Any) -> str:
+    value = value.item() if isinstance(value, np.generic) else value
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else repr(value)
 
 

@@ -55,6 +55,11 @@ class Judge:
         positive, negative = self.cost
         return np.array([negative, positive]) if n_classes == 2 else np.ones(n_classes)
 
+    def loss(self, seen: Counts, mistakes: Counts) -> float:
+        """The mean of an example, by the examples of each class and the mistakes on them."""
+        known = mistakes[: len(seen)]
+        return float((self.weights(seen)[: len(known)] * known).sum()) / max(int(seen.sum()), 1)
+
     def value(self, loss: float) -> float:
         """The metric of a mean loss."""
         return 1 - loss if self.metric == "balanced_accuracy" else loss

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from .._batch import BatchLearner
+from .._gaussian_batch import most_bytes
 from .._learner import ClassLearner
 from .._numbers import WITH_FACTORS, width_of
 from .._online import RuleLearner
 from ..online_batch import BCW
+from ..sparse_batch import FGM, SBCW
 
 _LIMIT_OF_GROUP = Path("/sys/fs/cgroup/memory.max")
 
@@ -25,11 +26,11 @@ def half_of_the_machine() -> int:
     return total // 2
 
 
-def model_bytes(learner: ClassLearner, n_columns: int, n_classes: int) -> int:
-    """The most that a model of so many columns and classes takes.
+def model_bytes(learner: ClassLearner, n_columns: int, n_classes: int, n_rows: int, batch: int) -> int:
+    """The most that a model of so many columns and classes takes until it has learned from so many rows.
 
-    Memory that no feature has touched costs nothing, so that it may be much less. The rows that a sliding window
-    keeps, and those that a batch consists of, are not counted.
+    Memory that no feature has touched costs nothing, so that it may be much less. Rows that are kept, those of a
+    sliding window and of a batch, are not counted.
     """
     slots, heads = n_columns + 1, n_classes if n_classes > 2 else 1
     size = np.dtype(learner.dtype).itemsize
@@ -37,10 +38,11 @@ def model_bytes(learner: ClassLearner, n_columns: int, n_classes: int) -> int:
         shape = learner._shape()
         factors = heads * slots * (slots + 1) // 2 if shape in WITH_FACTORS else 0
         return size * (slots * heads * width_of(shape) + factors)
+    scales = 2 * scale_bytes(n_columns) if learner.normalize == "scale" else 0  # its own, before a batch and after it
     if isinstance(learner, BCW):
-        return 8 * slots * (slots + heads)
-    assert isinstance(learner, BatchLearner)
-    return 8 * slots * heads
+        return scales + most_bytes(slots, heads, n_rows)
+    assert isinstance(learner, SBCW | FGM)
+    return scales + learner.most_bytes(slots, heads, -(-n_rows // batch))
 
 
 def scale_bytes(n_columns: int) -> int:

@@ -13,6 +13,7 @@ from ..stream import Chunk, Position, Stream
 # A number is read as the nearest float64 and then rounded to float32, so that can be done later as well. Not so where
 # values of one column are added up, those of names with the same hash above all: they are rounded before.
 _NARROWED_LATER = ("libsvm", "arrays")
+_TOO_LARGE = 'float32 cannot hold; dtype="float64" (--dtype float64) can'
 
 
 def dtype_to_read(learners: Sequence[Learner]) -> str:
@@ -52,14 +53,16 @@ class Narrowing:
     def _narrowed(self, chunk: Chunk) -> Array:
         if self._twin is not None:
             twin = next(self._twin, None)
+            if twin is not None:
+                twin = twin.first(chunk.n_rows)  # of which a label that is refused may have left the beginning only
             if twin is None or not np.array_equal(twin.indptr, chunk.indptr):
-                raise ValueError(f"{chunk.end.rows - chunk.n_rows:,} rows on there is a value that float32 cannot hold")
+                raise ValueError(f"{chunk.end.rows - chunk.n_rows:,} rows on there is a value that {_TOO_LARGE}")
             return twin.values
         with np.errstate(over="ignore", under="ignore"):
             values: Array = chunk.values.astype(np.float32)
         if not np.isfinite(values).all():
             row = int(np.searchsorted(chunk.indptr, np.argmin(np.isfinite(values)), side="right"))
-            raise ValueError(f"row {chunk.end.rows - chunk.n_rows + row:,} has a value that float32 cannot hold")
+            raise ValueError(f"row {chunk.end.rows - chunk.n_rows + row:,} has a value that {_TOO_LARGE}")
         return values
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypedDict, Union, get_args, get_origin, get_typ
 
 Status = Literal["finished", "dropped", "failed"]
 Metric = Literal["error", "cost", "balanced_accuracy"]
+Label = str | int | float | bool
 
 
 class StreamFacts(TypedDict):
@@ -19,17 +20,21 @@ class StreamFacts(TypedDict):
     columns: int
     nonzeros: int
     skipped_lines: int
-    classes: list[str]  # the labels as text
+    classes: list[Label]
     class_counts: list[int]
     complete: bool  # whether it was read to its end
     problem: str | None  # what ended it early, or what is odd about it, in a sentence
 
 
-class Curve(TypedDict):
-    """The progressive error after so many examples."""
-
+class _ErrorCurve(TypedDict):
     examples: list[int]
     error: list[float]
+
+
+class Curve(_ErrorCurve, total=False):
+    """The progressive error after so many examples; and the metric of the tournament, if it is another."""
+
+    score: list[float]
 
 
 class ReliabilityBin(TypedDict):
@@ -48,7 +53,7 @@ TopFeature = TypedDict(
         "column": int,
         "weight": float,
         "std": float | None,  # None for the learners that do not know it
-        "class": str | None,  # the label that a positive weight speaks for, with more than two
+        "class": Label | None,  # the label that a positive weight speaks for, with more than two
     },
 )
 
@@ -81,7 +86,8 @@ class Run:
     curve, reliability, top_features
         What the pictures show.
     train_command : str or None
-        The command that makes this model alone, bit for bit.
+        The command that makes this model alone, bit for bit; None if there is none, as for rows in memory and for a
+        stream that was not read whole. For a run that was dropped, the model that it would have become.
     """
 
     name: str
@@ -199,7 +205,7 @@ def _made(kind: type, told: Any, where: str) -> Any:
         raise ValueError(f"{where} must be an object. Got {told!r:.60} instead.")
     hints = get_type_hints(kind)
     if is_typeddict(kind):
-        needed = set(hints)
+        needed: set[str] = set(kind.__required_keys__)  # type: ignore[attr-defined]
     else:
         parts = fields(kind)
         hints = {part.name: hints[part.name] for part in parts}
@@ -216,9 +222,12 @@ def _checked(kind: Any, value: Any, where: str) -> Any:
     if kind is Any:
         return value
     if origin in (Union, types.UnionType):
-        if value is None:
+        if value is None and type(None) in inner:
             return None
-        return _checked(next(one for one in inner if one is not type(None)), value, where)
+        kinds = [one for one in inner if one is not type(None)]
+        if len(kinds) > 1 and type(value) not in kinds:
+            raise ValueError(f"{where} must be text or a number. Got {value!r:.60} instead.")
+        return value if len(kinds) > 1 else _checked(kinds[0], value, where)
     if origin is Literal:
         if value not in inner:
             raise ValueError(f"{where} must be one of {', '.join(map(repr, inner))}. Got {value!r:.60} instead.")

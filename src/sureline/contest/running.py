@@ -88,7 +88,6 @@ class Tournament:
         self.workers = workers or cores
         self.date = datetime.now(UTC).isoformat(timespec="seconds")
         self.names: _core.NameTable | None = None
-        self.position = Position()
         self.rows = self.nonzeros = self.columns = 0
         self.seen: Counts = np.zeros(0, np.int64)  # examples of each class
         self.at: list[int] = []  # the examples at the points of the curves
@@ -173,10 +172,18 @@ class Tournament:
             )
 
     def _take(self, chunk: Chunk, pool: ThreadPoolExecutor, on_begin: Callable[[str], None] | None) -> None:
+        """Let all learn from a chunk; from its rows before the first whose label is refused, and then refuse it."""
+        good = self.classes.before_refusal(chunk)
         file = self.stream.paths[min(chunk.end.file, len(self.stream.paths) - 1)]
-        codes = self.classes.of(chunk, file, self.position.rows)
+        if good.n_rows:
+            self._learn(good, file, pool, on_begin)
+        if good.n_rows < chunk.n_rows:
+            self.classes.of(chunk.part(good.n_rows, chunk.n_rows), file, self.rows)
+
+    def _learn(self, chunk: Chunk, file: str, pool: ThreadPoolExecutor, on_begin: Callable[[str], None] | None) -> None:
+        codes = self.classes.of(chunk, file, self.rows)
         lesson = Lesson(chunk, codes, self.classes.array(), self._normalizers)
-        self._make_room(max(self.columns, chunk.n_columns), on_begin)
+        self._make_room(chunk, on_begin)
         self._prepare(lesson)
         cuts = [n - self.rows for n in points(self.rows, self.rows + chunk.n_rows)]
         turn = Turn(lesson, cuts, self._samples(lesson, cuts))
@@ -186,7 +193,6 @@ class Tournament:
             if self.names is None:
                 self.names = _core.NameTable()
             self.names.merge(chunk.names)
-        self.position = chunk.end
         if self.race is not None:
             self._look(self.race, len(self.at) - len(cuts))
 
@@ -260,18 +266,30 @@ class Tournament:
 
     # -- memory ----------------------------------------------------------------------------------------------
 
-    def _make_room(self, n_columns: int, on_begin: Callable[[str], None] | None) -> None:
-        """Say what the models may take; let learners go, the largest and of those the worst, if it is too much."""
-        n_classes = len(self.classes.labels)
-        sizes = {contestant: model_bytes(contestant.learner, n_columns, n_classes) for contestant in self._alive()}
+    def _make_room(self, chunk: Chunk, on_begin: Callable[[str], None] | None) -> None:
+        """Say what the models may take; let learners go, the largest and of those the worst, if it is too much.
+
+        Learners that take more the more rows have come (BCW) count as after the chunk at hand; at the start as after
+        all rows of the stream, where its length is known.
+        """
+        n_columns, n_classes = max(self.columns, chunk.n_columns), len(self.classes.labels)
+        n_rows = self.rows + chunk.n_rows
+        if self.rows == 0 and (share := self.stream.progress):
+            n_rows = max(n_rows, round(n_rows / share))
+        sizes = {
+            contestant: model_bytes(contestant.learner, n_columns, n_classes, n_rows, self.batch)
+            for contestant in self._alive()
+        }
         total, shared = _together(sizes, n_columns)
         if self.rows == 0:
             self.memory_bytes = total
             models = f"{len(sizes)} model{'s' if len(sizes) != 1 else ''} of {n_columns:,} columns"
             if total > self.limit:
+                largest = max(sizes, key=lambda contestant: sizes[contestant])
+                most = f" ({largest.name} alone {in_words(sizes[largest])})" if sizes[largest] > total / 2 else ""
                 raise ValueError(
-                    f"{models} may take {in_words(total)}, and the limit is {in_words(self.limit)}: let fewer take "
-                    "part, or raise the limit (memory)."
+                    f"{models} may take {in_words(total)}{most if len(sizes) > 1 else ''}, and the limit is "
+                    f"{in_words(self.limit)}: let fewer take part, or raise the limit (memory)."
                 )
             if on_begin is not None:
                 on_begin(f"{models}: up to {in_words(total)}")
@@ -321,9 +339,7 @@ class Tournament:
         return contestant.alive and contestant.begun and not waits
 
     def _loss(self, contestant: Contestant) -> float:
-        mistakes = contestant.mistakes_by_class()[: len(self.seen)]
-        weights = self.judge.weights(self.seen)
-        return float((weights[: len(mistakes)] * mistakes).sum()) / max(int(self.seen.sum()), 1)
+        return self.judge.loss(self.seen, contestant.mistakes_by_class())
 
     def losses(
         self, contestants: Sequence[Contestant], first: int, last: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from ..inspection import top_weights
 from ..persistence import ModelFile, as_estimator
 from .commands import TrainCommands
 from .contestant import Contestant
-from .judge import Measures, tied
+from .judge import Counts, Measures, tied
 from .race import RULE
-from .result import Curve, Run, StreamFacts, TopFeature, TournamentResult
+from .result import Curve, Label, Run, StreamFacts, TopFeature, TournamentResult
 from .running import Tournament
 
 _TOP = 20
@@ -52,11 +53,17 @@ def _facts(tournament: Tournament) -> StreamFacts:
         columns=tournament.columns,
         nonzeros=tournament.nonzeros,
         skipped_lines=tournament.stream.faults.count,
-        classes=[str(label) for label in labels],
+        classes=[_plain(label) for label in labels],
         class_counts=[int(n) for n in [*tournament.seen, *[0] * len(labels)][: len(labels)]],
         complete=tournament.complete,
         problem=tournament.problem,
     )
+
+
+def _plain(label: Any) -> Label:
+    """A label as JSON can have it."""
+    known = isinstance(label, str | int) or (isinstance(label, float) and isfinite(label))
+    return label if known else str(label)
 
 
 def _run(tournament: Tournament, contestant: Contestant, commands: TrainCommands) -> Run:
@@ -92,20 +99,29 @@ def _run(tournament: Tournament, contestant: Contestant, commands: TrainCommands
         features=contestant.n_features,
         seconds=round(contestant.seconds, 6),
         model_bytes=contestant.n_bytes,
-        curve=_curve(tournament, contestant, points, int(seen.sum()), int(mistakes.sum())),
+        curve=_curve(tournament, contestant, points, seen, mistakes),
         reliability=None if contestant.reliability is None else contestant.reliability.table(),
         top_features=_top(tournament, contestant),
-        train_command=commands.of(learner, contestant.parameters),
+        # Of a stream that was not read whole there is none: it would read on, or fail where this one did.
+        train_command=commands.of(learner, contestant.parameters) if tournament.complete else None,
     )
 
 
-def _curve(tournament: Tournament, contestant: Contestant, points: int, n: int, mistakes: int) -> Curve:
+def _curve(tournament: Tournament, contestant: Contestant, points: int, seen: Counts, mistakes: Counts) -> Curve:
+    """At the points, and at the end."""
+    judge = tournament.judge
     # Rows of weight 0 are no examples, so that nothing may have come from one point to the next.
-    known = {at: int(m.sum()) / at for at, m in zip(tournament.at[:points], contestant.mistakes, strict=False) if at}
-    examples, error = list(known), list(known.values())
-    if n and (not examples or examples[-1] < n):
-        examples, error = [*examples, n], [*error, mistakes / n]
-    return Curve(examples=examples, error=error)
+    known = {
+        at: (then, made)
+        for at, then, made in zip(tournament.at[:points], tournament.seen_at, contestant.mistakes, strict=False)
+        if at
+    }
+    if n := int(seen.sum()):
+        known[n] = seen, mistakes
+    curve = Curve(examples=list(known), error=[int(made.sum()) / at for at, (_, made) in known.items()])
+    if judge.metric != "error":
+        curve["score"] = [judge.value(judge.loss(then, made)) for then, made in known.values()]
+    return curve
 
 
 def _top(tournament: Tournament, contestant: Contestant) -> list[TopFeature]:
@@ -123,7 +139,7 @@ def _top(tournament: Tournament, contestant: Contestant) -> list[TopFeature]:
                 "column": weight.feature,
                 "weight": weight.weight,
                 "std": weight.std,
-                "class": str(weight.label) if several else None,
+                "class": _plain(weight.label) if several else None,
             }
         )
         for weight in top_weights(model, _TOP)

@@ -53,7 +53,7 @@ def ranked(result: TournamentResult) -> list[Run]:
     sign = -1.0 if result.metric == "balanced_accuracy" else 1.0
 
     def rank(run: Run) -> tuple[int, float, float, str]:
-        score = _score(run, result.metric)
+        score = score_of(run, result.metric)
         value = math.inf if score is None else sign * score
         order = {"finished": 0, "dropped": 1, "failed": 2}[run.status]
         return order, 0.0 if order == 0 else -run.examples, value, run.name
@@ -115,7 +115,7 @@ def _nothing(result: TournamentResult) -> tuple[str, list[str]]:
     if stream["rows"] == 0:
         return "There was nothing to learn from.", ["Not one example was read, so no learner can be recommended."]
     if len(stream["classes"]) == 1:
-        label = shortened(stream["classes"][0], _LONGEST_NAME)
+        label = shortened(str(stream["classes"][0]), _LONGEST_NAME)
         return "There is nothing to tell apart.", [
             f"All {count(stream['rows'])} examples have the same label, “{label}”: a classifier needs at least two."
         ]
@@ -195,7 +195,7 @@ def _against_guessing(result: TournamentResult, run: Run) -> list[str]:
     if guess is None or run.error is None or result.metric == "balanced_accuracy":
         return []
     counts, labels = result.stream["class_counts"], result.stream["classes"]
-    label = shortened(labels[counts.index(max(counts))], _LONGEST_NAME)
+    label = shortened(str(labels[counts.index(max(counts))]), _LONGEST_NAME)
     if run.error >= guess:
         return [
             f"Beware: always answering “{label}” would be wrong on {percent(guess)} only, so nothing useful was "
@@ -236,7 +236,7 @@ def _near(result: TournamentResult, other: Run, run: Run) -> bool:
     if result.metric == "balanced_accuracy":
         a, b = other.balanced_accuracy, run.balanced_accuracy
         return a is not None and b is not None and 1 - a <= _PRICE * (1 - b)
-    a, b = _score(other, result.metric), _score(run, result.metric)
+    a, b = score_of(other, result.metric), score_of(run, result.metric)
     return a is not None and b is not None and a <= _PRICE * b
 
 
@@ -254,13 +254,14 @@ def _how_sure(run: Run) -> str:
 
 def _value(result: TournamentResult, run: Run) -> str:
     if result.metric == "cost":
-        return f"at a cost of {number(_score(run, 'cost'))} an example"
+        return f"at a cost of {number(score_of(run, 'cost'))} an example"
     if result.metric == "error":
         return f"with an error of {percent(run.error)}"
-    return f"with a {MEASURES[result.metric]} of {score_in_words(_score(run, result.metric), result.metric)}"
+    return f"with a {MEASURES[result.metric]} of {score_in_words(score_of(run, result.metric), result.metric)}"
 
 
-def _score(run: Run, metric: str) -> float | None:
+def score_of(run: Run, metric: str) -> float | None:
+    """What decides."""
     own = {"error": run.error, "cost": run.cost, "balanced_accuracy": run.balanced_accuracy}[metric]
     return run.score if run.score is not None else own
 

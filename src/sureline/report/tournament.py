@@ -57,6 +57,8 @@ def write_report(result: TournamentResult, path: str | os.PathLike[str]) -> None
 
     Raises
     ------
+    TypeError
+        If there is no result to make it of.
     ImportError
         If jinja2 is not installed.
     WriteError
@@ -67,6 +69,11 @@ def write_report(result: TournamentResult, path: str | os.PathLike[str]) -> None
 
 def report(result: TournamentResult) -> str:
     """The page as text: the same for the same result."""
+    if not isinstance(result, TournamentResult):
+        raise TypeError(
+            "A report is made of a TournamentResult, which sureline.tournament gives. Got "
+            f"{'None' if result is None else f'one of the type {type(result).__name__}'} instead."
+        )
     advice = advise(result)
     figures = Figures(result, advice.run)
     sections = [
@@ -189,7 +196,7 @@ def _notices(result: TournamentResult) -> list[Notice]:
 
 def _pictures(figures: Figures) -> Section:
     found = figures.curves()
-    return Section("Error along the stream", [found] if found else [], "curves")
+    return Section(found.figure.title if found else "", [found] if found else [], "curves")
 
 
 def _more_pictures(figures: Figures) -> Section:
@@ -242,7 +249,7 @@ def _method(result: TournamentResult) -> str:
 def _classes(stream: Any) -> Table:
     total = sum(stream["class_counts"]) or 1
     rows = [
-        Row([Cell(label), Cell(count(n), n), Cell(percent(n / total), n)])
+        Row([Cell(str(label)), Cell(count(n), n), Cell(percent(n / total), n)])
         for label, n in zip(stream["classes"], stream["class_counts"], strict=False)
     ]
     return Table([Column("class"), Column("examples", True), Column("share", True)], rows, "The classes")

@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import Any
 
 from ..contest.result import Run, TopFeature, TournamentResult
-from .advice import MEASURES, called, guess_error, ranked, score_in_words
+from .advice import MEASURES, called, guess_error, ranked, score_in_words, score_of
 from .bars import Bar, Bars
 from .blocks import Picture
 from .figures import Axis, Chart, Reference, Series
@@ -19,6 +19,12 @@ _MOST_NAMED = 16  # points, beyond which only those in colour have their names b
 _FIRST_EXAMPLES = 16  # a mean of fewer says nothing
 _MOST_BARS = 14
 _LEAST_ANSWERS = 20  # of a point of the reliability
+_DESCRIPTIONS = {
+    "error": "The share of wrong answers",
+    "cost": "The mean cost of an example",
+    "balanced_accuracy": "The balanced accuracy",
+}
+_BETTER = {"error": "Down is more accurate", "cost": "Down is cheaper", "balanced_accuracy": "Up is more accurate"}
 
 
 class Figures:
@@ -31,59 +37,78 @@ class Figures:
         self.keys = {run.name: f"run-{k + 1}" for k, run in enumerate(self.runs)}
         self.styles = {run.name: k for k, run in enumerate(_in_colour(self.runs, recommended))}
 
+        self.metric = result.metric
+        self.measure = MEASURES[result.metric]
+        self.heading = self.measure.capitalize()
+        self.rises = result.metric == "balanced_accuracy"  # the more, the better
+
     def style(self, run: Run) -> int | None:
         return self.styles.get(run.name)
 
-    # -- error along the stream ------------------------------------------------------------------------------
+    # -- what decides along the stream -----------------------------------------------------------------------
 
     def curves(self) -> Picture | None:
         shown = [run for run in self.runs if len(run.curve["examples"]) > 1]
         if not shown:
             return None
+        metric = self.metric if all("score" in run.curve for run in shown) else "error"
+        measure, rises = MEASURES[metric], metric == "balanced_accuracy"
         longest = max(run.curve["examples"][-1] for run in shown)
         first = max(_FIRST_EXAMPLES, longest // 2000) if longest > 20 * _FIRST_EXAMPLES else 1
-        series = [self._curve(run, first) for run in reversed(shown)]
+        series = [self._curve(run, first, metric) for run in reversed(shown)]
         values = [v for s in series for v in s.y if v]
-        ends = [run.curve["error"][-1] for run in shown]
-        log = bool(values) and min(ends) > 0 and max(values) / min(values) > 3
-        guess = guess_error(self.result)
+        ends = [_curve_of(run, metric)[-1] for run in shown]
+        log = not rises and bool(values) and min(ends) > 0 and max(values) / min(values) > 3
+        guess = self._guess(metric)
         references = []
-        if guess and values and min(values) <= guess <= 1.5 * max(values):
+        if guess and values and min(values) / (1.5 if rises else 1.0) <= guess <= 1.5 * max(values):
             references.append(Reference(f"Always the most frequent answer: {percent(guess)}", "y", guess))
         chart = Chart(
-            "Error along the stream",
+            f"{measure.capitalize()} along the stream",
             Axis("examples", log=longest > 50, whole=True),
-            Axis("error so far" + (" (log scale)" if log else ""), log=log, percent=True),
+            Axis(f"{measure} so far" + (" (log scale)" if log else ""), log=log, percent=metric != "cost"),
             series,
             references,
-            description="The share of wrong answers after so many examples, a line for each run.",
+            description=f"{_DESCRIPTIONS[metric]} after so many examples, a line for each run.",
             height=360.0,
         )
-        return Picture(chart, "", self._curve_caption(shown, guess, references), True)
+        caption = self._curve_caption(shown, metric)
+        if references:
+            caption += f" Dotted: always the most frequent answer, {percent(guess)}."
+        return Picture(chart, "", caption, True)
 
-    def _curve(self, run: Run, first: int) -> Series:
-        points = [
-            (n, e) for n, e in zip(run.curve["examples"], run.curve["error"], strict=True) if n >= first and _known(e)
-        ]
+    def _guess(self, metric: str) -> float | None:
+        """What always giving the most frequent answer comes to; of a cost that is not known."""
+        if metric == "error":
+            return guess_error(self.result)
+        came = sum(n > 0 for n in self.result.stream["class_counts"])
+        return 1 / came if metric == "balanced_accuracy" and came > 1 else None
+
+    def _curve(self, run: Run, first: int, metric: str) -> Series:
+        curve = zip(run.curve["examples"], _curve_of(run, metric), strict=True)
+        points = [(n, value) for n, value in curve if n >= first and _known(value)]
         style, key = self.style(run), self.keys[run.name]
-        x, y = [float(n) for n, _ in points], [e for _, e in points]
-        if self.recommended is not None and run.name == self.recommended.name:
+        x, y = [float(n) for n, _ in points], [value for _, value in points]
+        if metric == "error" and self._is_recommended(run):
             wilson = [_wilson(e, n) for n, e in points]
             low, high = [a for a, _ in wilson], [b for _, b in wilson]
             return Series(run.name, x, y, style, low=low, high=high, key=key)
         return Series(run.name, x, y, style, markers=style is not None, label=style is not None, key=key)
 
-    def _curve_caption(self, shown: list[Run], guess: float | None, references: list[Reference]) -> str:
+    def _is_recommended(self, run: Run) -> bool:
+        return self.recommended is not None and run.name == self.recommended.name
+
+    def _curve_caption(self, shown: list[Run], metric: str) -> str:
         told = "Each example is answered first and learned from afterwards, so every answer counts as a test."
-        if self.recommended is not None and self.recommended in shown:
+        if metric != self.metric:
+            told += f" These lines are of the error, though the {self.measure} decides."
+        if metric == "error" and self.recommended is not None and self.recommended in shown:
             told += f" The band is the 95 % interval of {called(self.recommended)}."
         rest = sum(self.style(run) is None for run in shown)
         if rest:
             told += f" The {count(rest)} grey {'line is another run' if rest == 1 else 'lines are the other runs'}."
         if any(run.status == "dropped" for run in shown):
             told += " Lines that end early are of runs that were dropped."
-        if references:
-            told += f" Dotted: always the most frequent answer, {percent(guess)}."
         return told
 
     # -- one measure against another -------------------------------------------------------------------------
@@ -96,9 +121,9 @@ class Figures:
         notes = {run.name: f"{count(run.nonzeros)} of {count(self.result.weights(run))} weights" for run in runs}
         axis = Axis("nonzero weights" + _if_log(points), log=_spreads(points), whole=True)
         return Picture(
-            self._scatter("Error against sparsity", axis, runs, points, notes),
-            "Error against the size of the model",
-            "Down is more accurate, left is smaller. On the thin line are the runs that no other beats in both."
+            self._scatter(f"{self.heading} against sparsity", axis, runs, points, notes),
+            f"{self.heading} against the size of the model",
+            f"{_BETTER[self.metric]}, left is smaller. On the thin line are the runs that no other beats in both."
             + self._whisker(),
         )
 
@@ -108,51 +133,60 @@ class Figures:
             return None
         points = {run.name: run.seconds for run in runs}
         notes = {run.name: duration(run.seconds) for run in runs}
+        axis = Axis("time of learning" + _if_log(points), log=_spreads(points), seconds=True)
         return Picture(
-            self._scatter(
-                "Error against time",
-                Axis("time of learning" + _if_log(points), log=_spreads(points), seconds=True),
-                runs,
-                points,
-                notes,
-            ),
-            "Error against time",
-            "Down is more accurate, left is faster. Times are of learning alone, and vary from one day to the next.",
+            self._scatter(f"{self.heading} against time", axis, runs, points, notes),
+            f"{self.heading} against time",
+            f"{_BETTER[self.metric]}, left is faster. Times are of learning alone, and vary from one day to the next.",
         )
 
     def _whisker(self) -> str:
-        if self.recommended is None or self.recommended.interval is None:
+        if self.recommended is None or self._interval(self.recommended) is None:
             return ""
         return " The upright line is the 95 % interval of the one to use."
 
+    def _value(self, run: Run) -> float | None:
+        return score_of(run, self.metric)
+
+    def _interval(self, run: Run) -> tuple[float, float] | None:
+        """The 95 % interval of what decides."""
+        value = self._value(run)
+        if self.metric == "error" or value is None or run.score_se is None:
+            return run.interval if self.metric == "error" else None
+        low, high = max(value - 1.96 * run.score_se, 0.0), value + 1.96 * run.score_se
+        return low, high if self.metric == "cost" else min(high, 1.0)
+
     def _finished(self) -> list[Run]:
-        return [run for run in self.runs if run.status == "finished" and _known(run.error)]
+        return [run for run in self.runs if run.status == "finished" and _known(self._value(run))]
 
     def _scatter(self, title: str, x: Axis, runs: list[Run], points: dict[str, float], notes: dict[str, str]) -> Chart:
         few = len(runs) <= _MOST_NAMED
+        values = {run.name: self._value(run) or 0.0 for run in runs}
         series = []
         for run in reversed(runs):
-            style = self.style(run)
-            low, high = run.interval or (None, None)
-            whiskers = self.recommended is not None and run.name == self.recommended.name and low is not None
+            style, value = self.style(run), values[run.name]
+            low, high = self._interval(run) or (None, None)
+            whiskers = self._is_recommended(run) and low is not None
             series.append(
                 Series(
                     run.name,
                     [points[run.name]],
-                    [run.error],
+                    [value],
                     style,
                     line=False,
                     low=[low] if whiskers else None,
                     high=[high] if whiskers else None,
                     label=few or style is not None,
-                    notes=[f"{run.name}: error {percent(run.error)}, {notes[run.name]}"],
+                    notes=[f"{run.name}: {self.measure} {score_in_words(value, self.metric)}, {notes[run.name]}"],
                     key=self.keys[run.name],
                 )
             )
-        errors = [run.error for run in runs if run.error is not None]
-        log = min(errors) > 0 and max(errors) / min(errors) > 4
-        y = Axis("error" + (" (log scale)" if log else ""), log=log, percent=True)
-        return Chart(title, x, y, series, frontier=_frontier([(points[run.name], run.error or 0.0) for run in runs]))
+        least, most = min(values.values()), max(values.values())
+        log = not self.rises and least > 0 and most / least > 4
+        y = Axis(self.measure + (" (log scale)" if log else ""), log=log, percent=self.metric != "cost")
+        sign = -1.0 if self.rises else 1.0
+        frontier = [(n, sign * v) for n, v in _frontier([(points[run.name], sign * values[run.name]) for run in runs])]
+        return Chart(title, x, y, series, frontier=frontier)
 
     # -- reliability -----------------------------------------------------------------------------------------
 
@@ -211,14 +245,14 @@ class Figures:
         several = len(classes) > 2
         bars = [
             Bar(
-                f"{feature_name(f)} [{f['class']}]" if several and f["class"] else feature_name(f),
+                f"{feature_name(f)} [{f['class']}]" if several and f["class"] is not None else feature_name(f),
                 f["weight"],
                 f["std"],
             )
             for f in run.top_features[:_MOST_BARS]
         ]
         sure = any(bar.std is not None for bar in bars)
-        left, right = (classes[0], classes[1]) if len(classes) == 2 else ("", "")
+        left, right = map(str, classes) if len(classes) == 2 else ("", "")
         caption = "The largest weights. A bar says how much a feature speaks for an answer"
         caption += ", in brackets which." if several else ", its side for which."
         caption += (
@@ -299,6 +333,10 @@ def _in_colour(runs: list[Run], recommended: Run | None) -> list[Run]:
         order = first + [run for run in leaders.values() if run.status == "finished"] + able
         able = [run for k, run in enumerate(order) if run not in order[:k]][:_MOST_IN_COLOUR]
     return first + [run for run in able if run not in first]
+
+
+def _curve_of(run: Run, metric: str) -> list[float]:
+    return run.curve["error"] if metric == "error" else run.curve["score"]
 
 
 def _known(value: float | None) -> bool:

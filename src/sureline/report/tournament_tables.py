@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..contest.result import Run, TournamentResult
-from .advice import called, guess_error
+from .advice import called, guess_error, score_in_words, score_of
 from .blocks import (
     Badge,
     Block,
@@ -152,9 +152,12 @@ def _limits(runs: list[Run]) -> tuple[float, float] | None:
 def settings_of(result: TournamentResult, figures: Figures) -> Section:
     if not result.runs:
         return Section("The settings of every run")
+    commands = any(run.train_command is not None for run in result.runs)
     blocks: list[Block] = [
         Paragraph(
-            "All parameters of each run, and the command that makes its model alone, to the same bits.", quiet=True
+            "All parameters of each run"
+            + (", and the command that makes its model alone, to the same bits." if commands else "."),
+            quiet=True,
         )
     ]
     for algorithm in dict.fromkeys(run.algorithm for run in figures.runs):
@@ -169,6 +172,8 @@ def _folded(run: Run, figures: Figures) -> Folded:
     told: list[Any] = [Strong(run.name)]
     if run.status == "finished":
         told.append(f", error {percent(run.error)}")
+        if figures.metric != "error":
+            told.append(f", {figures.measure} {score_in_words(score_of(run, figures.metric), figures.metric)}")
     else:
         told.append(f", {run.status}")
     blocks: list[Block] = []
@@ -228,7 +233,7 @@ def features_of(run: Run | None) -> list[Block]:
         cells = [Cell(feature_name(f))] + ([Cell(str(f["column"]), f["column"])] if named else [])
         cells.append(Cell(number(f["weight"], 4), f["weight"]))
         cells += [Cell(number(f["std"]), f["std"])] if sure else []
-        cells += [Cell(f["class"] or NOTHING)] if several else []
+        cells += [Cell(NOTHING if f["class"] is None else str(f["class"]))] if several else []
         rows.append(Row(cells))
     table = Table(columns, rows, f"The {count(len(rows))} largest weights of {called(run)}", sortable=len(rows) > 1)
     return [Folded("The largest weights in numbers", [table])]

@@ -21,6 +21,8 @@ PATH = str | os.PathLike[str]
 
 def expand(paths: PATH | Iterable[PATH]) -> list[str]:
     """The files that are meant, each glob's in sorted order. What exists under its name is no glob."""
+    if not isinstance(paths, (str, bytes, os.PathLike, Iterable)):
+        raise TypeError(f"What to read must be a path, or several in a list. Got {paths!r} instead.")
     given = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
     if not given:
         raise ValueError("There must be at least one file to read.")
