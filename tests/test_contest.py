@@ -200,7 +200,7 @@ def test_a_learner_that_diverges_fails_alone(tmp_path: Path) -> None:
     assert "dtype=" not in str(wild.reason)
     assert wild.status == "failed"
     assert wild.reason is not None
-    assert "scale X" in wild.reason
+    assert "scale the rows" in wild.reason
     assert wild.examples < 1500
     assert result.run("arow").mistakes == sureline.train(path, AROW()).n_mistakes_
     assert result.best in ("arow", "wild")

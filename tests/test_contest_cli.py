@@ -58,7 +58,7 @@ def test_compare(data: Path, capsys: Any) -> None:
     assert errors == sorted(errors)
     assert len(set(errors)) > 10
     best = lines[1].split()[0]
-    assert f"{best} has the least error" in out
+    assert f"Use {best}. It is the best of " in out
     assert "To train " in out
     result = result_of(capsys, "compare", data, "--algorithm", "arow, scw,Ada-RDA")
     assert [run.name for run in result.runs] == ["AROW", "SCW", "AdaRDA"]
@@ -145,7 +145,7 @@ def test_metrics(data: Path, capsys: Any) -> None:
     assert result.run("AROW").cost == result.run("AROW").score
     out = run(capsys, "compare", data, "--algorithm", "arow,pa", "--metric", "balanced_accuracy", "--quiet")[1]
     assert "balanced accuracy" in out.splitlines()[0]
-    assert "has the best balanced accuracy" in out
+    assert "and its balanced accuracy, in which every class counts the same, is " in out
 
 
 def test_what_the_commands_refuse(data: Path, tmp_path: Path, capsys: Any) -> None:
@@ -217,7 +217,7 @@ def test_data_with_something_wrong(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "one.svm").write_text("1 1:1\n" * 100)
     status, out, err = run(capsys, "compare", tmp_path / "one.svm", "--quiet")
     assert status == 0
-    assert "There is nothing to recommend: only one class came." in out
+    assert "There is nothing to tell apart. All " in out
     assert "only one class came, 1" in err
 
     (tmp_path / "empty.svm").write_text("")
@@ -236,7 +236,7 @@ def test_a_disk_that_is_full(data: Path, tmp_path: Path, capsys: Any, monkeypatc
     monkeypatch.setattr("os.fsync", full)
     status, out, err = run(capsys, "tune", data, "--model", model, "--quiet")
     assert status == 1
-    assert "has the least error" in out
+    assert "Use " in out
     assert "No space left on device" in err
     assert model.read_text() == "old"
     page = tmp_path / "page.html"

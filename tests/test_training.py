@@ -13,7 +13,7 @@ from sklearn.metrics import balanced_accuracy_score, brier_score_loss, log_loss,
 from stream_files import write_rows
 
 import sureline
-from sureline import AROW, PA, SSOL, stream
+from sureline import AROW, PA, SSOL, ODCARegressor, stream
 from sureline.catalogue import LEARNERS
 from sureline.datasets import make_sparse_stream
 from sureline.evaluate import RankingCurve, evaluate
@@ -213,3 +213,13 @@ def test_compact_models_keep_the_names_of_what_they_keep(tmp_path: Path) -> None
     whole, small = read_learner(tmp_path / "all"), read_learner(tmp_path / "compact")
     assert (tmp_path / "compact").stat().st_size < (tmp_path / "all").stat().st_size / 5
     assert [w.names for w in top_weights(small, 20)] == [w.names for w in top_weights(whole, 20)]
+
+
+@pytest.mark.parametrize("learner", [PA(normalize="none"), ODCARegressor(normalize="none", loss="squared")])
+def test_a_row_that_overflows_is_told_by_its_place_in_the_stream(learner: Any, tmp_path: Path) -> None:
+    good, bad = b"1 1:1\n-1 2:1\n" * 500, b"1 1:1e300 2:-1e300\n-1 1:1e300\n"
+    (tmp_path / "rows.svm").write_bytes(good + bad)
+    for block in (1 << 22, 600):
+        source = stream.read(tmp_path / "rows.svm")._with(block=block)
+        with pytest.raises(ValueError, match=r"Row 1,00[12] of the stream .* rows (and labels )?so that their values"):
+            sureline.train(source, learner)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from ._learner import ClassLearner, Learner
 from ._normalize import Normalizer
 from ._online import ClassRuleLearner, RuleLearner
 from ._regression import TargetLearner
-from ._rows import Array
+from ._rows import Array, RefusedRow
 from .persistence import takes_names
 from .stream import Chunk, Label, Stream
 
@@ -62,8 +63,17 @@ class Lesson:
         kind = normalizer.kind
         key = learner.dtype, kind, id(normalizer) if kind == "scale" else 0
         if key not in self._rows:
-            self._rows[key] = _Rows(_normalized(self._chunks[learner.dtype], normalizer))
+            with self._by_rows_of_the_stream():
+                self._rows[key] = _Rows(_normalized(self._chunks[learner.dtype], normalizer))
         return self._rows[key]
+
+    @contextmanager
+    def _by_rows_of_the_stream(self) -> Iterator[None]:
+        """What is refused is told by its place in the stream."""
+        try:
+            yield
+        except RefusedRow as refused:
+            raise refused.in_stream(self.chunk.end.rows - self.chunk.n_rows) from None
 
     def begin(self, learner: Learner) -> None:
         """Let a learner forget everything, and be ready for these rows."""
@@ -81,10 +91,11 @@ class Lesson:
         self.prepare(learner)
         rows, chunk = self._rows_for(learner), self.chunk
         part = None if stop - start == chunk.n_rows else (start, stop)
-        if isinstance(learner, TargetLearner):
-            learner.take(rows, chunk.n_columns, self.labels.astype(np.float64, copy=False), chunk.weights, part)
-        elif isinstance(learner, ClassRuleLearner):
-            learner.take(rows, chunk.n_columns, self.labels.astype(np.int32, copy=False), chunk.weights, part)
+        with self._by_rows_of_the_stream():
+            if isinstance(learner, TargetLearner):
+                learner.take(rows, chunk.n_columns, self.labels.astype(np.float64, copy=False), chunk.weights, part)
+            elif isinstance(learner, ClassRuleLearner):
+                learner.take(rows, chunk.n_columns, self.labels.astype(np.int32, copy=False), chunk.weights, part)
 
     def end(self, learner: Learner) -> None:
         """All of it has been learned from."""

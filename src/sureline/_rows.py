@@ -64,6 +64,19 @@ class UnsortedColumns(ValueError):
     """The columns of a row do not ascend, which the core needs. `tidy` mends that."""
 
 
+class RefusedRow(ValueError):
+    """A row that nothing can be learned from as it is, of those that were passed."""
+
+    def __init__(self, row: int, said: str) -> None:
+        super().__init__(f"Row {row} of X {said}")
+        self.row, self.said = row, said
+
+    def in_stream(self, rows_before: int) -> ValueError:
+        """The same for somebody who passed a stream, in which so many rows come before."""
+        said = self.said.replace("X so that its", "the rows so that their").replace("X and y", "rows and labels")
+        return ValueError(f"Row {rows_before + self.row + 1:,} of the stream {said}")
+
+
 def refusal(rows: _core.Rows, row: int, why: str, dtype: npt.DTypeLike, first: int = 0) -> Exception:
     """What to raise for a row that a loop over numbers of that dtype has refused; rows are counted from `first`."""
     if why == "contents":
@@ -75,12 +88,11 @@ def refusal(rows: _core.Rows, row: int, why: str, dtype: npt.DTypeLike, first: i
         return MemoryError("not enough memory for this batch; pass fewer rows at a time")
     advice = "scale X so that its values are of the order of 1"
     if why == "score":
-        return ValueError(
-            f"Row {row} of X has a score or a variance beyond float64; {advice}, and keep the parameters moderate."
-        )
-    return ValueError(
-        f"Row {row} of X needs a step that {dtype} cannot hold; {advice}, and keep sample_weight and the parameters "
-        f"moderate{or_float64(dtype)}."
+        return RefusedRow(row, f"has a score or a variance beyond float64; {advice}, and keep the parameters moderate.")
+    return RefusedRow(
+        row,
+        f"needs a step that {dtype} cannot hold; {advice}, and keep sample_weight and the parameters "
+        f"moderate{or_float64(dtype)}.",
     )
 
 

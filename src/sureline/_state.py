@@ -31,7 +31,7 @@ from ._numbers import (
     flip_one,
     width_of,
 )
-from ._rows import Array, or_float64, refusal
+from ._rows import Array, RefusedRow, or_float64, refusal
 
 
 def _diagonal_positions(n_slots: int) -> npt.NDArray[np.int64]:
@@ -363,10 +363,11 @@ class State(Numbers):
 
     def _refusal(self, rows: _core.Rows, row: int, why: str, first: int = 0) -> Exception:
         if why in ("score", "step") and self.policy == "regression":
-            return ValueError(
-                f"Row {first + row} of X has a prediction or a loss beyond float64, or needs a step that "
-                f"{self.dtype} cannot hold; scale X and y so that their values are of the order of 1, and keep the "
-                f"parameters moderate{or_float64(self.dtype)}."
+            return RefusedRow(
+                first + row,
+                f"has a prediction or a loss beyond float64, or needs a step that {self.dtype} cannot hold; scale X "
+                "and y so that their values are of the order of 1, and keep the parameters "
+                f"moderate{or_float64(self.dtype)}.",
             )
         return refusal(rows, row, why, self.dtype, first)
 

@@ -20,7 +20,7 @@ from ..contest.grid import Entry
 from ..contest.judge import Judge
 from ..contest.narrowing import dtype_to_read
 from ..contest.telling import result_of
-from ..report.advice import chosen
+from ..report.advice import advise
 from ..stream import Label
 from ..training import BATCH
 from ._options import (
@@ -250,18 +250,6 @@ def _parts(standing: Standing) -> list[str]:
 # -- tables --------------------------------------------------------------------------------------------------
 
 
-def in_order(result: TournamentResult) -> list[Run]:
-    """Those that finished, the best first; then those that were dropped, the last first; then those that failed."""
-    sign = -1 if result.metric == "balanced_accuracy" else 1
-    place = {"finished": 0, "dropped": 1, "failed": 2}
-
-    def key(run: Run) -> tuple[int, int, float]:
-        later = 0 if run.status == "finished" else -run.examples
-        return place[run.status], later, sign * (run.score if run.score is not None else sign * 2.0)
-
-    return sorted(result.runs, key=key)
-
-
 def table(result: TournamentResult, runs: Sequence[Run]) -> str:
     """A line for each run."""
     scored = result.metric != "error"
@@ -286,33 +274,13 @@ def table(result: TournamentResult, runs: Sequence[Run]) -> str:
     return "\n".join(lines)
 
 
-_MEASURES = {"error": "the least error", "cost": "the least cost", "balanced_accuracy": "the best balanced accuracy"}
-
-
 def advice(result: TournamentResult) -> list[str]:
-    """Which one to use, and why, in sentences."""
-    if result.best is None:
-        finished = any(run.status == "finished" and run.examples for run in result.runs)
-        return ["There is nothing to recommend: " + ("only one class came." if finished else "no learner finished.")]
-    best = result.run(result.best)
-    said = f"{best.name} has {_MEASURES[result.metric]}, {best.score:.4f}"
-    ties = [result.run(name) for name in result.ties]
-    if not ties:
-        others = any(run.status == "finished" and run.name != best.name for run in result.runs)
-        lines = [said + (", and no other comes close enough to be as good by chance." if others else ".")]
-    else:
-        listed = ", ".join(run.name for run in ties[:5]) + (f" and {len(ties) - 5} more" if len(ties) > 5 else "")
-        lines = [f"{said}; {listed} cannot be told from it (paired, 95 %)."]
-        small = [run for run in ties if run.nonzeros is not None and best.nonzeros and run.nonzeros < best.nonzeros / 2]
-        if small:
-            least = min(small, key=lambda run: run.nonzeros or 0)
-            lines.append(f"Of these {least.name} has the smallest model, {least.nonzeros:,} nonzero weights.")
-    use = chosen(result) or best
-    if use is not best:
-        lines.append(f"Use {use.name}, which is cheaper to live with: smaller, surer of its doubts, or faster.")
-    if not result.stream["complete"]:
+    """Which one to use, and why, in sentences: those of the report."""
+    told = advise(result)
+    lines = [" ".join([told.headline, *told.reasons]), *([" ".join(told.remarks)] if told.remarks else [])]
+    if told.run is not None and not result.stream["complete"]:
         rows = result.stream["rows"]
         lines.append(f"All this is by the first {rows:,} row{'s' if rows != 1 else ''}: the data were not read whole.")
-    if use.train_command is not None:
-        lines.append(f"To train {use.name}: {use.train_command}")
+    if told.run is not None and told.run.train_command is not None:
+        lines.append(f"To train {told.run.name}: {told.run.train_command}")
     return lines

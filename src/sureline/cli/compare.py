@@ -10,7 +10,8 @@ import click
 from ..catalogue import learner_named
 from ..contest import TournamentResult
 from ..contest.grid import Entry, entries_of, every_learner
-from ._contest import Contest, advice, contest_options, in_order, table
+from ..report.advice import ranked
+from ._contest import Contest, advice, contest_options, table
 
 
 @click.command("compare", short_help="Train many learners in one reading of the data, and say which one to use.")
@@ -67,4 +68,4 @@ def command(
 
 
 def _in_words(result: TournamentResult) -> str:
-    return "\n".join([table(result, in_order(result)), "", *advice(result)])
+    return "\n".join([table(result, ranked(result)), "", *advice(result)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from ..catalogue import learner_named
 from ..contest import Tournament, TournamentResult
 from ..contest.grid import Entry, settings
 from ..persistence import write_learner
-from ._contest import Contest, advice, contest_options, in_order, table
+from ..report.advice import ranked
+from ._contest import Contest, advice, contest_options, table
 from ._parameters import LEFT_OUT
 
 _SHOWN = 10
@@ -68,9 +70,10 @@ def command(
     """Learn from DATA with many settings at once, in one reading, and find the best.
 
     Every combination of the values of an algorithm takes part: C, r and their like from 2^-5 to 2^5, learning rates
-    from 2^-1 to 2^9, eta of scw and cw from 0.55 to 0.95. Penalties that make models sparse (lam, l1) are not tried:
-    the least error would always choose none; set them with --grid lam=0.001. A setting that is clearly behind is
-    dropped on the way, by a rule that drops the one that would have won in at most 1 of 100 races.
+    from 2^-9 to 2^9, eta of scw and cw from 0.55 to 0.95 (search_space of a class has it exactly). Penalties that make
+    models sparse (lam, l1) are not tried: the least error would always choose none; set them with --grid lam=0.001. A
+    setting that is clearly behind is dropped on the way, by a rule that drops the one that would have won in at most 1
+    of 100 races.
     """
     contest = Contest(
         data,
@@ -93,7 +96,9 @@ def command(
         raise click.BadParameter(str(error), param_hint="--algorithm") from None
     entries = _entries(kinds, grids, contest)
     tournament = contest.run(entries, race=race)
-    return contest.tell(tournament, _in_words, None if model_path is None else partial(_write, tournament, model_path))
+    return contest.tell(
+        tournament, _in_words, None if model_path is None else partial(_write, tournament, model_path, quiet)
+    )
 
 
 def _entries(kinds: list[type[Learner]], grids: tuple[str, ...], contest: Contest) -> list[Entry]:
@@ -144,18 +149,20 @@ def _value(kind: type[Learner], name: str, constraint: Constraint | None, text: 
     return text
 
 
-def _write(tournament: Tournament, path: Path, result: TournamentResult) -> None:
-    """The best model, if the data were read whole."""
+def _write(tournament: Tournament, path: Path, quiet: bool, result: TournamentResult) -> None:
+    """The best model, if the data were read whole, whichever is recommended."""
     best = tournament.best()
     if not result.stream["complete"] or best is None:
         what = "there is no best one" if result.stream["complete"] else "the data were not read whole"
         why = " ".join((result.stream["problem"] or "no learner finished").split())
         raise click.ClickException(f"{path} was not written, since {what}: {why}.")
     write_learner(path, best.learner, names=tournament.names, input_options=tournament.stream.model_options)
+    if not quiet:
+        print(f"{path}: the model of {best.name}, the best.", file=sys.stderr)
 
 
 def _in_words(result: TournamentResult) -> str:
-    runs = in_order(result)
+    runs = ranked(result)
     finished = [run for run in runs if run.status == "finished"]
     dropped = sum(run.status == "dropped" for run in runs)
     failed = [run for run in runs if run.status == "failed"]

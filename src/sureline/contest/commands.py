@@ -40,7 +40,8 @@ class TrainCommands:
             if any("," in text or text != text.strip() or from_text(text) not in labels for text in texts):
                 return
             self._reading.append(f"--labels={','.join(texts)}")  # which may begin with a minus sign
-        self._data = ["sureline", "train", *stream.paths, *_format(stream)]
+        paths = [f"./{path}" if path.startswith("-") and path != STDIN else path for path in stream.paths]
+        self._data = ["sureline", "train", *paths, *_format(stream)]
 
     def of(self, learner: Learner, given: Mapping[str, Any]) -> str | None:
         """The one that makes this model, to the bit; None if the command line cannot say it."""
