@@ -75,6 +75,7 @@ BROKEN = [
     ("permutations = 20", "", r"\[protocol\] has no 'permutations'"),
     ("permutations = 20", "permutations = 20\nrepeats = 2", "has a key 'repeats', which is not one of permutations"),
     ('name = "scw-table3"', 'name = "other"', "the 'name' must be 'scw-table3'"),
+    ("take = 1000", "", "the data set 'splice' has files and neither 'rows' nor 'take'"),
     ('files = ["w7a"]', "", "the data set 'w7a' has neither 'files' nor a 'generator'"),
     ('"0.294 ± 0.011"', '"0.294 +- 0.011"', "svmguide3, CW, rate: a number must be written as .*Got '0.294"),
     ('r = "2^-4..2^4"', 'r = "2^-4-2^4"', "A grid must be a list of numbers or powers"),
@@ -117,6 +118,9 @@ def test_files_are_found_with_their_endings_and_looked_at(tmp_path: Path) -> Non
     np.testing.assert_array_equal(rows.dense().X, [[2, 0, 0, 1], [0, 1, 0, 0], [0, 0, 0.5, 0]])
     np.testing.assert_array_equal(rows.y, [1, -1, 1])
     assert len(data_module.load(replace(SMALL, take=2), tmp_path).y) == 2
+    assert len(data_module.load(replace(SMALL, rows=None, take=2), tmp_path).y) == 2
+    cut = data_module.load(replace(SMALL, rows=None, take=4), tmp_path)
+    assert "small.svm has 3 rows; it must be LIBSVM text with at least 4 rows, 4 features" in str(cut)
 
 
 def test_some_classes_against_others(tmp_path: Path) -> None:
@@ -135,6 +139,7 @@ def test_some_classes_against_others(tmp_path: Path) -> None:
         ("1 5:1\n-1 1:1\n1 1:1\n", "has 5 features; it must be"),
         ("0 1:1\n1 1:1\n1 1:1\n", "has the labels 0, 1; it must be"),
         ("spam 1:1\nham 1:1\nham 1:1\n", "has the labels ham, spam; it must be"),
+        ("1 1:1\n-1 1:1\nham 1:1\n", "has the labels ham, -1, 1; it must be"),
         ("1 1:1\n-1 x\n1 1:1\n", "small:2"),
         ("", "small"),
     ],

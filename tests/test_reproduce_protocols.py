@@ -119,7 +119,7 @@ def test_tuning_takes_the_lowest_held_out_error_and_the_last_of_equals() -> None
 
 
 def test_missing_data_are_named_and_the_others_are_run(table3: Entry, tmp_path) -> None:
-    absent = {"name": "w7a", "files": ["w7a"], "source": "https://example.org"}
+    absent = {"name": "w7a", "files": ["w7a"], "source": "https://example.org", "rows": 24692}
     outcome = reproduce.run(replace(table3, data=(absent, GAUSSIAN)), data=tmp_path)
     assert [table.title for table in outcome.findings.tables] == ["synthetic"]
     assert [one.data for one in outcome.findings.missing] == ["w7a"]

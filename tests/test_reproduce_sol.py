@@ -291,6 +291,7 @@ def test_stand_ins_are_labelled_and_files_come_first(tmp_path: Path) -> None:
         arguments={"name": "pcmac", "positive": 0.1, "random_state": 0},
         effort=effort,
         files=["real"],
+        rows=1500,
         source="nowhere",
         stand_in="made up",
     )
