@@ -5,6 +5,7 @@ from __future__ import annotations
 from .outcome import Cell, Column, Outcome, Table
 
 KEPT_HEADING = "## Where we differ and why"
+ROUGH = "A rough version (--quick). "
 
 
 def headings(table: Table) -> list[str]:
@@ -48,11 +49,11 @@ def cell_in_words(column: Column, cell: Cell, mark: str) -> list[str]:
 
 def provenance(outcome: Outcome) -> str:
     """Who made this, when and how."""
-    rough = "A rough version (--quick). " if outcome.quick else ""
+    rough = ROUGH if outcome.quick else ""
     return f"{rough}sureline {outcome.version}, {outcome.date}, {outcome.seconds:,.0f} s."
 
 
-def partial(outcome: Outcome) -> str:
+def partly(outcome: Outcome) -> str:
     """What to say first if not all data were there; nothing if they were, or if none were."""
     missing = [one.data for one in outcome.findings.missing]
     if not missing or outcome.is_empty:
@@ -82,7 +83,7 @@ def explanation(outcome: Outcome) -> str:
 def as_text(outcome: Outcome, width: int = 120) -> str:
     """For the terminal."""
     parts = [f"{outcome.title}\n{outcome.paper}, {outcome.where}\n{outcome.shows}"]
-    parts += [_wrapped(partial(outcome), width)] if partial(outcome) else []
+    parts += [_wrapped(partly(outcome), width)] if partly(outcome) else []
     for table in outcome.findings.tables:
         parts.append(_text_table(table))
     if has_differences(outcome):
@@ -121,7 +122,7 @@ def as_markdown(outcome: Outcome, pictures: list[str], kept: str = "") -> str:
     """A page; `pictures` are the files beside it, and `kept` what was written by hand."""
     parts = [f"# {outcome.title}", f"{outcome.paper}, {outcome.where}. {outcome.shows}", f"    {outcome.command}"]
     parts.append(provenance(outcome))
-    parts += [f"**{partial(outcome)}**"] if partial(outcome) else []
+    parts += [f"**{partly(outcome)}**"] if partly(outcome) else []
     for name, picture in zip(pictures, outcome.findings.pictures, strict=True):
         parts.append(f"![{picture.title}]({name})")
         parts += [f"**Stand-in:** {picture.stand_in}"] if picture.stand_in else []
