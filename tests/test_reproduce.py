@@ -239,6 +239,13 @@ def outcome(**changes: object) -> Outcome:
     )
 
 
+def test_titles_of_stand_ins_say_so_whoever_makes_them() -> None:
+    for make in (lambda **of: Table("t", (), (), (), **of), lambda **of: Picture("n", "t", "x", "y", (), **of)):
+        assert make(stand_in="made up").title == "t (stand-in)"
+        assert make().title == "t"
+    assert Table("rcv1 (stand-in): time", (), (), (), stand_in="made up").title == "rcv1 (stand-in): time"
+
+
 def test_an_outcome_as_text() -> None:
     text = as_text(outcome(), 100)
     assert "STAND-IN: made <b>up</b>" in text

@@ -59,6 +59,7 @@ def test_error_against_iterations() -> None:
     assert by_kappa.rows[1].cells[1].ours == ends["smooth SGD"]
     assert len(outcome.findings.verdicts) == 7
     assert all(one.claim.startswith("(stand-in) ") for one in outcome.findings.verdicts)
+    assert all("(stand-in)" in one.title for one in (*outcome.findings.tables, *outcome.findings.pictures))
     assert comparable(reproduce.run(small_one)) == comparable(outcome)
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .. import datasets
 from ..stream import DataError, read
 from .entry import DataSet
-from .outcome import Missing
+from .outcome import Missing, labelled
 
 _ENDINGS = ("", ".svm", ".libsvm", ".txt")
 _COMPRESSED = ("", ".bz2", ".gz", ".xz", ".zst")
@@ -29,7 +29,7 @@ class Rows:
 
     def label(self, name: str) -> str:
         """The name of the data set, for all that is said of it."""
-        return f"{name} (stand-in)" if self.stand_in else name
+        return labelled(name, self.stand_in)
 
     def first(self, n: int | None) -> Rows:
         return self if n is None or n >= len(self.y) else Rows(self.X[:n], self.y[:n], self.stand_in)

@@ -104,7 +104,7 @@ def _rows(data: DataSet, split: Split, ours: Mapping[str, float], paper: Mapping
 def _verdicts(
     data: DataSet, split: Split, ours: Mapping[str, float], paper: Mapping[str, float], parameters: Parameters
 ) -> list[Verdict]:
-    label = f"{data.name} (stand-in)" if split.stand_in else data.name
+    label = split.label(data.name)
     off = [name for name in _SHAPE if abs(ours[name] - paper[name]) > parameters.near * paper[name]]
     gap = ours["never active, %"] - paper["never active, %"]
     differing = "; ".join(

@@ -24,7 +24,7 @@ from .._rows import as_rows, squared_norms
 from .efforts import Effort, split_of
 from .entry import Entry
 from .learners import build
-from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table, Verdict
+from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table, Verdict, labelled
 from .progress import Progress
 from .splits import Split
 from .statistics import best_of, mean_of, p_value
@@ -245,7 +245,7 @@ def _picture(
     series.append(Series("LinearSVC", (x[0], x[-1]), (100 * level, 100 * level)))
     return Picture(
         name="errors",
-        title=f"{entry.where}: {entry.data_sets[0].name}",
+        title=f"{entry.where}: {labelled(entry.data_sets[0].name, stand_in)}",
         x_label="iterations",
         y_label="test error, %",
         series=tuple(series),

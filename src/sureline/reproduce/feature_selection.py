@@ -16,7 +16,7 @@ from .data import Rows
 from .entry import DataSet, Entry, Learner
 from .feature_claims import verdicts
 from .learners import build, in_words, permutation
-from .outcome import Cell, Column, Findings, Missing, Picture, Row, Series, Table
+from .outcome import Cell, Column, Findings, Missing, Picture, Row, Series, Table, labelled
 from .progress import Progress
 from .statistics import best_of, mean_of
 
@@ -73,7 +73,7 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
             progress.advance(sum(fits), f"{one.name}: not there")
             continue
         shape, stand_in, paths = found
-        label = f"{one.name} (stand-in)" if stand_in else one.name
+        label = labelled(one.name, stand_in)
         results[label] = paths
         tables += _tables(f"{label}: {shape}", paths, parameters.counts, stand_in)
         pictures += _pictures(one.name, label, paths, parameters.counts, stand_in)

@@ -70,7 +70,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. `heads` name what the rows are about; `stand_in` says of which data it is, if not of the paper's."""
+    """A table. `heads` name what the rows are about; `stand_in` says of which data it is, if not of the paper's.
+
+    The title of a table of a stand-in says so, whoever makes it, as it may be read without what is around it.
+    """
 
     title: str
     heads: tuple[str, ...]
@@ -78,6 +81,9 @@ class Table:
     rows: tuple[Row, ...]
     note: str = ""
     stand_in: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", _with_stand_in(self.title, self.stand_in))
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of curves. `name` is a part of the file's name; `stand_in` as in tables."""
+    """A picture of curves. `name` is a part of the file's name; `stand_in`, also in the title, as in tables."""
 
     name: str
     title: str
@@ -106,6 +112,18 @@ class Picture:
     points: bool = False
     note: str = ""
     stand_in: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", _with_stand_in(self.title, self.stand_in))
+
+
+def labelled(name: str, stand_in: str | None) -> str:
+    """The name of a data set, for all that is said of it."""
+    return f"{name} (stand-in)" if stand_in else name
+
+
+def _with_stand_in(title: str, stand_in: str | None) -> str:
+    return title if "(stand-in)" in title else labelled(title, stand_in)
 
 
 @dataclass(frozen=True)

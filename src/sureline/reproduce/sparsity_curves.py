@@ -127,12 +127,11 @@ def measured(
 def _findings(
     entry: Entry, data: DataSet, effort: Effort, parameters: Parameters, rows: Split, results: Mapping[str, Result]
 ) -> Findings:
-    label = f"{data.name} (stand-in)" if rows.stand_in else data.name
     levels = np.array(effort.levels)
     return Findings(
         tables=(_table(entry, data, effort, parameters, rows, results),),
         pictures=tuple(_picture(entry, data, parameters, rows, results, start) for start in (0.0, effort.zoom)),
-        verdicts=tuple(CLAIMS[parameters.claims](label, results, levels)),
+        verdicts=tuple(CLAIMS[parameters.claims](rows.label(data.name), results, levels)),
     )
 
 
@@ -170,7 +169,7 @@ def _table(
         ' "Kept until" is the highest sparsity whose mean error is at most half a point above that without a penalty.'
     )
     return Table(
-        title=f"{data.name}: {METRICS[parameters.metric]}, %, by sparsity",
+        title=f"{rows.label(data.name)}: {METRICS[parameters.metric]}, %, by sparsity",
         heads=("learner",),
         columns=tuple(columns),
         rows=tuple(Row((name,), tuple(of_learner)) for name, of_learner in cells.items()),
@@ -210,7 +209,7 @@ def _picture(
     file_name = "".join(letter if letter.isalnum() else "-" for letter in data.name.lower())
     return Picture(
         name=file_name if start == 0 else f"{file_name}-high",
-        title=f"{entry.where}: {data.name}" + (f", from a sparsity of {100 * start:g} %" if start else ""),
+        title=f"{entry.where}: {rows.label(data.name)}" + (f", from a sparsity of {100 * start:g} %" if start else ""),
         x_label="weights that are not zero, %" if left else "sparsity, %",
         y_label=f"{METRICS[parameters.metric]}, %",
         series=tuple(_series(result, levels, left) for result in results.values()),

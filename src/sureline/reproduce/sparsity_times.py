@@ -100,14 +100,14 @@ def timed(candidate: Candidate, rows: Split, effort: Effort, parameters: Paramet
 def _findings(
     entry: Entry, data: DataSet, effort: Effort, parameters: Parameters, rows: Split, results: Mapping[str, Timed]
 ) -> Findings:
-    label = f"{data.name} (stand-in)" if rows.stand_in else data.name
+    label = rows.label(data.name)
     per_value = 1e9 / rows.X.nnz
     return Findings(
         tables=(_table(data, parameters, rows, results, per_value),),
         pictures=(
             Picture(
                 name=data.name.lower(),
-                title=f"{entry.where}: {data.name}",
+                title=f"{entry.where}: {label}",
                 x_label="sparsity, %",
                 y_label="processor time of a pass, ns a nonzero",
                 series=tuple(
@@ -147,7 +147,7 @@ def _table(data: DataSet, parameters: Parameters, rows: Split, results: Mapping[
                 )
             )
     return Table(
-        title=f"{data.name}: time of a pass over the training rows",
+        title=f"{rows.label(data.name)}: time of a pass over the training rows",
         heads=("learner", "tuned"),
         columns=tuple(columns),
         rows=tuple(made),
