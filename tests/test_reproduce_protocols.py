@@ -83,9 +83,7 @@ def test_permutations_give_what_fitting_by_hand_gives(table3: Entry) -> None:
     expected = (np.mean(rates) - 0.15) / math.sqrt(np.var(rates, ddof=1) / 3 + 0.01**2 / 20 + 0.001**2 / 12)
     assert rate.difference == pytest.approx(expected)
     assert any(row.cells[1].best for row in table.rows)
-    assert [verdict.word for verdict in outcome.findings.verdicts][
-        1
-    ] == "cannot be checked here"  # no updates of theirs
+    assert [verdict.word for verdict in outcome.findings.verdicts][1] == "cannot be told"  # no updates of theirs
 
 
 def test_the_same_seeds_give_the_same_numbers(table3: Entry) -> None:

@@ -119,7 +119,8 @@ def _verdicts(
             else f"All within {parameters.near:.0%}.",
         ),
         Verdict(
-            f"{label}: as many features never come in the training rows.",
+            f"{label}: as many features never come in the training rows (at most {parameters.near_points:g} "
+            "points more or fewer).",
             abs(gap) <= parameters.near_points,
             f"{ours['never active, %']:.2f} % against {paper['never active, %']:.2f} %.",
         ),

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import data as data_module
 from .data import Rows
+from .deciding import MEANS, TIMES
 from .entry import DataSet, Entry, Learner
 from .feature_claims import verdicts
 from .learners import build, in_words, permutation
@@ -82,7 +83,7 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
         pictures=tuple(pictures),
         verdicts=tuple(verdicts(results, parameters.counts)),
         missing=tuple(missing),
-        notes=(entry.note,) if entry.note and tables else (),
+        notes=(entry.note, MEANS, TIMES) if tables else (),
     )
 
 

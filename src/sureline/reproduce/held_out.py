@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import data as data_module
 from .data import Rows
+from .deciding import TIMES
 from .entry import Entry, Learner
 from .held_out_claims import verdicts
 from .learners import build, in_words, passes_of_tuning, permutation, tuned
@@ -99,7 +100,7 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
         tables=tuple(tables),
         verdicts=tuple(verdicts(results)),
         missing=tuple(missing),
-        notes=(entry.note,) if entry.note and tables else (),
+        notes=(entry.note, TIMES) if tables else (),
     )
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from . import data as data_module
 from .data import Rows
+from .deciding import MEANS
 from .entry import Entry, Learner
 from .learners import build, in_words, passes_of_tuning, permutation, tuned
 from .online_claims import FIRST_ORDER, verdicts
@@ -81,7 +82,7 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
         pictures=tuple(pictures),
         verdicts=tuple(verdicts(results)),
         missing=tuple(one for one in loaded.values() if isinstance(one, Missing)),
-        notes=(entry.note,) if entry.note and tables else (),
+        notes=(entry.note, MEANS) if tables else (),
     )
 
 

@@ -128,7 +128,7 @@ def _with_stand_in(title: str, stand_in: str | None) -> str:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim of the paper in our words, whether it holds (None: it cannot be checked here), and by which numbers."""
+    """A claim of the paper in our words, whether it holds (None: it cannot be told here), and by which numbers."""
 
     claim: str
     holds: bool | None
@@ -136,7 +136,7 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        return {True: "holds", False: "does not hold", None: "cannot be checked here"}[self.holds]
+        return {True: "holds", False: "does not hold", None: "cannot be told"}[self.holds]
 
 
 @dataclass(frozen=True)

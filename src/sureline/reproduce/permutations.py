@@ -8,6 +8,7 @@ from pathlib import Path
 
 from . import data as data_module
 from .data import Rows
+from .deciding import TIMES
 from .entry import Entry, Learner
 from .learners import build, in_words, passes_of_tuning, permutation, tuned
 from .outcome import Cell, Column, Findings, Missing, Row, Table
@@ -75,7 +76,7 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
         tables=tuple(tables),
         verdicts=tuple(verdicts(entry, all_runs)),
         missing=tuple(one for one in loaded.values() if isinstance(one, Missing)),
-        notes=(entry.note,) if entry.note and tables else (),
+        notes=(entry.note, TIMES) if tables else (),
     )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..datasets import STREAM_SHAPES
 from ._fields import EntryError
+from .deciding import MEANS
 from .efforts import Effort, efforts, split_of
 from .entry import DataSet, Entry
 from .learners import in_words
@@ -53,7 +54,7 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
     for data in entry.data_sets:
         effort = of_set[data.name]
         progress.expect(sum(sum(_work(one, data, effort, parameters)) for one in candidates(entry, effort)))
-    found = Findings(notes=(entry.note,))
+    found = Findings(notes=(entry.note, MEANS))
     for data in entry.data_sets:
         effort = of_set[data.name]
         rows = split_of(data, effort, folder)
