@@ -60,6 +60,14 @@ def test_every_entry_is_whole(name: str) -> None:
             assert model.get_params().get("normalize", "none") == "none"
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "scw-table3"])  # whose stand-in has one size only
+def test_what_is_said_of_all_runs_has_no_sizes_that_a_quick_one_changes(name: str) -> None:
+    entry = reproduce.entry(name)
+    said = [entry.note, *(one.stand_in or "" for one in entry.data_sets)]
+    sizes = r"\d (random |training )?rows|as many as|\ba (tenth|fifth) of the rows"
+    assert [words for words in said if re.search(sizes, words)] == []
+
+
 def test_the_entries_of_the_confidence_weighted_papers_are_there() -> None:
     assert {"scw-table1", "scw-table3", "scw-figure1", "sbcw-table2", "sbcw-figure1"} <= set(NAMES)
     papers = [name.partition("-")[0] for name in NAMES]
@@ -213,6 +221,9 @@ def test_the_best_are_marked_by_the_paired_t_test() -> None:
     }
     assert best_of(runs) == {"best", "equal", "same"}
     assert best_of({name: [-v for v in values] for name, values in runs.items()}, least=False) == best_of(runs)
+    assert best_of({**runs, "once": [0.31]}) == best_of(runs)  # one run cannot be tested against twenty
+    assert best_of({**runs, "once": [0.1]}) == {"once"}
+    assert best_of({"a": [0.2], "b": [0.1], "c": [0.3]}) == {"b"}
     assert p_value(runs["best"], runs["same"]) == 1
     assert p_value([1, 2, 3], [2, 3, 4]) == 0  # by the same in every run
     # From a table of the t distribution: |t| = 2.093 is the 95 % point with 19 degrees of freedom.
@@ -269,6 +280,17 @@ def test_an_outcome_as_text() -> None:
     assert "The paper's: means of 20." in " ".join(text.split())
     assert "Partial: without w7a, for want of data (see below)." in text
     assert "Partial" not in as_text(replace(outcome(), findings=replace(outcome().findings, missing=())))
+
+
+def test_where_nothing_is_compared_there_is_no_difference() -> None:
+    made = outcome()
+    (table,) = made.findings.tables
+    (row,) = table.rows
+    without = replace(row, cells=tuple(replace(cell, difference=None) for cell in row.cells))
+    made = replace(made, findings=replace(made.findings, tables=(replace(table, rows=(without,)),)))
+    for text in (as_text(made), as_markdown(made, ["picture.svg"]), page_of(made)):
+        assert "difference" not in text
+        assert "The paper's: means of 20." in " ".join(text.replace("&#39;", "'").split())
 
 
 def test_an_outcome_as_markdown_and_what_was_written_by_hand() -> None:

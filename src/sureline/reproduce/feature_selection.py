@@ -171,7 +171,9 @@ def _tables(title: str, paths: Mapping[str, Curves], counts: tuple[int, ...], st
             for who, runs in values.items()
         ]
         shown = tuple(Column(column.name, digits, compared=False) for column in columns)
-        made.append(Table(f"{title}; {words}", ("selector", "tuned"), shown, tuple(rows), stand_in=stand_in))
+        n_draws = len(next(iter(values.values())))
+        note = f"Means ± standard deviations over {n_draws} draws of the rows for training and testing."
+        made.append(Table(f"{title}; {words}", ("selector", "tuned"), shown, tuple(rows), note, stand_in))
     return made
 
 

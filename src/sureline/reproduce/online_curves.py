@@ -75,7 +75,7 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
     tables, pictures, results = [], [], {}
     for name, rows in there.items():
         results[name] = {one.name: _curves(entry, one, name, rows, parameters, progress) for one in entry.learners}
-        tables.append(_table(name, results[name]))
+        tables.append(_table(name, results[name], len(rows.y)))
         pictures += _pictures(name, results[name])
     return Findings(
         tables=tuple(tables),
@@ -114,7 +114,7 @@ def _curves(
     return Curves(point, looks, *counts)
 
 
-def _table(name: str, curves: Mapping[str, Curves]) -> Table:
+def _table(name: str, curves: Mapping[str, Curves], n_rows: int) -> Table:
     measures = ("rates", "updates", "seconds")
     # Most of the time on small data is that of the calls, one a look, so that nobody is the fastest.
     best = {measure: best_of({who: one.last(measure) for who, one in curves.items()}) for measure in measures[:2]}
@@ -128,7 +128,9 @@ def _table(name: str, curves: Mapping[str, Curves]) -> Table:
         Column("updates", 1, compared=False),
         Column("CPU seconds", 4, compared=False),
     )
-    return Table(f"{name}, at the end of the pass", ("learner",), columns, tuple(rows))
+    n_runs = len(next(iter(curves.values())).mistakes)
+    note = f"Means ± standard deviations over {n_runs} permutations of {n_rows:,} rows."
+    return Table(f"{name}, at the end of the pass", ("learner",), columns, tuple(rows), note)
 
 
 def _pictures(name: str, curves: Mapping[str, Curves]) -> list[Picture]:

@@ -32,9 +32,17 @@ from ..report import Table as PageTable
 from ..report import Verdict as PageVerdict
 from ..report.blocks import Block
 from .outcome import Cell, Column, Outcome, Picture, Table, Verdict
-from .words import ROUGH, as_markdown, cell_in_words, explanation, has_differences, kept_part, partly, provenance
-
-_BELOW = "In small letters below ours are the paper's and the difference."
+from .words import (
+    ROUGH,
+    as_markdown,
+    cell_in_words,
+    explanation,
+    has_differences,
+    has_theirs,
+    kept_part,
+    partly,
+    provenance,
+)
 
 
 def chart_of(picture: Picture) -> Chart:
@@ -108,9 +116,8 @@ def _has_theirs(outcome: Outcome) -> bool:
 
 
 def _tables(outcome: Outcome) -> list[Block]:
-    blocks: list[Block] = (
-        [Paragraph(f"{explanation(outcome)} {_BELOW}", quiet=True)] if has_differences(outcome) else []
-    )
+    below = f"In small letters below ours are the paper's{' and the difference' if has_differences(outcome) else ''}."
+    blocks: list[Block] = [Paragraph(f"{explanation(outcome)} {below}", quiet=True)] if has_theirs(outcome) else []
     for table in outcome.findings.tables:
         if table.stand_in:
             blocks.append(Notice(f"Stand-in: {table.stand_in}."))

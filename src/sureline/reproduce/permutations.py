@@ -120,4 +120,6 @@ def table_of(entry: Entry, name: str, runs: dict[str, Runs], data: Rows) -> Tabl
             gap = difference(ours, paper) if paper is not None and comparable else None
             cells.append(Cell(ours, paper, gap, learner in best[measure]))
         rows.append(Row((learner,), tuple(cells)))
-    return Table(data.label(name), ("learner",), COLUMNS, tuple(rows), stand_in=data.stand_in)
+    n_runs = len(next(iter(runs.values())).rate)
+    note = f"Ours: means ± standard deviations over {n_runs} permutations of {len(data.y):,} rows."
+    return Table(data.label(name), ("learner",), COLUMNS, tuple(rows), note, data.stand_in)

@@ -155,7 +155,7 @@ def _table(
     }
     for measure, runs in measures.items():
         known = {name: values for name, values in runs.items() if not np.isnan(values).any()}
-        best = _best(known, least)
+        best = best_of(known, least=least)
         paper = {name: entry.paper_mean(data.name, name, measure) for name in results}
         theirs = any(one is not None for one in paper.values())
         columns.append(Column(measure, digits=2, compared=theirs, difference=False))
@@ -178,13 +178,6 @@ def _table(
         f"{_over(effort.permutations)}{kept if least else ''}",
         stand_in=rows.stand_in,
     )
-
-
-def _best(runs: Mapping[str, Any], least: bool) -> set[str]:
-    """By the t-test, or just the best where there is one run of each and so nothing to test."""
-    if all(len(values) > 1 for values in runs.values()):
-        return best_of(runs, least=least)
-    return {(min if least else max)(runs, key=lambda name: runs[name][0])}
 
 
 def _over(permutations: int) -> str:
