@@ -54,7 +54,7 @@ def _time(results: Results, counts: tuple[int, ...], who: str) -> Verdict:
         seconds = {name: np.median(paths[name].seconds, axis=0) for name in [who, *_rivals(paths)]}
         fastest = np.min([seconds[name] for name in _rivals(paths)], axis=0)
         told += [opposite(longer(ratio)) for ratio in seconds[who] / fastest]
-        shown.append(f"{data}: " + ", ".join(f"{name} {times[-1]:.2f} s" for name, times in seconds.items()))
+        shown.append(f"{data}: " + ", ".join(f"{name} {times[-1]:.3g} s" for name, times in seconds.items()))
     claim = f"{who} trains as fast as the fastest of the others, or faster, at most points."
     evidence = f"With {counts[-1]:,} features: {'; '.join(shown)}."
     return Verdict(claim, most_of(told), f"{in_words(told)}{evidence}")

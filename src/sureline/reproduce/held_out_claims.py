@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .deciding import LONGER, SAME, all_of, longer, lower
+from .deciding import LONGER, SAME, all_of, in_words, longer, lower
 from .outcome import Verdict
 
 BCW = ("BCWL1", "BCWL2")
@@ -49,8 +49,8 @@ def _time(results: Results, claim: str, is_rival: Any, no: float = SAME, yes: fl
             continue
         fastest = min(rivals, key=lambda name: rivals[name])
         holds.append(longer(rivals[fastest] / max(ours), no=no, yes=yes))
-        shown.append(f"{data}: BCW {max(ours):.2f} s, {fastest} {rivals[fastest]:.2f} s")
-    return Verdict(claim, all_of(holds), f"{'; '.join(shown)}." if shown else "Nothing to compare.")
+        shown.append(f"{data}: BCW {max(ours):.3g} s, {fastest} {rivals[fastest]:.3g} s")
+    return Verdict(claim, all_of(holds), f"{in_words(holds)}{'; '.join(shown)}." if shown else "Nothing to compare.")
 
 
 def _accuracy(results: Results) -> Verdict:
@@ -75,4 +75,4 @@ def _pa(results: Results) -> Verdict:
             holds.append(lower(np.array(runs["AROW"].error) + NEAR, runs["PA"].error))
             shown.append(f"{data}: PA {errors['PA']:.4f}, AROW {errors['AROW']:.4f}")
     claim = f"PA, which knows of no covariance, errs more than AROW, by more than {NEAR} (paired t-test, 95 %)."
-    return Verdict(claim, all_of(holds), f"{'; '.join(shown)}." if shown else "Nothing to compare.")
+    return Verdict(claim, all_of(holds), f"{in_words(holds)}{'; '.join(shown)}." if shown else "Nothing to compare.")

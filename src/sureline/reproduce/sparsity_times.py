@@ -75,33 +75,60 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
             progress.advance(len(entry.learners), f"{data.name} is not there")
             found = joined(found, Findings(missing=(rows,)))
             continue
-        results = {}
+        rows_in_order, models = rows.shuffled(parameters.first_seed), []
         for candidate in candidates(entry, effort):
             progress.advance(0, f"{data.name}: {candidate.name}")
-            results[candidate.name] = timed(candidate, rows, effort, parameters)
+            models.append(chosen(candidate, rows, rows_in_order, effort, parameters))
             progress.advance(1, f"{data.name}: {candidate.name}")
+        progress.advance(0, f"{data.name}: the passes that are timed")
+        results = timed(models, rows_in_order, parameters.repeats)
         found = joined(found, _findings(entry, data, effort, parameters, rows, results))
     return found
 
 
-def timed(candidate: Candidate, rows: Split, effort: Effort, parameters: Parameters) -> Timed:
+@dataclass(frozen=True)
+class Chosen:
+    """A learner, tuned, and the penalties to time it with, none first, with the sparsities of its models."""
+
+    candidate: Candidate
+    point: Point
+    lams: tuple[float, ...]
+    sparsity: tuple[float, ...]
+
+
+def chosen(candidate: Candidate, rows: Split, in_order: Split, effort: Effort, parameters: Parameters) -> Chosen:
     point, _ = tune(candidate, rows, "test_error", folds=parameters.folds, seed=parameters.tuning_seed)
-    rows = rows.shuffled(parameters.first_seed)
-    curve = trace(candidate.build(point), rows, "test_error", gap=effort.gap, limit=effort.limit)
+    curve = trace(candidate.build(point), in_order, "test_error", gap=effort.gap, limit=effort.limit)
     nearest = {int(np.argmin(np.abs(curve.sparsity - level))) for level in effort.levels if level < 1}
-    chosen = [curve.free, *sorted(nearest - {curve.free}, key=lambda i: (curve.sparsity[i], curve.lams[i]))]
-    seconds, updates = [], []
-    for i in chosen:
-        times = []
-        for _ in range(parameters.repeats):
-            model = candidate.build({**point, "lam": float(curve.lams[i])})
-            began = time.process_time()
-            model.fit(rows.X, rows.y)
-            times.append(time.process_time() - began)
-        seconds.append(min(times))
-        updates.append(int(model.n_updates_))
-    lams, sparsity = (tuple(float(values[i]) for i in chosen) for values in (curve.lams, curve.sparsity))
-    return Timed(candidate.name, point, lams, sparsity, tuple(seconds), tuple(updates))
+    indices = [curve.free, *sorted(nearest - {curve.free}, key=lambda i: (curve.sparsity[i], curve.lams[i]))]
+    lams, sparsity = (tuple(float(values[i]) for i in indices) for values in (curve.lams, curve.sparsity))
+    return Chosen(candidate, point, lams, sparsity)
+
+
+def timed(models: list[Chosen], rows: Split, repeats: int) -> dict[str, Timed]:
+    """The least time of several rounds. A round has one pass of each model, so that what disturbs hits all alike."""
+    seconds = {(one.candidate.name, lam): float("inf") for one in models for lam in one.lams}
+    updates = {}
+    for _ in range(repeats):
+        for one in models:
+            for lam in one.lams:
+                model, key = one.candidate.build({**one.point, "lam": lam}), (one.candidate.name, lam)
+                began = time.process_time()
+                model.fit(rows.X, rows.y)
+                seconds[key] = min(seconds[key], time.process_time() - began)
+                updates[key] = int(model.n_updates_)
+    return {
+        name: Timed(
+            name,
+            one.point,
+            one.lams,
+            one.sparsity,
+            tuple(seconds[name, lam] for lam in one.lams),
+            tuple(updates[name, lam] for lam in one.lams),
+        )
+        for one in models
+        for name in [one.candidate.name]
+    }
 
 
 # -- findings ---------------------------------------------------------------------------------------------------------
