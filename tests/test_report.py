@@ -375,7 +375,7 @@ def test_a_page_of_blocks() -> None:
     words = texts(html)
     assert "Table <3>" in words
     assert "Ours beside the paper's." in words
-    for badge in ("holds", "does not hold", "cannot be checked here"):
+    for badge in ("holds", "does not hold", "cannot be told"):
         assert badge in words
     assert "<b>" in words
     assert '<td class="num best" data-sort="0.152">' in html

@@ -59,6 +59,7 @@ def test_error_against_iterations() -> None:
     assert by_kappa.rows[1].cells[1].ours == ends["smooth SGD"]
     assert len(outcome.findings.verdicts) == 7
     assert all(one.claim.startswith("(stand-in) ") for one in outcome.findings.verdicts)
+    assert all("(stand-in)" in one.title for one in (*outcome.findings.tables, *outcome.findings.pictures))
     assert comparable(reproduce.run(small_one)) == comparable(outcome)
 
 
@@ -95,6 +96,16 @@ def test_the_finite_method_solves_the_problem_of_its_part() -> None:
     part = replace(split, X=split.X[order[:10]], y=split.y[order[:10]])  # a thirtieth of the rows, thirty times
     exact = dual_ascent._batch(entry("odca-figure2"), parameters, part)
     assert error == pytest.approx(dual_ascent._error(split, exact), abs=0.02)
+
+
+def test_what_the_orders_do_not_decide_cannot_be_told() -> None:
+    looks, parameters = np.array([1, 2]), parameters_of(0.01, 0.9)
+    level = np.array([[0.3, 0.2], [0.2, 0.3], [0.3, 0.2], [0.2, 0.3]])
+    near = level + np.array([[0.01], [-0.01], [0.012], [-0.009]])  # the mean is higher, by chance
+    for other, holds in ((near, None), (level + 0.1, True), (level - 0.1, False)):
+        faster = dual_ascent._faster("", "both", level, other, looks, 0.2, parameters)
+        better = dual_ascent._more_accurate("", "both", level, other)
+        assert (faster.holds, better.holds) == (holds, holds)
 
 
 def test_when_a_curve_stays_below_a_bound() -> None:

@@ -13,11 +13,11 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 from sureline import FSOL, SSOL, reproduce
 from sureline.datasets import STREAM_SHAPES, make_sparse_gaussian, make_sparse_stream
-from sureline.reproduce import data_shapes, penalty_paths, sparsity_claims, sparsity_curves, sparsity_times
+from sureline.reproduce import data_shapes, penalty_paths
 from sureline.reproduce.data import Rows
 from sureline.reproduce.efforts import efforts
 from sureline.reproduce.entry import Entry, entry, values_of
-from sureline.reproduce.penalty_paths import Candidate, Curve, Result
+from sureline.reproduce.penalty_paths import Candidate, Curve
 from sureline.reproduce.splits import Split, first_rows, imbalanced
 
 FIGURES = [f"sol-figure{number}" for number in range(1, 6)]
@@ -169,77 +169,6 @@ def test_between_two_models_the_curve_is_straight_and_before_the_first_there_is_
     assert at[1:] == pytest.approx([0.1, 0.2, 0.3, 0.4])
 
 
-# -- claims -----------------------------------------------------------------------------------------------------------
-
-
-def made_up(name: str, levels: list[float], values: list[float]) -> Result:
-    """A learner whose error, or accuracy, is that at these sparsities."""
-    curve = Curve(np.arange(len(levels), dtype=float), np.array(levels), np.array(values), np.array(values))
-    return Result(name, {}, values[0], (curve,), np.array(values[:1]), np.array(values[:1]))
-
-
-def verdicts(claims: str, results: dict[str, Result], levels: list[float]) -> list[bool | None]:
-    return [one.holds for one in sparsity_claims.CLAIMS[claims]("data", results, np.array(levels))]
-
-
-def test_kept_until() -> None:
-    levels = [0, 0.5, 0.9, 1.0]
-    assert sparsity_claims.kept_until(made_up("x", levels, [0.1, 0.05, 0.1, 0.5])) == pytest.approx(0.901, abs=1e-6)
-    assert sparsity_claims.kept_until(made_up("x", levels, [0.1, 0.3, 0.4, 0.5])) == pytest.approx(0.012, abs=1e-6)
-
-
-def test_claims_of_figure_1_hold_of_what_the_paper_draws_and_not_of_its_opposite() -> None:
-    levels = [0, 0.5, 0.8, 0.9, 0.95, 1.0]
-    bad, good, best = (
-        [0.1, 0.4, 0.45, 0.5, 0.5, 0.5],
-        [0.1, 0.08, 0.07, 0.06, 0.2, 0.5],
-        [0.05, 0.04, 0.03, 0.02, 0.2, 0.5],
-    )
-    results = {name: made_up(name, levels, bad) for name in sparsity_claims.TRUNCATED}
-    results |= {name: made_up(name, levels, good) for name in sparsity_claims.AVERAGED}
-    results["SSOL"] = made_up("SSOL", levels, best)
-    assert verdicts("synthetic", results, levels[:5]) == [True] * 4
-    swapped = {**results, "STG": results["FSOL"], "FSOL": results["STG"], "SSOL": results["STG"]}
-    assert verdicts("synthetic", swapped, levels[:5]) == [False] * 4
-    told = sparsity_claims.CLAIMS["synthetic"]("data", swapped, np.array(levels[:5]))
-    assert told[0].evidence.startswith("True of 1 of 3. ")
-
-
-def test_claims_of_figure_2() -> None:
-    levels = [0, 0.8, 0.9, 0.99, 1.0]
-    results = {name: made_up(name, levels, [0.1, 0.1, 0.2, 0.3, 0.5]) for name in ("STG", "FOBOS", "Ada-FOBOS", "FSOL")}
-    results |= {"Ada-RDA": made_up("Ada-RDA", levels, [0.1, 0.1, 0.11, 0.2, 0.5])}
-    results |= {"SSOL": made_up("SSOL", levels, [0.1, 0.1, 0.1, 0.15, 0.5])}
-    assert verdicts("large sets", results, [0.8, 0.9, 0.99]) == [True] * 4
-    worse = {**results, "SSOL": results["STG"]}
-    assert verdicts("large sets", worse, [0.8, 0.9, 0.99]) == [True, True, False, False]
-
-
-def test_claims_of_figures_4_and_5() -> None:
-    levels = [0, 0.5, 1.0]
-    accuracy = {"Perceptron": 0.6, "PA": 0.6, "OGD": 0.6, "STG": 0.6, "FOBOS": 0.6, "FSOL": 0.6, "Ada-FOBOS": 0.7}
-    accuracy |= {"Ada-RDA": 0.72, "SSOL": 0.75, "PAUM": 0.7, "CPA": 0.7, "CS-OGD": 0.8, "CS-FSOL": 0.85, "CS-SSOL": 0.9}
-    results = {name: made_up(name, levels, [value, value, 0.5]) for name, value in accuracy.items()}
-    assert verdicts("rare URLs", results, [0.5]) == [True] * 5
-    assert verdicts("rare spam", results, [0.5]) == [True] * 6
-    results["CS-SSOL"] = made_up("CS-SSOL", levels, [0.5, 0.5, 0.5])
-    assert verdicts("rare URLs", results, [0.5]) == [False, False, True, False, False]
-    assert verdicts("rare spam", results, [0.5]) == [True, True, False, False, False, False]
-    dense = {**results, "FSOL": made_up("FSOL", [0.7, 0.8, 1.0], [0.6, 0.6, 0.5])}  # no model at that sparsity
-    assert verdicts("rare URLs", dense, [0.5])[1] is None
-
-
-def test_where_models_are_very_sparse_what_is_left_is_drawn() -> None:
-    levels = np.array([0.9, 0.99, 0.999])
-    wide = made_up("wide", [0.95, 0.99, 1.0], [0.1, 0.2, 0.5])
-    drawn = sparsity_curves._series(wide, levels, left=True)
-    assert drawn.x == pytest.approx([1.0, 0.1])  # it has no model at 90 %
-    assert drawn.y == pytest.approx([20.0, 47.0])
-    dense = Result("dense", {}, 0.3, (), np.array([0.3]), np.array([0.3]))
-    assert sparsity_curves._series(dense, levels, left=False).x == pytest.approx((90.0, 99.9))
-    assert sparsity_curves._series(wide, np.array([0.5]), left=False).x == ()
-
-
 # -- protocols on small data ------------------------------------------------------------------------------------------
 
 
@@ -291,6 +220,7 @@ def test_stand_ins_are_labelled_and_files_come_first(tmp_path: Path) -> None:
         arguments={"name": "pcmac", "positive": 0.1, "random_state": 0},
         effort=effort,
         files=["real"],
+        rows=1500,
         source="nowhere",
         stand_in="made up",
     )
@@ -298,7 +228,8 @@ def test_stand_ins_are_labelled_and_files_come_first(tmp_path: Path) -> None:
     found = outcome.findings
     said = {one.stand_in for one in (*found.tables, *found.pictures)}
     assert said == {"made up. With real in the folder of data (from nowhere) the original is used"}
-    assert all("small (stand-in)" in one.claim for one in found.verdicts)
+    said_of = [one.title for one in (*found.tables, *found.pictures)] + [one.claim for one in found.verdicts]
+    assert [words for words in said_of if "small (stand-in)" not in words] == []
     X, y = make_sparse_stream(1500, 50, 5, n_informative=20, random_state=0)
     dump_svmlight_file(X, 2 * y - 1, str(tmp_path / "real.svm"), zero_based=False)
     outcome = reproduce.run(of, data=tmp_path)
@@ -348,23 +279,6 @@ def test_time_against_sparsity() -> None:
     assert len(found.verdicts) == 4
 
 
-def test_verdicts_on_times() -> None:
-    free = {"STG": 2.0, "FOBOS": 2.0, "FSOL": 1.0, "Ada-FOBOS": 4.0, "Ada-RDA": 4.0, "SSOL": 3.0}
-
-    def told(growth: float, **seconds: float) -> list[bool | None]:
-        times = {**free, **seconds}
-        results = {
-            name: sparsity_times.Timed(name, {}, (0, 1, 2), (0.0, 0.4, 0.99), (one, one, growth * one), (10, 10, 20))
-            for name, one in times.items()
-        }
-        return [one.holds for one in sparsity_times._verdicts("data", results, 1.0)]
-
-    assert told(1.5) == [True, True, True, True]
-    assert told(1.0) == [True, False, True, True]
-    assert told(1.5, SSOL=5.0) == [True, True, False, True]
-    assert told(1.5, FSOL=5.0) == [True, True, True, False]
-
-
 def test_shapes_of_data() -> None:
     of = entry("sol-table2")
     sets = tuple(data for data in of.data if data["name"] in ("AUT", "PCMAC"))
@@ -377,6 +291,7 @@ def test_shapes_of_data() -> None:
     assert [cell.text for cell in table.rows[1].cells][:5] == ["4,000", "1,000", "20,707", "196,000", "49.00"]
     assert outcome.findings.verdicts[0].holds is False  # a tenth of the rows
     assert "training rows 4,000 against 40,000" in outcome.findings.verdicts[0].evidence
+    assert "never come in the training rows (at most 5 points more or fewer)." in outcome.findings.verdicts[1].claim
     assert [one.data for one in outcome.findings.missing] == ["PCMAC"]
 
 

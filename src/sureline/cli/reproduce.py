@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import shlex
 import shutil
@@ -51,15 +52,16 @@ def command(
     if list_them:
         _list(as_json)
         return 0
-    known = reproduce.names()
-    if name not in known:
-        lead = "Name one of" if name is None else f"There is no {name!r}; there are"
-        raise click.UsageError(f"{lead} {', '.join(known)}.")
-    words = ["sureline", "reproduce", name, *(["--data", str(data)] if data else []), *(["--quick"] if quick else [])]
+    name = _known(name)
+    # The folder is somebody's own; what matters is that there is one.
+    folder = [] if reproduce.data_folder(data) is None else ["--data", "DIR"]
+    words = ["sureline", "reproduce", name, *folder, *(["--quick"] if quick else [])]
     if report is not None and find_spec("jinja2") is None:
         raise click.ClickException("a page (--report) needs jinja2: pip install 'sureline[report]'.")
     if report is not None:
         refuse_unwritable("--report", report)
+    if output is not None:
+        _prepare(output, name, quick)
     reporter = _Reporter(sys.stderr)
     try:
         outcome = reproduce.run(name, data=data, quick=quick, on_progress=reporter, command=shlex.join(words))
@@ -68,14 +70,35 @@ def command(
     # Before anything is written, which a full disk could prevent.
     print(json.dumps(outcome.to_dict()) if as_json else as_text(outcome, shutil.get_terminal_size((120, 24)).columns))
     sys.stdout.flush()
+    failed: list[str] = []
     if report is not None or output is not None:
-        from ..reproduce.pages import write_files, write_report
+        from ..reproduce.pages import write_files
 
-        if report is not None:
-            write_report(outcome, report)
-        for path in [] if output is None else write_files(outcome, output):
-            print(f"wrote {path}", file=sys.stderr)
-    return 1 if outcome.is_empty else 0
+        written, failed = write_files(outcome, output, report)
+        for line in [f"wrote {path}" for path in written] + [f"sureline: {sentence}" for sentence in failed]:
+            print(line, file=sys.stderr)
+    return 1 if outcome.is_empty or failed else 0
+
+
+def _known(name: str | None) -> str:
+    """The name of an entry, in whichever letters."""
+    known = reproduce.names()
+    if name is None:
+        raise click.UsageError(f"Name one of {', '.join(known)}.")
+    if name.lower() in known:
+        return name.lower()
+    near = difflib.get_close_matches(name.lower(), known, 1)
+    meant = f"did you mean {near[0]}? There are" if near else "there are"
+    raise click.UsageError(f"There is no {name!r}; {meant} {', '.join(known)}.")
+
+
+def _prepare(output: Path, name: str, quick: bool) -> None:
+    from ..reproduce.pages import prepare
+
+    try:
+        prepare(output, name, quick=quick)
+    except (OSError, ValueError) as error:
+        raise click.BadParameter(str(error), param_hint="--output") from None
 
 
 def _list(as_json: bool) -> None:

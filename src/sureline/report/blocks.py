@@ -91,7 +91,7 @@ class Verdict:
         return {
             "holds": Badge("holds", "good"),
             "fails": Badge("does not hold", "bad"),
-            "open": Badge("cannot be checked here", "warn"),
+            "open": Badge("cannot be told", "warn"),
         }[self.outcome]
 
 

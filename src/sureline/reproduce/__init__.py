@@ -17,7 +17,7 @@ from __future__ import annotations
 from .entry import Entry, EntryError, entry, names
 from .outcome import Cell, Column, Findings, Mean, Missing, Outcome, Picture, Row, Series, Table, Verdict
 from .progress import Progress, Step
-from .running import KINDS, run
+from .running import KINDS, data_folder, run
 
 __all__ = [
     "KINDS",
@@ -36,6 +36,7 @@ __all__ = [
     "Step",
     "Table",
     "Verdict",
+    "data_folder",
     "entry",
     "names",
     "run",

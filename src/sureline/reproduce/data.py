@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from .. import datasets
 from ..stream import DataError, read
 from .entry import DataSet
-from .outcome import Missing
+from .outcome import Missing, labelled
 
 _ENDINGS = ("", ".svm", ".libsvm", ".txt")
 _COMPRESSED = ("", ".bz2", ".gz", ".xz", ".zst")
@@ -28,7 +29,7 @@ class Rows:
 
     def label(self, name: str) -> str:
         """The name of the data set, for all that is said of it."""
-        return f"{name} (stand-in)" if self.stand_in else name
+        return labelled(name, self.stand_in)
 
     def first(self, n: int | None) -> Rows:
         return self if n is None or n >= len(self.y) else Rows(self.X[:n], self.y[:n], self.stand_in)
@@ -83,7 +84,7 @@ def _absent(names: list[str], folder: Path | None) -> str:
 
 
 def _looks(data: DataSet) -> str:
-    parts = [f"{data.rows:,} rows"] if data.rows else []
+    parts = [f"{data.rows:,} rows"] if data.rows else [f"at least {data.take:,} rows"] if data.take else []
     parts += [f"{data.features:,} features"] if data.features else []
     parts += [f"the labels {', '.join(f'{label:g}' for label in data.labels)}"]
     return f"LIBSVM text with {', '.join(parts)}"
@@ -102,20 +103,28 @@ def _read(data: DataSet, paths: list[Path]) -> Rows | Missing:
     width = max(X.shape[1] for X, _ in chunks)
     n_features = width - 1 if data.features is None else data.features
     X = sparse.vstack([_widened(X, max(width, n_features + 1)) for X, _ in chunks], format="csr")
-    y = np.concatenate([labels for _, labels in chunks])
-    labels = np.unique(y).tolist()
-    if data.rows is not None and len(y) != data.rows:
-        return Missing(data.name, f"{named} has {len(y):,} rows; it must be {_looks(data)}.")
+    labels = _labels(of_chunk for _, of_chunk in chunks)
+    n_rows = X.shape[0]
+    if n_rows < (data.take or 0) or (data.rows is not None and n_rows != data.rows):
+        return Missing(data.name, f"{named} has {n_rows:,} rows; it must be {_looks(data)}.")
     if X.shape[1] > n_features + 1:
         return Missing(data.name, f"{named} has {X.shape[1] - 1:,} features; it must be {_looks(data)}.")
     if labels != sorted(data.labels):
         shown = ", ".join(label if isinstance(label, str) else f"{label:g}" for label in labels[:5])
-        return Missing(data.name, f"{named} has the labels {shown}; it must be {_looks(data)}.")
+        more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
+        return Missing(data.name, f"{named} has the labels {shown}{more}; it must be {_looks(data)}.")
+    y = np.concatenate([of_chunk for _, of_chunk in chunks])
     positive = max(labels) if data.positive is None else data.positive
     if data.against:
         chosen = np.isin(y, [positive, *data.against])
         X, y = X[chosen], y[chosen]
     return Rows(X[:, 1:], np.where(y == positive, 1, -1)).first(data.take)  # columns count from 1 in these files
+
+
+def _labels(chunks: Iterable[npt.NDArray[Any]]) -> list[float | str]:
+    """Those that come, in order: what is not a number first, as it is what somebody has to look at."""
+    found = {label for chunk in chunks for label in set(chunk.tolist())}
+    return sorted(found, key=lambda label: (not isinstance(label, str), label))
 
 
 def _widened(X: Any, width: int) -> Any:

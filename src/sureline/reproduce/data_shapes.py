@@ -104,7 +104,7 @@ def _rows(data: DataSet, split: Split, ours: Mapping[str, float], paper: Mapping
 def _verdicts(
     data: DataSet, split: Split, ours: Mapping[str, float], paper: Mapping[str, float], parameters: Parameters
 ) -> list[Verdict]:
-    label = f"{data.name} (stand-in)" if split.stand_in else data.name
+    label = split.label(data.name)
     off = [name for name in _SHAPE if abs(ours[name] - paper[name]) > parameters.near * paper[name]]
     gap = ours["never active, %"] - paper["never active, %"]
     differing = "; ".join(
@@ -119,7 +119,8 @@ def _verdicts(
             else f"All within {parameters.near:.0%}.",
         ),
         Verdict(
-            f"{label}: as many features never come in the training rows.",
+            f"{label}: as many features never come in the training rows (at most {parameters.near_points:g} "
+            "points more or fewer).",
             abs(gap) <= parameters.near_points,
             f"{ours['never active, %']:.2f} % against {paper['never active, %']:.2f} %.",
         ),

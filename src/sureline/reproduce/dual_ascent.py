@@ -21,10 +21,11 @@ import numpy.typing as npt
 
 from .. import _core
 from .._rows import as_rows, squared_norms
+from .deciding import lower
 from .efforts import Effort, split_of
 from .entry import Entry
 from .learners import build
-from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table, Verdict
+from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table, Verdict, labelled
 from .progress import Progress
 from .splits import Split
 from .statistics import best_of, mean_of, p_value
@@ -245,7 +246,7 @@ def _picture(
     series.append(Series("LinearSVC", (x[0], x[-1]), (100 * level, 100 * level)))
     return Picture(
         name="errors",
-        title=f"{entry.where}: {entry.data_sets[0].name}",
+        title=f"{entry.where}: {labelled(entry.data_sets[0].name, stand_in)}",
         x_label="iterations",
         y_label="test error, %",
         series=tuple(series),
@@ -278,7 +279,7 @@ def _more_accurate(
     p = p_value(mine.tolist(), yours.tolist())
     return Verdict(
         f"{prefix}O-DCA ends with a lower error than {other} ({words}).",
-        bool(mine.mean() < yours.mean()) and p < 0.05,
+        lower(mine, yours),
         f"{mine.mean():.2%} against {yours.mean():.2%}, lower in {(mine < yours).sum()} of {len(mine)} orders (paired "
         f"t-test: p = {p:.2g}; up to 0.05 counts).",
     )
@@ -287,11 +288,13 @@ def _more_accurate(
 def _faster(
     prefix: str, words: str, ours: Floats, theirs: Floats, looks: Order, level: float, parameters: Parameters
 ) -> Verdict:
+    mine, yours = ours.mean(axis=1), theirs.mean(axis=1)
     near, far = (_when(_first_near(curve, looks, level + parameters.near)) for curve in (ours, theirs))
     return Verdict(
         f"{prefix}O-DCA converges faster than the sub-gradient method ({words}).",
-        bool(ours.mean() < theirs.mean()),
-        f"Over all iterations the mean error is {ours.mean():.2%} against {theirs.mean():.2%}; it stays within "
+        lower(mine, yours),
+        f"Over all iterations the mean error is {ours.mean():.2%} against {theirs.mean():.2%}, lower in "
+        f"{(mine < yours).sum()} of {len(mine)} orders (p = {p_value(mine, yours):.2g}); it stays within "
         f"{100 * parameters.near:g} point of that of LinearSVC {near}, against {far}.",
     )
 

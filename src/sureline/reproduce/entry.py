@@ -30,7 +30,7 @@ class DataSet:
     source : str
         Where to get the files.
     rows, features, labels
-        What the data must look like. `rows` are those of all files.
+        What the data must look like. `rows` are those of all files; without them there must be at least `take`.
     positive, against : float or None, tuple of float
         The positive class, by default the largest label, and the negative ones, by default all others. Rows of other
         classes are left out.
@@ -144,6 +144,8 @@ class Entry:
                 raise EntryError(f"{where}: the data set {one.name!r} has neither 'files' nor a 'generator'.")
             if one.files and not one.source:
                 raise EntryError(f"{where}: the data set {one.name!r} has files and no 'source' to get them from.")
+            if one.files and one.rows is None and one.take is None:
+                raise EntryError(f"{where}: the data set {one.name!r} has files and neither 'rows' nor 'take'.")
             if one.files and one.generator and not one.stand_in:
                 raise EntryError(f"{where}: the data set {one.name!r} has files and a generator, and no 'stand_in'.")
         for algorithm in learners:

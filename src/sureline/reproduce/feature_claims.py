@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .deciding import in_words, longer, lower, most_of, opposite
 from .outcome import Verdict
 
 OURS = "SBCW"
@@ -47,27 +48,26 @@ def _accuracy(results: Results, counts: tuple[int, ...], who: str) -> Verdict:
 
 
 def _time(results: Results, counts: tuple[int, ...], who: str) -> Verdict:
-    good, n, shown = 0, 0, []
+    told: list[bool | None] = []
+    shown = []
     for data, paths in results.items():
-        seconds = {name: paths[name].seconds.mean(axis=0) for name in [who, *_rivals(paths)]}
+        seconds = {name: np.median(paths[name].seconds, axis=0) for name in [who, *_rivals(paths)]}
         fastest = np.min([seconds[name] for name in _rivals(paths)], axis=0)
-        good += int(np.sum(seconds[who] <= 1.1 * fastest))
-        n += len(counts)
-        shown.append(f"{data}: " + ", ".join(f"{name} {times[-1]:.2f} s" for name, times in seconds.items()))
-    claim = f"{who} trains as fast as the fastest of the others, or faster (within a tenth, at most points)."
-    return Verdict(claim, good > n / 2, f"At {good} of {n} points. With {counts[-1]:,} features: {'; '.join(shown)}.")
+        told += [opposite(longer(ratio)) for ratio in seconds[who] / fastest]
+        shown.append(f"{data}: " + ", ".join(f"{name} {times[-1]:.3g} s" for name, times in seconds.items()))
+    claim = f"{who} trains as fast as the fastest of the others, or faster, at most points."
+    evidence = f"With {counts[-1]:,} features: {'; '.join(shown)}."
+    return Verdict(claim, most_of(told), f"{in_words(told)}{evidence}")
 
 
 def _against(results: Results, rival: str, what: str) -> Verdict:
-    good, n, shown = 0, 0, []
+    told: list[bool | None] = []
+    shown = []
     for data, paths in results.items():
         if rival not in paths or OURS not in paths:
             continue
-        ours, theirs = (paths[name].accuracy.mean(axis=0) for name in (OURS, rival))
-        good += int(np.sum(ours > theirs))
-        n += len(ours)
+        ours, theirs = (paths[name].accuracy for name in (OURS, rival))
+        told += [lower(theirs[:, i], ours[:, i]) for i in range(ours.shape[1])]
         shown.append(f"{data}: mean accuracy {ours.mean():.4f} against {theirs.mean():.4f}")
     claim = f"{OURS} is more accurate than {rival}, {what}, at most points."
-    if not n:
-        return Verdict(claim, None, "Nothing to compare.")
-    return Verdict(claim, good > n / 2, f"At {good} of {n} points. {'; '.join(shown)}.")
+    return Verdict(claim, most_of(told), f"{in_words(told)}{'; '.join(shown)}." if told else "Nothing to compare.")

@@ -13,10 +13,11 @@ import numpy as np
 
 from . import data as data_module
 from .data import Rows
+from .deciding import MEANS, TIMES
 from .entry import DataSet, Entry, Learner
 from .feature_claims import verdicts
 from .learners import build, in_words, permutation
-from .outcome import Cell, Column, Findings, Missing, Picture, Row, Series, Table
+from .outcome import Cell, Column, Findings, Missing, Picture, Row, Series, Table, labelled
 from .progress import Progress
 from .statistics import best_of, mean_of
 
@@ -73,7 +74,7 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
             progress.advance(sum(fits), f"{one.name}: not there")
             continue
         shape, stand_in, paths = found
-        label = f"{one.name} (stand-in)" if stand_in else one.name
+        label = labelled(one.name, stand_in)
         results[label] = paths
         tables += _tables(f"{label}: {shape}", paths, parameters.counts, stand_in)
         pictures += _pictures(one.name, label, paths, parameters.counts, stand_in)
@@ -82,7 +83,7 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
         pictures=tuple(pictures),
         verdicts=tuple(verdicts(results, parameters.counts)),
         missing=tuple(missing),
-        notes=(entry.note,) if entry.note and tables else (),
+        notes=(entry.note, MEANS, TIMES) if tables else (),
     )
 
 
@@ -170,7 +171,9 @@ def _tables(title: str, paths: Mapping[str, Curves], counts: tuple[int, ...], st
             for who, runs in values.items()
         ]
         shown = tuple(Column(column.name, digits, compared=False) for column in columns)
-        made.append(Table(f"{title}; {words}", ("selector", "tuned"), shown, tuple(rows), stand_in=stand_in))
+        n_draws = len(next(iter(values.values())))
+        note = f"Means ± standard deviations over {n_draws} draws of the rows for training and testing."
+        made.append(Table(f"{title}; {words}", ("selector", "tuned"), shown, tuple(rows), note, stand_in))
     return made
 
 

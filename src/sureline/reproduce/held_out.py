@@ -10,6 +10,7 @@ from pathlib import Path
 
 from . import data as data_module
 from .data import Rows
+from .deciding import TIMES
 from .entry import Entry, Learner
 from .held_out_claims import verdicts
 from .learners import build, in_words, passes_of_tuning, permutation, tuned
@@ -94,12 +95,12 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
         split = _split(one.name, rows.dense(), parameters)
         label = rows.label(one.name)
         results[label] = {who.name: _runs(entry, who, one.name, split, parameters, progress) for who in learners}
-        tables.append(_table(entry, one.name, results[label], split))
+        tables.append(_table(entry, one.name, results[label], split, parameters))
     return Findings(
         tables=tuple(tables),
         verdicts=tuple(verdicts(results)),
         missing=tuple(missing),
-        notes=(entry.note,) if entry.note and tables else (),
+        notes=(entry.note, TIMES) if tables else (),
     )
 
 
@@ -149,10 +150,9 @@ def _runs(entry: Entry, learner: Learner, name: str, split: Split, parameters: P
     return made
 
 
-def _table(entry: Entry, name: str, runs: Mapping[str, Runs], split: Split) -> Table:
+def _table(entry: Entry, name: str, runs: Mapping[str, Runs], split: Split, parameters: Parameters) -> Table:
     stand_in = split.train.stand_in
-    in_orders = {who: made.error for who, made in runs.items() if len(made.error) > 1}
-    best = best_of(in_orders)
+    best = best_of({who: made.error for who, made in runs.items()})
     rows = []
     for who, made in runs.items():
         cells = [Cell(text=in_words(made.point))]
@@ -169,4 +169,9 @@ def _table(entry: Entry, name: str, runs: Mapping[str, Runs], split: Split) -> T
     )
     shape = f"{len(split.train.y):,} rows for training, {len(split.test.y):,} for testing"
     title = f"{split.train.label(name)}: {shape}, {split.train.X.shape[1]:,} features"
-    return Table(title, ("learner",), columns, tuple(rows), stand_in=stand_in)
+    once = "".join(f"; {who}: one run" for who in parameters.one_run if who in runs and parameters.orders > 1)
+    note = (
+        f"Ours: means ± standard deviations over {parameters.orders} orders of the training rows{once}. Tuned on the "
+        f"first {min(parameters.tuning_rows, len(split.train.y)):,} of them, by {parameters.folds} folds."
+    )
+    return Table(title, ("learner",), columns, tuple(rows), note, stand_in)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from . import data as data_module
 from .data import Rows
+from .deciding import MEANS
 from .entry import Entry, Learner
 from .learners import build, in_words, passes_of_tuning, permutation, tuned
 from .online_claims import FIRST_ORDER, verdicts
@@ -74,14 +75,14 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
     tables, pictures, results = [], [], {}
     for name, rows in there.items():
         results[name] = {one.name: _curves(entry, one, name, rows, parameters, progress) for one in entry.learners}
-        tables.append(_table(name, results[name]))
+        tables.append(_table(name, results[name], len(rows.y)))
         pictures += _pictures(name, results[name])
     return Findings(
         tables=tuple(tables),
         pictures=tuple(pictures),
         verdicts=tuple(verdicts(results)),
         missing=tuple(one for one in loaded.values() if isinstance(one, Missing)),
-        notes=(entry.note,) if entry.note and tables else (),
+        notes=(entry.note, MEANS) if tables else (),
     )
 
 
@@ -113,7 +114,7 @@ def _curves(
     return Curves(point, looks, *counts)
 
 
-def _table(name: str, curves: Mapping[str, Curves]) -> Table:
+def _table(name: str, curves: Mapping[str, Curves], n_rows: int) -> Table:
     measures = ("rates", "updates", "seconds")
     # Most of the time on small data is that of the calls, one a look, so that nobody is the fastest.
     best = {measure: best_of({who: one.last(measure) for who, one in curves.items()}) for measure in measures[:2]}
@@ -127,7 +128,9 @@ def _table(name: str, curves: Mapping[str, Curves]) -> Table:
         Column("updates", 1, compared=False),
         Column("CPU seconds", 4, compared=False),
     )
-    return Table(f"{name}, at the end of the pass", ("learner",), columns, tuple(rows))
+    n_runs = len(next(iter(curves.values())).mistakes)
+    note = f"Means ± standard deviations over {n_runs} permutations of {n_rows:,} rows."
+    return Table(f"{name}, at the end of the pass", ("learner",), columns, tuple(rows), note)
 
 
 def _pictures(name: str, curves: Mapping[str, Curves]) -> list[Picture]:

@@ -70,7 +70,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. `heads` name what the rows are about; `stand_in` says of which data it is, if not of the paper's."""
+    """A table. `heads` name what the rows are about; `stand_in` says of which data it is, if not of the paper's.
+
+    The title of a table of a stand-in says so, whoever makes it, as it may be read without what is around it.
+    """
 
     title: str
     heads: tuple[str, ...]
@@ -78,6 +81,9 @@ class Table:
     rows: tuple[Row, ...]
     note: str = ""
     stand_in: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", _with_stand_in(self.title, self.stand_in))
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of curves. `name` is a part of the file's name; `stand_in` as in tables."""
+    """A picture of curves. `name` is a part of the file's name; `stand_in`, also in the title, as in tables."""
 
     name: str
     title: str
@@ -107,10 +113,22 @@ class Picture:
     note: str = ""
     stand_in: str | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "title", _with_stand_in(self.title, self.stand_in))
+
+
+def labelled(name: str, stand_in: str | None) -> str:
+    """The name of a data set, for all that is said of it."""
+    return f"{name} (stand-in)" if stand_in else name
+
+
+def _with_stand_in(title: str, stand_in: str | None) -> str:
+    return title if "(stand-in)" in title else labelled(title, stand_in)
+
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim of the paper in our words, whether it holds (None: it cannot be checked here), and by which numbers."""
+    """A claim of the paper in our words, whether it holds (None: it cannot be told here), and by which numbers."""
 
     claim: str
     holds: bool | None
@@ -118,7 +136,7 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        return {True: "holds", False: "does not hold", None: "cannot be checked here"}[self.holds]
+        return {True: "holds", False: "does not hold", None: "cannot be told"}[self.holds]
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from .._atomic import replacing
+from .._atomic import WriteError, replacing, why
 from ..report import (
     Axis,
     Badge,
@@ -29,9 +32,17 @@ from ..report import Table as PageTable
 from ..report import Verdict as PageVerdict
 from ..report.blocks import Block
 from .outcome import Cell, Column, Outcome, Picture, Table, Verdict
-from .words import as_markdown, cell_in_words, explanation, has_differences, kept_part, partial, provenance
-
-_BELOW = "In small letters below ours are the paper's and the difference."
+from .words import (
+    ROUGH,
+    as_markdown,
+    cell_in_words,
+    explanation,
+    has_differences,
+    has_theirs,
+    kept_part,
+    partly,
+    provenance,
+)
 
 
 def chart_of(picture: Picture) -> Chart:
@@ -68,8 +79,8 @@ def page_of(outcome: Outcome) -> str:
     first: list[Block] = [Paragraph(outcome.shows, lead=True)]
     if outcome.quick:
         first.append(Notice("This is a rough version (--quick): fewer runs, fewer rows or fewer data sets."))
-    if partial(outcome):
-        first.append(Notice(partial(outcome)))
+    if partly(outcome):
+        first.append(Notice(partly(outcome)))
     if outcome.is_empty:
         first.append(Notice("Nothing could be run, for want of data: see below."))
     sections = [
@@ -105,9 +116,8 @@ def _has_theirs(outcome: Outcome) -> bool:
 
 
 def _tables(outcome: Outcome) -> list[Block]:
-    blocks: list[Block] = (
-        [Paragraph(f"{explanation(outcome)} {_BELOW}", quiet=True)] if has_differences(outcome) else []
-    )
+    below = f"In small letters below ours are the paper's{' and the difference' if has_differences(outcome) else ''}."
+    blocks: list[Block] = [Paragraph(f"{explanation(outcome)} {below}", quiet=True)] if has_theirs(outcome) else []
     for table in outcome.findings.tables:
         if table.stand_in:
             blocks.append(Notice(f"Stand-in: {table.stand_in}."))
@@ -153,19 +163,79 @@ def _plain(value: object) -> str:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def write_files(outcome: Outcome, folder: Path) -> list[Path]:
-    """Write NAME.json, NAME.md and NAME-PICTURE.svg. What was written by hand at the end of NAME.md is kept."""
-    folder.mkdir(parents=True, exist_ok=True)
-    pictures = [folder / f"{outcome.name}-{_file_name(one.name)}.svg" for one in outcome.findings.pictures]
-    for path, picture in zip(pictures, outcome.findings.pictures, strict=True):
-        chart_of(picture).save(path)
+def prepare(folder: Path, name: str, *, quick: bool) -> None:
+    """Make the folder and see whether the files of an entry can be written there: before hours of work, not after them.
+
+    Raises
+    ------
+    OSError
+        If nothing can be written there.
+    ValueError
+        If there is a full run that a quick one would replace, or a page whose part by hand could not be kept.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise WriteError(error.errno or 0, why(error), str(folder), "cannot be written") from None
+    page, numbers = folder / f"{name}.md", folder / f"{name}.json"
+    full = page.exists() and ROUGH not in _page_text(page)
+    full = full or (numbers.exists() and b'"quick": true' not in numbers.read_bytes())
+    if quick and full:
+        raise ValueError(f"{folder} has a full run of {name}, which --quick would replace: name another folder.")
+
+
+def write_files(
+    outcome: Outcome, folder: Path | None = None, report: Path | None = None
+) -> tuple[list[Path], list[str]]:
+    """Write a page (HTML), and NAME.json, NAME.md and NAME-PICTURE.svg into a folder, each tried by itself.
+
+    What was written by hand at the end of NAME.md is kept. Returns what was written, and what went wrong in sentences.
+    """
+    steps: dict[Path, Callable[[], None]] = {}
+    if report is not None:
+        steps[report] = lambda: write_report(outcome, report)
+    if folder is not None:
+        steps |= _files(outcome, folder)
+    written, failed = [], []
+    for path, write in steps.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write()
+        except (WriteError, ValueError) as error:
+            failed.append(str(error))
+        except OSError as error:
+            failed.append(f"{path} could not be written: {why(error)}")
+        else:
+            written.append(path)
+    return written, failed
+
+
+def _files(outcome: Outcome, folder: Path) -> dict[Path, Callable[[], None]]:
     numbers, text = folder / f"{outcome.name}.json", folder / f"{outcome.name}.md"
-    old = text.read_text(encoding="utf-8") if text.exists() else ""
-    made = as_markdown(outcome, [path.name for path in pictures], kept_part(old))
-    for path, content in ((numbers, json.dumps(outcome.to_dict(), indent=1, ensure_ascii=False) + "\n"), (text, made)):
-        with replacing(path) as out:
-            out.write(content.encode())
-    return [numbers, text, *pictures]
+    pictures = {folder / f"{outcome.name}-{_file_name(one.name)}.svg": one for one in outcome.findings.pictures}
+
+    def write_numbers() -> None:
+        with replacing(numbers) as out:
+            out.write((json.dumps(outcome.to_dict(), indent=1, ensure_ascii=False) + "\n").encode())
+
+    def write_text() -> None:
+        kept = kept_part(_page_text(text)) if text.exists() else ""
+        with replacing(text) as out:
+            out.write(as_markdown(outcome, [path.name for path in pictures], kept).encode())
+
+    drawn = {path: partial(chart_of(one).save, path) for path, one in pictures.items()}
+    return {numbers: write_numbers, text: write_text, **drawn}
+
+
+def _page_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"{path} is not text in UTF-8, so that what was written there by hand cannot be kept: repair it or move it."
+        ) from None
 
 
 def _file_name(name: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from . import data as data_module
 from .data import Rows
+from .deciding import TIMES
 from .entry import Entry, Learner
 from .learners import build, in_words, passes_of_tuning, permutation, tuned
 from .outcome import Cell, Column, Findings, Missing, Row, Table
@@ -75,7 +76,7 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
         tables=tuple(tables),
         verdicts=tuple(verdicts(entry, all_runs)),
         missing=tuple(one for one in loaded.values() if isinstance(one, Missing)),
-        notes=(entry.note,) if entry.note and tables else (),
+        notes=(entry.note, TIMES) if tables else (),
     )
 
 
@@ -119,4 +120,6 @@ def table_of(entry: Entry, name: str, runs: dict[str, Runs], data: Rows) -> Tabl
             gap = difference(ours, paper) if paper is not None and comparable else None
             cells.append(Cell(ours, paper, gap, learner in best[measure]))
         rows.append(Row((learner,), tuple(cells)))
-    return Table(data.label(name), ("learner",), COLUMNS, tuple(rows), stand_in=data.stand_in)
+    n_runs = len(next(iter(runs.values())).rate)
+    note = f"Ours: means ± standard deviations over {n_runs} permutations of {len(data.y):,} rows."
+    return Table(data.label(name), ("learner",), COLUMNS, tuple(rows), note, data.stand_in)

@@ -219,7 +219,7 @@ def _table(figure: Entry, effort: Effort, metric: str, rows: Split, results: lis
         cells += [Cell(text=f"{100 * kept_until(result):.4g} %")] if is_error(metric) else []
         made.append(Row((condition.words, result.name), tuple(cells)))
     return Table(
-        title=f"{figure.data_sets[0].name}: {METRICS[metric]}, %, by sparsity, where one thing is changed",
+        title=f"{rows.label(figure.data_sets[0].name)}: {METRICS[metric]}, %, by sparsity, where one thing is changed",
         heads=("condition", "learner"),
         columns=tuple(Column(name, 2, compared=False) for name in columns),
         rows=tuple(made),
@@ -242,7 +242,8 @@ def _kept(figure: Entry, effort: Effort, of_figure: CurveParameters, rows: Split
         made.append(Row((f"kept by {name}",), _frequencies(model.coef_[0] != 0, frequency)))
     columns = (Column("features", compared=False), Column("half of them come in less than", compared=False))
     title = (
-        f"{figure.data_sets[0].name}: which features are kept at a sparsity near {100 * (parameters.kept_at or 0):g} %"
+        f"{rows.label(figure.data_sets[0].name)}: which features are kept at a sparsity near "
+        f"{100 * (parameters.kept_at or 0):g} %"
     )
     return Table(title, ("features",), columns, tuple(made), "", rows.stand_in)
 

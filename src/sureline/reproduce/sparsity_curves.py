@@ -16,6 +16,7 @@ import numpy as np
 
 from ..datasets import STREAM_SHAPES
 from ._fields import EntryError
+from .deciding import MEANS
 from .efforts import Effort, efforts, split_of
 from .entry import DataSet, Entry
 from .learners import in_words
@@ -53,7 +54,7 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
     for data in entry.data_sets:
         effort = of_set[data.name]
         progress.expect(sum(sum(_work(one, data, effort, parameters)) for one in candidates(entry, effort)))
-    found = Findings(notes=(entry.note,))
+    found = Findings(notes=(entry.note, MEANS))
     for data in entry.data_sets:
         effort = of_set[data.name]
         rows = split_of(data, effort, folder)
@@ -127,12 +128,11 @@ def measured(
 def _findings(
     entry: Entry, data: DataSet, effort: Effort, parameters: Parameters, rows: Split, results: Mapping[str, Result]
 ) -> Findings:
-    label = f"{data.name} (stand-in)" if rows.stand_in else data.name
     levels = np.array(effort.levels)
     return Findings(
         tables=(_table(entry, data, effort, parameters, rows, results),),
         pictures=tuple(_picture(entry, data, parameters, rows, results, start) for start in (0.0, effort.zoom)),
-        verdicts=tuple(CLAIMS[parameters.claims](label, results, levels)),
+        verdicts=tuple(CLAIMS[parameters.claims](rows.label(data.name), results, levels)),
     )
 
 
@@ -155,7 +155,7 @@ def _table(
     }
     for measure, runs in measures.items():
         known = {name: values for name, values in runs.items() if not np.isnan(values).any()}
-        best = _best(known, least)
+        best = best_of(known, least=least)
         paper = {name: entry.paper_mean(data.name, name, measure) for name in results}
         theirs = any(one is not None for one in paper.values())
         columns.append(Column(measure, digits=2, compared=theirs, difference=False))
@@ -170,7 +170,7 @@ def _table(
         ' "Kept until" is the highest sparsity whose mean error is at most half a point above that without a penalty.'
     )
     return Table(
-        title=f"{data.name}: {METRICS[parameters.metric]}, %, by sparsity",
+        title=f"{rows.label(data.name)}: {METRICS[parameters.metric]}, %, by sparsity",
         heads=("learner",),
         columns=tuple(columns),
         rows=tuple(Row((name,), tuple(of_learner)) for name, of_learner in cells.items()),
@@ -178,13 +178,6 @@ def _table(
         f"{_over(effort.permutations)}{kept if least else ''}",
         stand_in=rows.stand_in,
     )
-
-
-def _best(runs: Mapping[str, Any], least: bool) -> set[str]:
-    """By the t-test, or just the best where there is one run of each and so nothing to test."""
-    if all(len(values) > 1 for values in runs.values()):
-        return best_of(runs, least=least)
-    return {(min if least else max)(runs, key=lambda name: runs[name][0])}
 
 
 def _over(permutations: int) -> str:
@@ -210,7 +203,7 @@ def _picture(
     file_name = "".join(letter if letter.isalnum() else "-" for letter in data.name.lower())
     return Picture(
         name=file_name if start == 0 else f"{file_name}-high",
-        title=f"{entry.where}: {data.name}" + (f", from a sparsity of {100 * start:g} %" if start else ""),
+        title=f"{entry.where}: {rows.label(data.name)}" + (f", from a sparsity of {100 * start:g} %" if start else ""),
         x_label="weights that are not zero, %" if left else "sparsity, %",
         y_label=f"{METRICS[parameters.metric]}, %",
         series=tuple(_series(result, levels, left) for result in results.values()),

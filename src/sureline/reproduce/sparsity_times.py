@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from .deciding import LONGER, SAME, TIMES, all_of, any_of, in_words, longer, opposite
 from .efforts import Effort, efforts, split_of
 from .entry import DataSet, Entry
-from .learners import in_words
+from .learners import in_words as point_in_words
 from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table, Verdict
 from .penalty_paths import Candidate, Point, trace, tune
 from .progress import Progress
@@ -25,7 +26,6 @@ from .sparsity_curves import candidates, joined
 from .splits import Split
 
 _SECOND = ("Ada-FOBOS", "Ada-RDA", "SSOL")
-_SAME = 1.25  # a time that is at most so many times another counts as equal
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,23 @@ class Timed:
     seconds: tuple[float, ...]
     updates: tuple[int, ...]
 
+    def low_multiples(self) -> list[float]:
+        """Times as multiples of that without a penalty, while at least half of the weights are left."""
+        free = self.seconds[0]
+        pairs = zip(self.sparsity[1:], self.seconds[1:], strict=True)
+        return [seconds / free for sparsity, seconds in pairs if 1 - sparsity >= (1 - self.sparsity[0]) / 2]
+
+    def at(self, level: float) -> float:
+        """Seconds at a sparsity, between the models on both sides."""
+        order = np.argsort(self.sparsity)
+        return float(np.interp(level, np.array(self.sparsity)[order], np.array(self.seconds)[order]))
+
 
 def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Progress) -> Findings:
     """Time every learner on every data set."""
     of_set = efforts(entry, parameters.effort, parameters.sets)
     progress.expect(len(entry.data_sets) * len(entry.learners))
-    times = "Times are processor times on the machine of this run, and differ from run to run."
-    found = Findings(notes=(entry.note, times))
+    found = Findings(notes=(entry.note, TIMES))
     for data in entry.data_sets:
         effort = of_set[data.name]
         rows = split_of(data, effort, folder)
@@ -65,33 +75,60 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
             progress.advance(len(entry.learners), f"{data.name} is not there")
             found = joined(found, Findings(missing=(rows,)))
             continue
-        results = {}
+        rows_in_order, models = rows.shuffled(parameters.first_seed), []
         for candidate in candidates(entry, effort):
             progress.advance(0, f"{data.name}: {candidate.name}")
-            results[candidate.name] = timed(candidate, rows, effort, parameters)
+            models.append(chosen(candidate, rows, rows_in_order, effort, parameters))
             progress.advance(1, f"{data.name}: {candidate.name}")
+        progress.advance(0, f"{data.name}: the passes that are timed")
+        results = timed(models, rows_in_order, parameters.repeats)
         found = joined(found, _findings(entry, data, effort, parameters, rows, results))
     return found
 
 
-def timed(candidate: Candidate, rows: Split, effort: Effort, parameters: Parameters) -> Timed:
+@dataclass(frozen=True)
+class Chosen:
+    """A learner, tuned, and the penalties to time it with, none first, with the sparsities of its models."""
+
+    candidate: Candidate
+    point: Point
+    lams: tuple[float, ...]
+    sparsity: tuple[float, ...]
+
+
+def chosen(candidate: Candidate, rows: Split, in_order: Split, effort: Effort, parameters: Parameters) -> Chosen:
     point, _ = tune(candidate, rows, "test_error", folds=parameters.folds, seed=parameters.tuning_seed)
-    rows = rows.shuffled(parameters.first_seed)
-    curve = trace(candidate.build(point), rows, "test_error", gap=effort.gap, limit=effort.limit)
+    curve = trace(candidate.build(point), in_order, "test_error", gap=effort.gap, limit=effort.limit)
     nearest = {int(np.argmin(np.abs(curve.sparsity - level))) for level in effort.levels if level < 1}
-    chosen = [curve.free, *sorted(nearest - {curve.free}, key=lambda i: (curve.sparsity[i], curve.lams[i]))]
-    seconds, updates = [], []
-    for i in chosen:
-        times = []
-        for _ in range(parameters.repeats):
-            model = candidate.build({**point, "lam": float(curve.lams[i])})
-            began = time.process_time()
-            model.fit(rows.X, rows.y)
-            times.append(time.process_time() - began)
-        seconds.append(min(times))
-        updates.append(int(model.n_updates_))
-    lams, sparsity = (tuple(float(values[i]) for i in chosen) for values in (curve.lams, curve.sparsity))
-    return Timed(candidate.name, point, lams, sparsity, tuple(seconds), tuple(updates))
+    indices = [curve.free, *sorted(nearest - {curve.free}, key=lambda i: (curve.sparsity[i], curve.lams[i]))]
+    lams, sparsity = (tuple(float(values[i]) for i in indices) for values in (curve.lams, curve.sparsity))
+    return Chosen(candidate, point, lams, sparsity)
+
+
+def timed(models: list[Chosen], rows: Split, repeats: int) -> dict[str, Timed]:
+    """The least time of several rounds. A round has one pass of each model, so that what disturbs hits all alike."""
+    seconds = {(one.candidate.name, lam): float("inf") for one in models for lam in one.lams}
+    updates = {}
+    for _ in range(repeats):
+        for one in models:
+            for lam in one.lams:
+                model, key = one.candidate.build({**one.point, "lam": lam}), (one.candidate.name, lam)
+                began = time.process_time()
+                model.fit(rows.X, rows.y)
+                seconds[key] = min(seconds[key], time.process_time() - began)
+                updates[key] = int(model.n_updates_)
+    return {
+        name: Timed(
+            name,
+            one.point,
+            one.lams,
+            one.sparsity,
+            tuple(seconds[name, lam] for lam in one.lams),
+            tuple(updates[name, lam] for lam in one.lams),
+        )
+        for one in models
+        for name in [one.candidate.name]
+    }
 
 
 # -- findings ---------------------------------------------------------------------------------------------------------
@@ -100,14 +137,14 @@ def timed(candidate: Candidate, rows: Split, effort: Effort, parameters: Paramet
 def _findings(
     entry: Entry, data: DataSet, effort: Effort, parameters: Parameters, rows: Split, results: Mapping[str, Timed]
 ) -> Findings:
-    label = f"{data.name} (stand-in)" if rows.stand_in else data.name
+    label = rows.label(data.name)
     per_value = 1e9 / rows.X.nnz
     return Findings(
         tables=(_table(data, parameters, rows, results, per_value),),
         pictures=(
             Picture(
                 name=data.name.lower(),
-                title=f"{entry.where}: {data.name}",
+                title=f"{entry.where}: {label}",
                 x_label="sparsity, %",
                 y_label="processor time of a pass, ns a nonzero",
                 series=tuple(
@@ -122,7 +159,7 @@ def _findings(
                 stand_in=rows.stand_in,
             ),
         ),
-        verdicts=tuple(_verdicts(label, results, per_value)),
+        verdicts=tuple(_verdicts(label, results)),
     )
 
 
@@ -137,7 +174,7 @@ def _table(data: DataSet, parameters: Parameters, rows: Split, results: Mapping[
         for i, sparsity in enumerate(one.sparsity):
             made.append(
                 Row(
-                    (one.name, in_words(one.point)),
+                    (one.name, point_in_words(one.point)),
                     (
                         Cell(text=f"{one.lams[i]:.3g}"),
                         Cell(Mean(100 * sparsity)),
@@ -147,7 +184,7 @@ def _table(data: DataSet, parameters: Parameters, rows: Split, results: Mapping[
                 )
             )
     return Table(
-        title=f"{data.name}: time of a pass over the training rows",
+        title=f"{rows.label(data.name)}: time of a pass over the training rows",
         heads=("learner", "tuned"),
         columns=tuple(columns),
         rows=tuple(made),
@@ -156,46 +193,68 @@ def _table(data: DataSet, parameters: Parameters, rows: Split, results: Mapping[
     )
 
 
-def _verdicts(label: str, results: Mapping[str, Timed], per_value: float) -> list[Verdict]:
-    free = {name: one.seconds[0] for name, one in results.items()}
-    last = {name: one.seconds[-1] for name, one in results.items()}
-    low = {
-        name: max(seconds for sparsity, seconds in zip(one.sparsity, one.seconds, strict=True) if _low(one, sparsity))
-        for name, one in results.items()
-    }
-
-    def of(names: Mapping[str, float], some: tuple[str, ...]) -> str:
-        return ", ".join(f"{name} {per_value * names[name]:.1f}" for name in some)
-
-    grown = {name: last[name] / free[name] for name in _SECOND}
-    more = ", ".join(f"{results[name].updates[-1] / max(results[name].updates[0], 1):.2f}" for name in _SECOND)
+def _verdicts(label: str, results: Mapping[str, Timed]) -> list[Verdict]:
     return [
-        Verdict(
-            f"{label}: at low sparsity the time is stable.",
-            all(low[name] <= _SAME * free[name] for name in results),
-            "The most while at least half of the weights are left, as a multiple of that without a penalty: "
-            f"{', '.join(f'{name} {low[name] / free[name]:.2f}' for name in results)}.",
-        ),
-        Verdict(
-            f"{label}: at high sparsity the time of some learners of second order grows.",
-            any(growth > _SAME for growth in grown.values()),
-            f"At the highest sparsity {', '.join(f'{name} {growth:.2f}' for name, growth in grown.items())} times that "
-            f"without a penalty, with {more} times the updates.",
-        ),
-        Verdict(
-            f"{label}: SSOL is faster than Ada-RDA and Ada-FOBOS.",
-            all(free["SSOL"] < free[name] for name in ("Ada-RDA", "Ada-FOBOS")),
-            f"Without a penalty {of(free, _SECOND)} ns a nonzero; at the highest sparsity {of(last, _SECOND)}.",
-        ),
-        Verdict(
-            f"{label}: FSOL is faster than SSOL, at every sparsity.",
-            free["FSOL"] < free["SSOL"] and last["FSOL"] < last["SSOL"],
-            f"Without a penalty {of(free, ('FSOL', 'SSOL'))} ns a nonzero; at the highest sparsity "
-            f"{of(last, ('FSOL', 'SSOL'))}.",
-        ),
+        _stable(label, results),
+        _grows(label, results),
+        _faster(label, results, "SSOL", ("Ada-RDA", "Ada-FOBOS")),
+        _faster(label, results, "FSOL", ("SSOL",)),
     ]
 
 
-def _low(one: Timed, sparsity: float) -> bool:
-    """At least half of the weights are left that there are without a penalty."""
-    return 1 - sparsity >= (1 - one.sparsity[0]) / 2
+def _stable(label: str, results: Mapping[str, Timed]) -> Verdict:
+    claim = (
+        f"{label}: at low sparsity, while at least half of the weights are left, the time is stable (up to {SAME:g} "
+        f"times more or less; {LONGER:g} times is not)."
+    )
+    found = {name: one.low_multiples() for name, one in results.items()}
+    ratios = {name: some for name, some in found.items() if some}
+    told = [opposite(longer(max(*some, *(1 / one for one in some)))) for some in ratios.values()]
+    shown = "; ".join(f"{name} {_span(some)}" for name, some in ratios.items())
+    lead = f"{in_words(told)}As a multiple of that without a penalty: {shown}." if ratios else ""
+    others = ", ".join(name for name in found if name not in ratios)
+    return Verdict(claim, all_of(told), f"{lead}{f' No such model: {others}.' if others else ''}".strip())
+
+
+def _grows(label: str, results: Mapping[str, Timed]) -> Verdict:
+    grown = {name: results[name].seconds[-1] / results[name].seconds[0] for name in _SECOND if results[name].lams[1:]}
+    more = ", ".join(f"{results[name].updates[-1] / max(results[name].updates[0], 1):.2f}" for name in grown)
+    shown = ", ".join(f"{name} {growth:.2f}" for name, growth in grown.items())
+    return Verdict(
+        f"{label}: at high sparsity the time of some learners of second order grows.",
+        any_of(longer(growth) for growth in grown.values()) if grown else None,
+        f"At the highest sparsity {shown} times that without a penalty, with {more} times the updates."
+        if grown
+        else "There is no sparse model.",
+    )
+
+
+def _faster(label: str, results: Mapping[str, Timed], ours: str, others: tuple[str, ...]) -> Verdict:
+    """At every sparsity that was timed of one of two learners and that both reach."""
+    told: list[bool | None] = []
+    shown = []
+    for other in others:
+        levels, ratios = _compared(results[ours], results[other])
+        told += [longer(ratio) for ratio in ratios] or [None]
+        if not levels:
+            shown.append(f"{ours} and {other} reach no sparsity in common")
+            continue
+        where = f"{len(levels)} sparsities from {100 * levels[0]:.4g} to {100 * levels[-1]:.4g} %"
+        shown.append(f"{other} takes {_span(ratios)} times as long as {ours}, at {where}")
+    return Verdict(
+        f"{label}: {ours} is faster than {' and '.join(others)}, at every sparsity that was timed.",
+        all_of(told),
+        f"{in_words(told)}{'; '.join(shown)}.",
+    )
+
+
+def _compared(ours: Timed, theirs: Timed) -> tuple[list[float], list[float]]:
+    """Sparsities, and how many times as long the other takes there; between two models on the straight line."""
+    lowest = max(min(ours.sparsity), min(theirs.sparsity))
+    highest = min(max(ours.sparsity), max(theirs.sparsity))
+    levels = sorted({level for level in ours.sparsity + theirs.sparsity if lowest <= level <= highest})
+    return levels, [theirs.at(level) / ours.at(level) for level in levels]
+
+
+def _span(ratios: list[float]) -> str:
+    return f"{min(ratios):.2f} to {max(ratios):.2f}" if len(ratios) > 1 else f"{ratios[0]:.2f}"

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .data import Rows
+from .outcome import labelled
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,10 @@ class Split:
     X_test: Any
     y_test: npt.NDArray[np.int64]
     stand_in: str | None = None
+
+    def label(self, name: str) -> str:
+        """The name of the data set, for all that is said of it."""
+        return labelled(name, self.stand_in)
 
     def shuffled(self, seed: int) -> Split:
         """The training rows in another order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -47,10 +48,15 @@ def p_value(a: Sequence[float], b: Sequence[float]) -> float:
     return float(ttest_1samp(differences, 0.0).pvalue)
 
 
-def best_of(runs: Mapping[str, Sequence[float]], *, least: bool = True, level: float = 0.95) -> set[str]:
-    """Who has the least (or largest) mean, and those that the paired t-test cannot tell from it at that level."""
+def best_of(runs: Mapping[str, Sequence[float] | Any], *, least: bool = True, level: float = 0.95) -> set[str]:
+    """Who has the least (or largest) mean, and those that the paired t-test cannot tell from it at that level.
+
+    With one run, or another number of runs than the best has, there is nothing to test: then the mean alone decides.
+    """
     if not runs:
         return set()
     means = {name: float(np.mean(values)) for name, values in runs.items()}
     best = min(means, key=lambda name: means[name] if least else -means[name])
-    return {name for name, values in runs.items() if p_value(runs[best], values) >= 1 - level} | {best}
+    n = len(runs[best])
+    tested = {name: values for name, values in runs.items() if len(values) == n > 1}
+    return {name for name, values in tested.items() if p_value(runs[best], values) >= 1 - level} | {best}

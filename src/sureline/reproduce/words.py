@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .outcome import Cell, Column, Outcome, Table
 
 KEPT_HEADING = "## Where we differ and why"
+ROUGH = "A rough version (--quick). "
 
 
 def headings(table: Table) -> list[str]:
     """Of the columns of a table in which each measure has ours, the paper's, and the difference."""
     made = list(table.heads)
-    for column in table.columns:
+    for column in columns_of(table):
         made += [column.name]
         made += ["paper"] if column.compared else []
         made += ["difference"] if column.compared and column.difference else []
     return made
+
+
+def columns_of(table: Table) -> list[Column]:
+    """The columns; those in which there is no difference, as of a stand-in, have none."""
+    return [
+        replace(column, difference=column.difference and any(row.cells[i].difference is not None for row in table.rows))
+        for i, column in enumerate(table.columns)
+    ]
 
 
 def cells_in_words(table: Table, *, mark: str = "*") -> list[list[str]]:
@@ -24,7 +35,7 @@ def cells_in_words(table: Table, *, mark: str = "*") -> list[list[str]]:
             *row.head,
             *(
                 text
-                for column, cell in zip(table.columns, row.cells, strict=True)
+                for column, cell in zip(columns_of(table), row.cells, strict=True)
                 for text in cell_in_words(column, cell, mark)
             ),
         ]
@@ -48,11 +59,11 @@ def cell_in_words(column: Column, cell: Cell, mark: str) -> list[str]:
 
 def provenance(outcome: Outcome) -> str:
     """Who made this, when and how."""
-    rough = "A rough version (--quick). " if outcome.quick else ""
+    rough = ROUGH if outcome.quick else ""
     return f"{rough}sureline {outcome.version}, {outcome.date}, {outcome.seconds:,.0f} s."
 
 
-def partial(outcome: Outcome) -> str:
+def partly(outcome: Outcome) -> str:
     """What to say first if not all data were there; nothing if they were, or if none were."""
     missing = [one.data for one in outcome.findings.missing]
     if not missing or outcome.is_empty:
@@ -60,32 +71,40 @@ def partial(outcome: Outcome) -> str:
     return f"Partial: without {', '.join(missing)}, for want of data (see below)."
 
 
+def has_theirs(outcome: Outcome) -> bool:
+    """Whether there are numbers of the paper, for which `explanation` is needed."""
+    return any(cell.paper is not None for cell in _cells(outcome))
+
+
 def has_differences(outcome: Outcome) -> bool:
-    """Whether there is a column for which `explanation` is needed."""
-    columns = [column for table in outcome.findings.tables for column in table.columns]
-    return any(column.compared and column.difference for column in columns)
+    return any(cell.difference is not None for cell in _cells(outcome))
 
 
-_EXPLANATION = (
-    "Ours and the paper's are means ± standard deviations of the runs; the difference is in standard errors of the "
-    "difference of the two means, above zero where ours is larger. Marked are the best and those that a paired "
-    "t-test over the runs cannot tell from it (95 %)."
-)
+def _cells(outcome: Outcome) -> list[Cell]:
+    return [cell for table in outcome.findings.tables for row in table.rows for cell in row.cells]
 
 
 def explanation(outcome: Outcome) -> str:
     """What the columns of a table mean in which ours are beside the paper's."""
+    gap = (
+        "; the difference is in standard errors of the difference of the two means, above zero where ours is larger"
+        if has_differences(outcome)
+        else ""
+    )
     theirs = f" The paper's: {outcome.numbers_of}." if outcome.numbers_of else ""
-    return _EXPLANATION + theirs
+    return (
+        f"Ours and the paper's are means ± standard deviations of the runs{gap}. Marked are the best and those that a "
+        f"paired t-test over the runs cannot tell from it (95 %); with one run, the best only.{theirs}"
+    )
 
 
 def as_text(outcome: Outcome, width: int = 120) -> str:
     """For the terminal."""
     parts = [f"{outcome.title}\n{outcome.paper}, {outcome.where}\n{outcome.shows}"]
-    parts += [_wrapped(partial(outcome), width)] if partial(outcome) else []
+    parts += [_wrapped(partly(outcome), width)] if partly(outcome) else []
     for table in outcome.findings.tables:
         parts.append(_text_table(table))
-    if has_differences(outcome):
+    if has_theirs(outcome):
         parts.append(_wrapped(explanation(outcome), width))
     if outcome.findings.verdicts:
         lines = [f"{verdict.word.upper()}: {verdict.claim} {verdict.evidence}" for verdict in outcome.findings.verdicts]
@@ -121,7 +140,7 @@ def as_markdown(outcome: Outcome, pictures: list[str], kept: str = "") -> str:
     """A page; `pictures` are the files beside it, and `kept` what was written by hand."""
     parts = [f"# {outcome.title}", f"{outcome.paper}, {outcome.where}. {outcome.shows}", f"    {outcome.command}"]
     parts.append(provenance(outcome))
-    parts += [f"**{partial(outcome)}**"] if partial(outcome) else []
+    parts += [f"**{partly(outcome)}**"] if partly(outcome) else []
     for name, picture in zip(pictures, outcome.findings.pictures, strict=True):
         parts.append(f"![{picture.title}]({name})")
         parts += [f"**Stand-in:** {picture.stand_in}"] if picture.stand_in else []
@@ -132,7 +151,7 @@ def as_markdown(outcome: Outcome, pictures: list[str], kept: str = "") -> str:
         lines = [head, ["---"] * len(head), *cells_in_words(table, mark="**")]
         parts.append("\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines))
         parts += [table.note] if table.note else []
-    if has_differences(outcome):
+    if has_theirs(outcome):
         parts.append(explanation(outcome))
     if outcome.findings.verdicts:
         items = [f"- **{one.word}**: {one.claim} {one.evidence}" for one in outcome.findings.verdicts]

@@ -1,0 +1,124 @@
+"""``sureline reproduce``: what it takes, prints and writes, and the results that are kept."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sureline import cli, reproduce
+from sureline.reproduce.pages import write_files
+
+NAMES = reproduce.names()
+
+
+def test_the_command_lists_what_there_is(capsys) -> None:
+    assert cli.run(["reproduce", "--list"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"  {name} " in text for name in NAMES)
+    assert cli.run(["reproduce", "--list", "--json"]) == 0
+    assert [one["name"] for one in json.loads(capsys.readouterr().out)] == NAMES
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["scw-table9"],
+        ["scw-table1", "--data", "/no/such/folder"],
+        ["scw-table1", "--report", "/no/such/r.html"],
+        ["scw-table1", "--output", "/proc/foo"],
+    ],
+)
+def test_the_command_refuses_what_it_does_not_know(arguments: list[str], capsys) -> None:
+    assert cli.run(["reproduce", *arguments]) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("sureline reproduce: ")
+    assert said.out == ""  # before anything is run
+
+
+def test_names_may_be_written_in_any_letters_and_nearly(capsys) -> None:
+    assert cli.run(["reproduce", "SCW-Table1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "scw-table1"
+    assert cli.run(["reproduce", "scw-tabl3"]) == 2
+    assert "There is no 'scw-tabl3'; did you mean scw-table3? There are scw-figure1, " in capsys.readouterr().err
+
+
+def test_what_can_be_written_is_written(tmp_path: Path, capsys, monkeypatch) -> None:
+    folder = tmp_path / "good"
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("sureline.reproduce.pages.write_page", full)
+    arguments = ["reproduce", "scw-table1", "--report", str(tmp_path / "x.html"), "--output", str(folder)]
+    assert cli.run(arguments) == 1
+    assert sorted(path.name for path in folder.iterdir()) == ["scw-table1.json", "scw-table1.md"]
+    assert f"sureline: {tmp_path}/x.html could not be written: No space left on device\n" in capsys.readouterr().err
+    (folder / "scw-table1.md").write_bytes(b"\xff")
+    written, (sentence,) = write_files(reproduce.run("scw-table1"), folder)
+    assert [path.suffix for path in written] == [".json"]
+    assert sentence.startswith(f"{folder}/scw-table1.md is not text in UTF-8")
+
+
+def test_a_quick_run_does_not_replace_a_full_one(tmp_path: Path, capsys) -> None:
+    arguments = ["reproduce", "scw-table1", "--output", str(tmp_path)]
+    assert cli.run([*arguments, "--quick"]) == 0
+    assert cli.run([*arguments, "--quick"]) == 0
+    assert cli.run(arguments) == 0
+    before = (tmp_path / "scw-table1.md").read_bytes()
+    capsys.readouterr()
+    assert cli.run([*arguments, "--quick"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"{tmp_path} has a full run of scw-table1, which --quick would replace: name another folder." in said.err
+    assert (tmp_path / "scw-table1.md").read_bytes() == before
+    (tmp_path / "scw-table1.md").write_bytes(b"\xff")
+    assert cli.run(arguments) == 2
+    assert "scw-table1.md is not text in UTF-8" in capsys.readouterr().err
+
+
+def test_the_command_that_is_printed_does_without_the_folders_name(tmp_path: Path, capsys, monkeypatch) -> None:
+    monkeypatch.delenv("SURELINE_DATA", raising=False)
+    assert cli.run(["reproduce", "scw-table1", "--data", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["command"] == "sureline reproduce scw-table1 --data DIR"
+    monkeypatch.setenv("SURELINE_DATA", str(tmp_path))
+    assert cli.run(["reproduce", "scw-table1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["command"] == "sureline reproduce scw-table1 --data DIR"
+
+
+def test_the_command_makes_numbers_a_page_and_files(tmp_path: Path, capsys, monkeypatch) -> None:
+    monkeypatch.delenv("SURELINE_DATA", raising=False)
+    page, folder = tmp_path / "page.html", tmp_path / "out"
+    arguments = ["reproduce", "scw-table1", "--quick", "--json", "--report", str(page), "--output", str(folder)]
+    assert cli.run(arguments) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["command"] == "sureline reproduce scw-table1 --quick"
+    assert made["quick"] is True
+    assert len(made["findings"]["verdicts"]) == 4
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert sorted(path.name for path in folder.iterdir()) == ["scw-table1.json", "scw-table1.md"]
+
+
+def test_the_command_ends_with_1_if_nothing_could_be_run(tmp_path: Path, capsys, monkeypatch) -> None:
+    entry = reproduce.entry("scw-table3")
+    files_only = replace(entry, data=tuple(one for one in entry.data if "generator" not in one))
+    monkeypatch.setattr("sureline.reproduce.running.entry_of", lambda name: files_only)
+    assert cli.run(["reproduce", "scw-table3", "--data", str(tmp_path)]) == 1
+    out = capsys.readouterr().out
+    assert "Not run, for want of data:" in out
+    assert "svmguide3: there is no file svmguide3 (also with .svm" in out
+    assert "datasets/binary.html#svmguide3" in out
+
+
+# -- what is kept -----------------------------------------------------------------------------------------------------
+
+
+def test_the_index_of_the_results_is_true() -> None:
+    folder = Path(__file__).parents[1] / "docs" / "results"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", index)
+    assert [link for link in links if not (folder / link).is_file()] == []
+    assert [page.stem for page in folder.glob("*.md") if page.stem not in index and page.stem != "README"] == []
+    assert [name for name in NAMES if not re.search(rf"\b{name}\b", index)] == []
