@@ -458,4 +458,4 @@ def test_the_command_line(tmp_path) -> None:
         model = sureline.load(path)
         assert (model.n_features, model.nonzero_, len(model.get_support(indices=True))) == (40, 40, 40)
     assert "product of less than 1" in fail(2, *arguments, "--lam", "100")
-    assert "--features is no parameter of SCW" in fail(2, "train", "x", "--features", "4", "--model", path)
+    assert "--features is a parameter of sofs, fofs, " in fail(2, "train", "x", "--features", "4", "--model", path)
