@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from sureline import AROW, NAROW, SCW, reproduce, rules
+from sureline import AROW, NAROW, PA, SCW, reproduce, rules
 from sureline.reproduce import Entry, Mean, Outcome, libol
 from sureline.reproduce.data import Rows
-from sureline.reproduce.learners import build, permutation, tuned
+from sureline.reproduce.learners import build, fit_as_far_as_it_goes, permutation, tuned
 from sureline.reproduce.properties import Parameters, evidence, margin_asked, movements, rule_of, wrong_label
 
 GAUSSIAN = {
@@ -286,3 +286,17 @@ def test_the_selectors_of_figure_1_on_little_data() -> None:
     assert without_times(outcome) == without_times(reproduce.run(entry))
     to_the_letter = next(one for one in entry.learners if one.name == "SBCW")
     assert build(entry, to_the_letter, {"C": 3.0}).get_params()["C2"] == 3.0
+
+
+def test_a_learner_whose_numbers_overflow_learns_as_far_as_it_can() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    assert fit_as_far_as_it_goes(PA(normalize="none"), X, y) == 300
+    X[200:] *= 1e200
+    model = PA(normalize="none")
+    assert fit_as_far_as_it_goes(model, X, y) == 200
+    assert model.n_mistakes_ == PA(normalize="none").fit(X[:200], y[:200]).n_mistakes_
+    X[0] = 1e200
+    with pytest.raises(ValueError, match="Row 0 of X"):
+        fit_as_far_as_it_goes(model, X, y)

@@ -47,10 +47,13 @@ Arrays arrays(const Scales& scales) {
   int64_t n = 0;
   scales.each([&](int64_t, double, double) { ++n; });
   Arrays all = {new_array<int64_t>(n), new_array<double>(n), new_array<int64_t>(n)};
-  auto& [columns, means, counts] = all;
+  // Not names of the parts of `all`, which lambdas cannot take up with Clang 14.
+  int64_t* columns = std::get<0>(all).data();
+  double* means = std::get<1>(all).data();
+  int64_t* counts = std::get<2>(all).data();
   int64_t i = 0;
   scales.each([&](int64_t column, double mean, double count) {
-    columns.data()[i] = column, means.data()[i] = mean, counts.data()[i++] = int64_t(count);
+    columns[i] = column, means[i] = mean, counts[i++] = int64_t(count);
   });
   return all;
 }

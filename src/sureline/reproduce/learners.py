@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._rows import RefusedRow
 from .data import Rows
 from .entry import Entry, Learner
 
@@ -33,6 +34,21 @@ def _estimator(name: str) -> Any:
     import sureline
 
     return getattr(sureline, name)
+
+
+def fit_as_far_as_it_goes(model: Any, X: Any, y: Any) -> int:
+    """How many rows it was fitted to: all, or those before one whose step its numbers cannot hold.
+
+    CW's variances shrink with every label that is wrong, and its weights then grow without bound.
+    """
+    try:
+        model.fit(X, y)
+    except RefusedRow as refused:
+        if refused.row == 0:
+            raise
+        model.fit(X[: refused.row], y[: refused.row])
+        return refused.row
+    return len(y)
 
 
 def permutation(n_rows: int, seed: int) -> Order:
@@ -73,5 +89,6 @@ def passes_of_tuning(learner: Learner, folds: int) -> int:
 def _held_out_error(entry: Entry, learner: Learner, point: dict[str, float], X: Any, y: Any, part: Order) -> float:
     rest = np.ones(len(y), bool)
     rest[part] = False
-    model = build(entry, learner, point).fit(X[rest], y[rest])
+    model = build(entry, learner, point)
+    fit_as_far_as_it_goes(model, X[rest], y[rest])
     return 1 - float(model.score(X[part], y[part]))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 from . import data as data_module
 from .data import Rows
 from .deciding import TIMES
 from .entry import Entry, Learner
-from .learners import build, in_words, passes_of_tuning, permutation, tuned
+from .learners import build, fit_as_far_as_it_goes, in_words, passes_of_tuning, permutation, tuned
 from .outcome import Cell, Column, Findings, Missing, Row, Table
 from .permutation_claims import verdicts
 from .progress import Progress
@@ -46,6 +48,7 @@ class Runs:
     rate: list[float]
     updates: list[float]
     seconds: list[float]
+    stopped: list[bool] = field(default_factory=list)  # whether it could not learn from all rows
 
     def of(self, measure: str) -> list[float]:
         return list(getattr(self, measure))
@@ -94,15 +97,17 @@ def _learned(entry: Entry, learner: Learner, name: str, rows: Rows, parameters: 
         seed=parameters.tuning_seed,
         on_point=lambda: progress.advance(_work(rows, folds - 1), f"{name}, {learner.name}: tuning"),
     )
-    made = Runs(point, [], [], [])
+    made = Runs(point, [], [], [], [])
     for seed in range(parameters.first_seed, parameters.first_seed + parameters.permutations):
         order = permutation(len(rows.y), seed)
         X, y = rows.X[order], rows.y[order]
         model = build(entry, learner, point)
         began = time.process_time()
-        model.fit(X, y)
+        learned = fit_as_far_as_it_goes(model, X, y)
         made.seconds.append(time.process_time() - began)
-        made.rate.append(model.n_mistakes_ / len(y))
+        made.stopped.append(learned < len(y))
+        rest = np.count_nonzero(model.predict(X[learned:]) != y[learned:]) if made.stopped[-1] else 0
+        made.rate.append((model.n_mistakes_ + rest) / len(y))
         made.updates.append(float(model.n_updates_))
         progress.advance(_work(rows, 1), f"{name}, {learner.name}")
     return made
@@ -122,4 +127,10 @@ def table_of(entry: Entry, name: str, runs: dict[str, Runs], data: Rows) -> Tabl
         rows.append(Row((learner,), tuple(cells)))
     n_runs = len(next(iter(runs.values())).rate)
     note = f"Ours: means ± standard deviations over {n_runs} permutations of {len(data.y):,} rows."
+    for learner, made in runs.items():
+        if any(made.stopped):
+            note += (
+                f" {learner} stopped learning in {sum(made.stopped)} of {n_runs}, where a step was larger than its "
+                "numbers can hold, and predicted the rest of the rows with the weights that it had."
+            )
     return Table(data.label(name), ("learner",), COLUMNS, tuple(rows), note, data.stand_in)
