@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,9 @@ from stream_files import libsvm_of, write_rows
 
 import sureline
 from sureline import _choice, stream
-from sureline._choice import CANDIDATES, candidates, choose
+from sureline._choice import CANDIDATES, candidates, choose, settings_of
 from sureline.catalogue import LEARNERS
+from sureline.contest.grid import every_learner
 from sureline.datasets import make_sparse_stream
 from sureline.stream import DataError, Position
 from sureline.training import Training
@@ -42,7 +45,7 @@ def fewest(X: Any, y: Any, **shared: Any) -> tuple[str, dict[str, Any], int]:
 
 @pytest.mark.parametrize("shared", [{}, {"normalize": "row"}, {"fit_intercept": False, "dtype": "float64"}])
 def test_it_is_the_one_with_the_fewest_mistakes(data: Path, shared: dict[str, Any]) -> None:
-    choice = choose(stream.read(data, dtype=shared.get("dtype", "float32")), None, shared)
+    choice = choose(stream.read(data, dtype=shared.get("dtype", "float32")), None, candidates(shared))
     name, parameters, mistakes = fewest(X, Y, **shared)
     assert (type(choice.learner).__name__, choice.mistakes, choice.rows) == (name, mistakes, 1500)
     assert choice.learner.parameters() == parameters
@@ -56,7 +59,7 @@ def test_only_the_first_rows_decide(tmp_path: Path) -> None:
     y = (np.asarray(wide @ 10.0 ** -np.arange(-2, 3)) > 0).astype(int)
     y[400:] = rng.integers(0, 2, 2600)
     path = write_rows(tmp_path / "rows.svm", wide, y)
-    choice = choose(stream.read(path, dtype="float32"), None, {}, rows=400)
+    choice = choose(stream.read(path, dtype="float32"), None, candidates({}), rows=400)
     name, parameters, mistakes = fewest(wide[:400], y[:400])
     assert (type(choice.learner).__name__, choice.mistakes, choice.rows) == (name, mistakes, 400)
     assert choice.learner.parameters() == parameters
@@ -66,7 +69,7 @@ def test_columns_that_do_not_occur_cost_nothing(tmp_path: Path) -> None:
     """A model of 2^30 columns is not made to see which learner fits; the columns in between change nothing."""
     far = write_rows(tmp_path / "far.svm", hstack([csr_matrix((1500, 2**30)), X], format="csr"), Y)
     near = write_rows(tmp_path / "near.svm", X, Y)
-    one, other = (choose(stream.read(path, dtype="float32"), None, {}) for path in (far, near))
+    one, other = (choose(stream.read(path, dtype="float32"), None, candidates({})) for path in (far, near))
     assert one.mistakes == other.mistakes
     assert one.learner.parameters() == other.learner.parameters()
 
@@ -74,12 +77,12 @@ def test_columns_that_do_not_occur_cost_nothing(tmp_path: Path) -> None:
 def test_many_classes_look_at_fewer_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wide, _ = make_sparse_stream(1500, 20_000, 10, n_informative=40, random_state=0)
     path = write_rows(tmp_path / "rows.svm", wide, np.arange(1500) % 50)
-    assert choose(stream.read(path, dtype="float32"), None, {}).rows == 1500
+    assert choose(stream.read(path, dtype="float32"), None, candidates({})).rows == 1500
     monkeypatch.setattr(_choice, "WEIGHTS", 50 * 2000)
-    rows = choose(stream.read(path, dtype="float32"), None, {}).rows
+    rows = choose(stream.read(path, dtype="float32"), None, candidates({})).rows
     assert len(np.unique(wide[:rows].indices)) <= 2000 < len(np.unique(wide[: 2 * rows].indices))
     monkeypatch.setattr(_choice, "ENTRIES", 20_000)
-    assert choose(stream.read(path, dtype="float32"), None, {}).rows == 160
+    assert choose(stream.read(path, dtype="float32"), None, candidates({})).rows == 160
 
 
 @pytest.mark.parametrize("what", ["few rows", "one class", "nothing", "wrong label"])
@@ -92,7 +95,7 @@ def test_where_the_first_rows_cannot_decide(tmp_path: Path, what: str) -> None:
             sureline.train(path, format="libsvm")
         return
     labels = [5, 6] if what == "wrong label" else None
-    choice = choose(stream.read(path, dtype="float32"), labels, {})
+    choice = choose(stream.read(path, dtype="float32"), labels, candidates({}))
     assert (type(choice.learner).__name__, choice.rows) == (CANDIDATES[0][0], 0)
     if what == "wrong label":
         with pytest.raises(DataError, match="is not among those given"):
@@ -127,7 +130,7 @@ def test_from_python(data: Path, tmp_path: Path) -> None:
 def test_a_training_that_was_stopped_goes_on_with_the_same_learner(data: Path, tmp_path: Path) -> None:
     whole = sureline.train(data, model=tmp_path / "whole")
     training = Training(candidates({})[0], stream.read(data, dtype="float32", collect_names=True))
-    training.choose({})
+    training.choose(candidates({}))
     with pytest.raises(KeyboardInterrupt):
         training.run(on_progress=lambda progress: training.interrupt())
     training.save_checkpoint(tmp_path / "c")
@@ -156,6 +159,96 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert "--C is a parameter of pa, " in fail(
         2, "train", tmp_path / "rows.svm", "--C", "1", "--model", tmp_path / "m"
     )
+
+
+# -- a learner that is named, and nothing of it -----------------------------------------------------------------------
+
+EVERY = every_learner()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_what_is_tried_of_a_learner(name: str) -> None:
+    """Some settings besides its defaults, no two of them the same, and all of them parameters that it may have."""
+    kind = LEARNERS[name]
+    settings = settings_of(kind, {})
+    assert settings[0] == {}
+    learners = [kind(**one) for one in settings]
+    for learner in learners:
+        learner.check_parameters()
+    assert 2 < len({tuple(map(repr, learner.parameters().values())) for learner in learners}) == len(settings) < 8
+
+
+def test_what_is_named_is_not_chosen() -> None:
+    shared = {"dtype": "float64", "passes": 2, "fit_intercept": False}
+    assert all(shared.items() <= settings.items() for settings in settings_of(sureline.SCW, shared))
+    assert len(settings_of(sureline.SCW, shared)) == len(sureline.SCW.settings_to_try) + 1
+    for named in ({"C": 1.0}, {"normalize": "scale"}, {"variant": "II", **shared}):
+        assert settings_of(sureline.SCW, named) == [named]
+    for learner in (sureline.BCW, sureline.ODCARegressor):
+        assert settings_of(learner, {}) == [{}]
+
+
+@pytest.mark.parametrize("name", ["AROW", "FSOL", "ODCA", "Perceptron"])
+def test_a_learner_that_is_named_has_the_best_of_its_settings(data: Path, tmp_path: Path, name: str) -> None:
+    kind, dtype = getattr(sureline, name), LEARNERS[name].stream_dtype
+    numbers = X.astype(dtype)
+    tried = [kind(**{"dtype": dtype, **settings}).fit(numbers, Y) for settings in settings_of(kind, {})]
+    assert len({clf.n_mistakes_ for clf in tried}) > 1
+    best = min(tried, key=lambda clf: clf.n_mistakes_)
+    clf = sureline.train(data, name.lower(), model=tmp_path / "m")
+    assert (clf.get_params(), clf.n_mistakes_) == (best.get_params(), best.n_mistakes_)
+    sureline.train(data, kind(**best.get_params()), model=tmp_path / "alone")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "alone").read_bytes()
+    sureline.train(data, name, model=tmp_path / "named", normalize="scale")
+    assert sureline.load(tmp_path / "named").n_mistakes_ == tried[0].n_mistakes_
+
+
+def test_settings_are_told_and_gone_on_with(data: Path, tmp_path: Path) -> None:
+    told = run("train", data, "--algorithm", "arow", "--model", tmp_path / "m")
+    first = told.stderr.splitlines()[0]
+    assert first.startswith("Of 6 settings tried on the first 1,500 rows the fewest mistakes, ")
+    options = first.removesuffix(".").partition(" come with ")[2].split()
+    assert options[:2] == ["--algorithm", "arow"]
+    assert "--normalize" in options
+    alone = run("train", data, *options, "--model", tmp_path / "alone", "--json")
+    assert "chosen" not in alone.stdout
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "alone").read_bytes()
+
+    learners = [sureline.AROW(dtype="float32", **settings) for settings in settings_of(sureline.AROW, {})]
+    training = Training(learners[0], stream.read(data, dtype="float32", collect_names=True))
+    training.choose(learners)
+    with pytest.raises(KeyboardInterrupt):
+        training.run(on_progress=lambda progress: training.interrupt())
+    place = tmp_path / "m.checkpoint"
+    training.save_checkpoint(place)
+    assert "was saved by AROW" in fail(1, "train", data, "--algorithm", "pa", "--model", tmp_path / "m", "--resume")
+    assert "was saved with " in fail(
+        1, "train", data, "--algorithm", "arow", "--r", "7", "--model", tmp_path / "m", "--resume"
+    )
+    told = run("train", data, "--algorithm", "arow", "--model", tmp_path / "m", "--resume")
+    assert told.stderr.startswith("Going on after ")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "alone").read_bytes()
+
+
+def test_a_slow_pipe_is_told_what_is_waited_for(tmp_path: Path) -> None:
+    content = libsvm_of(X[:300], Y[:300])
+    command = [sys.executable, "-c", "from sureline.cli import _progress; _progress._PATIENCE = 0.2; "]
+    command[-1] += "from sureline.cli import main; main()"
+    for arguments in (["train", "-", "--algorithm", "pa", "--model", str(tmp_path / "m")], ["compare", "-"]):
+        with subprocess.Popen(
+            [*command, *arguments, "--format", "libsvm"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            assert process.stdin is not None
+            assert process.stderr is not None
+            process.stdin.write(content)
+            process.stdin.flush()
+            assert b"Waiting for the first 20,000 rows, or the end, to choose settings by" in process.stderr.readline()
+            out, err = process.communicate()
+            assert process.returncode == 0, err
+            assert b"300" in out + err
 
 
 # -- looking at the first rows -------------------------------------------------------------------------------

@@ -194,8 +194,8 @@ def test_labels_are_words_or_numbers_and_as_many_as_there_are(tmp_path: Path) ->
 
 
 def test_the_plain_lines_and_the_log(folder: Path, tmp_path: Path) -> None:
-    command = ["train", folder / "train.svm", "--algorithm", "scw", "--model", tmp_path / "m.sureline"]
-    done = run(*command, "--log", tmp_path / "log.jsonl")
+    command = ["train", folder / "train.svm", "--algorithm", "scw", "--normalize", "scale"]
+    done = run(*command, "--model", tmp_path / "m.sureline", "--log", tmp_path / "log.jsonl")
     counts = [int(line.split()[0].replace(",", "")) for line in done.stderr.splitlines()[1:]]
     assert counts == [2**k for k in range(11)]
     log = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
@@ -212,7 +212,7 @@ def test_the_plain_lines_and_the_log(folder: Path, tmp_path: Path) -> None:
 
 def test_a_live_line_on_a_terminal(folder: Path, tmp_path: Path) -> None:
     master, slave = pty.openpty()
-    how = ["--format", "libsvm", "--algorithm", "scw"]
+    how = ["--format", "libsvm", "--algorithm", "scw", "--normalize", "scale"]
     command = [*SURELINE, "train", "-", *how, "--model", str(tmp_path / "m.sureline")]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=slave)
     os.close(slave)
@@ -354,7 +354,7 @@ def test_output_that_nobody_reads_and_completion(folder: Path) -> None:
 def test_what_was_learned_before_an_error_is_not_lost(folder: Path, tmp_path: Path) -> None:
     good = (folder / "train.svm").read_bytes()
     (tmp_path / "some.svm").write_bytes(good + b"1 3:x\n" + good)
-    model, settings = tmp_path / "m.sureline", ["--algorithm", "scw", "--quiet", "--model"]
+    model, settings = tmp_path / "m.sureline", ["--algorithm", "scw", "--normalize", "scale", "--quiet", "--model"]
     told = fail(1, "train", tmp_path / "some.svm", *settings, model, "--checkpoint", "every=1M")
     assert "some.svm:2001:5" in told
     assert "the 2,000 examples before are not lost: --resume goes on from" in told

@@ -15,6 +15,7 @@ from stream_files import write_rows
 
 import sureline
 from sureline import AROW, BCW, FGM, PA, SBCW, SCW, ODCARegressor, Perceptron, stream
+from sureline._choice import settings_of
 from sureline._precision import BLOCK_BYTES
 from sureline.catalogue import LEARNERS
 from sureline.contest import TournamentResult, tournament
@@ -91,6 +92,30 @@ def test_weights_and_classes_that_come_as_they_come(tmp_path: Path) -> None:
         sureline.save(alone, tmp_path / "alone")
         sureline.save(result.models[name], tmp_path / "together")
         assert same_model(tmp_path / "alone", tmp_path / "together"), name
+
+
+@pytest.mark.parametrize("metric", ["error", "balanced_accuracy"])
+def test_a_name_alone_has_the_best_of_its_settings_by_the_metric(metric: Any) -> None:
+    rare = np.flatnonzero((np.arange(len(Y)) % 8 == 0) | (Y == 0))
+    rows, y = X[rare], Y[rare]
+    result = tournament(["pa", AROW(), "fsol"], (rows, y), metric=metric)
+    assert result.choice is not None
+    assert f"first {len(y):,} rows" in result.choice
+    for name in ("PA", "FSOL"):
+        kind = LEARNERS[name]
+        tried = tournament(
+            {str(i): kind(**{"dtype": "float32", **one}) for i, one in enumerate(settings_of(kind, {}))},
+            (rows, y),
+            metric=metric,
+        )
+        assert tried.choice is None
+        assert tried.best is not None
+        best, run = tried.run(tried.best), result.run(name)
+        assert (run.score, run.all_parameters) == (best.score, best.all_parameters)
+        assert run.score != tried.run("0").score  # its defaults
+        chosen = result.models[name].get_params()
+        assert run.parameters.items() <= chosen.items()
+    assert result.run("AROW").all_parameters["r"] == AROW().r
 
 
 def test_learners_of_batches_are_asked_before_they_learn(tmp_path: Path) -> None:

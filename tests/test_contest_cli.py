@@ -258,6 +258,8 @@ def test_ctrl_c_tells_what_is_known(tmp_path: Path) -> None:
         "libsvm",
         "--algorithm",
         "arow,pa",
+        "--normalize",  # or it would wait for rows to choose by
+        "scale",
         "--json",
     ]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -1,18 +1,22 @@
-"""Which learner to use where none is named: the one that makes the fewest mistakes on the first rows of the stream."""
+"""What to train where not all is said: whatever makes the fewest mistakes on the first rows of the stream.
+
+Where no learner is named, the choice is among settings of several; where one is named and nothing of it, among its own.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from math import inf
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ._labels import Classes
-from ._learner import ClassLearner
+from ._learner import ClassLearner, Learner
 from ._lesson import Lesson, Normalizers
 from ._numbers import MISTAKES
 from ._online import ClassRuleLearner
@@ -22,9 +26,11 @@ from .stream._chunk import joined
 
 AUTO = "auto"
 
-# What is tried. No single setting is near the best on every kind of data: noisy tables, sparse text and streams that
-# drift want different rates and measures. Between them these are; `make defaults` shows how near. All of them can tell
-# how sure they are. The first one is used where the first rows cannot decide.
+Tally = npt.NDArray[np.int64]  # examples, mistakes and updates of each class
+
+# What is tried where no learner is named. No single setting is near the best on every kind of data: noisy tables,
+# sparse text and streams that drift want different rates and measures. Between them these are; `make defaults` shows
+# how near. All of them can tell how sure they are. The first one is used where the first rows cannot decide.
 CANDIDATES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("SCW", {}),
     ("SCW", {"C": 0.5, "eta": 0.75}),
@@ -53,7 +59,7 @@ FEWEST = 100  # rows on which anything can be decided
 class Choice:
     """A learner that has not begun, and why it is this one."""
 
-    learner: ClassLearner
+    learner: Learner
     tried: int
     rows: int  # on which; 0 if they could not decide
     mistakes: int
@@ -62,10 +68,22 @@ class Choice:
         return {"tried": self.tried, "rows": self.rows, "mistakes": self.mistakes}
 
 
+_SHARED = {field.name for field in fields(ClassRuleLearner)}
+
+
+def settings_of(kind: type[Learner], parameters: dict[str, Any]) -> list[dict[str, Any]]:
+    """With which parameters a learner that is named is tried; the first are its defaults.
+
+    Who names a parameter of its own, or the normalisation, gets what was named and the defaults of the rest.
+    """
+    if not issubclass(kind, ClassRuleLearner) or parameters.keys() - (_SHARED - {"normalize"}):
+        return [parameters]
+    return [parameters, *({**settings, **parameters} for settings in kind.settings_to_try)]
+
+
 def candidates(parameters: dict[str, Any]) -> list[ClassLearner]:
-    """What is tried, with these parameters, which must be such as all learners have."""
-    shared = {field.name for field in fields(ClassRuleLearner)}
-    if own := sorted(set(parameters) - shared):
+    """What is tried where no learner is named, with these parameters, which must be such as all learners have."""
+    if own := sorted(set(parameters) - _SHARED):
         owners = [name.lower() for name, kind in LEARNERS.items() if own[0] in kind.__dataclass_fields__]
         if not owners:
             raise ValueError(f"There is no parameter {own[0]!r}.")
@@ -80,43 +98,65 @@ def candidates(parameters: dict[str, Any]) -> list[ClassLearner]:
     return list(found.values())
 
 
-def choose(stream: Stream, labels: Sequence[Label] | None, parameters: dict[str, Any], *, rows: int = ROWS) -> Choice:
-    """The learner of the candidates that makes the fewest mistakes on the first rows; nothing of the stream is lost."""
-    learners = candidates(parameters)
-    undecided = Choice(learners[0], len(learners), 0, 0)
-    if len(learners) == 1:
-        return undecided
-    classes = Classes(labels)
-    chunk = _first_rows(stream.peek(rows, ENTRIES), rows, classes, stream.paths[0])
-    if chunk is None or chunk.n_rows < FEWEST or len(np.unique(chunk.labels[0])) < 2:
-        return undecided
-    lesson = Lesson(chunk, chunk.labels[0], classes.array(), Normalizers())
-    for learner in learners:
-        lesson.prepare(learner)
-    mistakes = _mistakes(learners, lesson)
+def choose(stream: Stream, labels: Sequence[Label] | None, learners: Sequence[Learner], *, rows: int = ROWS) -> Choice:
+    """The learner that makes the fewest mistakes on the first rows; nothing of the stream is lost."""
+    first = FirstRows(stream, labels, rows)
+    mistakes = first.losses(learners)
     best = int(np.argmin(mistakes))
     if mistakes[best] == inf:
-        return undecided
+        return Choice(learners[0], len(learners), 0, 0)
     kind = type(learners[best])
-    return Choice(kind(**learners[best].parameters()), len(learners), chunk.n_rows, int(mistakes[best]))
+    return Choice(kind(**learners[best].parameters()), len(learners), first.n_rows, int(mistakes[best]))
 
 
-def _mistakes(learners: Iterable[ClassLearner], lesson: Lesson) -> list[float]:
-    """How many each makes; infinitely many of one that overflows."""
+def _mistakes(tally: Tally) -> float:
+    return float(tally[:, MISTAKES].sum())
 
-    def of(learner: ClassLearner) -> float:
-        try:
-            lesson.begin(learner)
-            lesson.teach(learner, 0, lesson.chunk.n_rows)
-            return float(learner._state.tally[:, MISTAKES].sum())
-        except ValueError:
-            return inf
-        finally:
-            learner.__dict__.pop("_state", None)
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with ThreadPoolExecutor(cores, thread_name_prefix="sureline-choice") as pool:
-        return list(pool.map(of, learners))
+class FirstRows:
+    """The first rows of a stream, on which learners are tried; they stay in the stream. None if they decide nothing."""
+
+    def __init__(self, stream: Stream, labels: Sequence[Label] | None, rows: int = ROWS) -> None:
+        classes = Classes(labels)
+        chunk = _first_rows(stream.peek(rows, ENTRIES), rows, classes, stream.paths[0])
+        self._lesson: Lesson | None = None
+        self.n_rows = 0
+        if chunk is not None and chunk.n_rows >= FEWEST and len(np.unique(chunk.labels[0])) >= 2:
+            self._lesson = Lesson(chunk, chunk.labels[0], classes.array(), Normalizers())
+            self.n_rows = chunk.n_rows
+
+    def losses(self, learners: Sequence[Learner], loss: Callable[[Tally], float] = _mistakes) -> list[float]:
+        """By what each has seen and got wrong; infinite of one that overflows, and of all if there are no such rows.
+
+        The learners keep nothing.
+        """
+        if self._lesson is None:
+            return [inf] * len(learners)
+        lesson, chunk = self._lesson, self._lesson.chunk
+        refused = set()
+        for learner in learners:  # before several threads ask for the rows
+            with np.errstate(over="ignore", under="ignore"):
+                values = chunk.values.astype(learner.dtype, copy=False)
+            try:
+                lesson.prepare(learner, values)
+            except ValueError:
+                refused.add(id(learner))
+
+        def of(learner: Learner) -> float:
+            if id(learner) in refused:
+                return inf
+            try:
+                lesson.begin(learner)
+                lesson.teach(learner, 0, chunk.n_rows)
+                return loss(learner._state.tally)
+            except ValueError:
+                return inf
+            finally:
+                learner.__dict__.pop("_state", None)
+
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        with ThreadPoolExecutor(cores, thread_name_prefix="sureline-choice") as pool:
+            return list(pool.map(of, learners))
 
 
 def _first_rows(chunks: Sequence[Chunk], most: int, classes: Classes, file: str) -> Chunk | None:

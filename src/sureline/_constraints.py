@@ -96,3 +96,20 @@ PRICES = tuple(2.0**k for k in range(-5, 6))  # C, r and others that weigh one t
 STEPS = tuple(2.0**k for k in range(-9, 6))  # the same where they bound or are the length of a step
 RATES = tuple(2.0**k for k in range(-9, 10))  # learning rates
 CONFIDENCES = tuple(round(0.05 * k, 2) for k in range(11, 20))  # without 0.5, with which nothing is ever learned
+
+# What is tried on the first rows of a stream: a few settings of which one is near the best on each kind of data.
+Settings = tuple[dict[str, Any], ...]
+
+RATES_TO_TRY: Settings = (  # that fall with the root of the examples
+    {"eta": 2.0**-6, "normalize": "scale"},
+    {"eta": 0.25, "normalize": "scale"},
+    {"eta": 1.0, "normalize": "scale"},
+    {"eta": 2.0, "normalize": "none"},
+)
+STEPS_TO_TRY: Settings = (  # that stay
+    {"eta": 2.0**-8, "normalize": "scale"},
+    {"eta": 2.0**-7, "normalize": "scale"},
+    {"eta": 0.125, "normalize": "scale"},
+    {"eta": 2.0**-7, "normalize": "none"},
+    {"eta": 0.125, "normalize": "none"},
+)

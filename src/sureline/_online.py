@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._constraints import Constraint, Flag, Number
+from ._constraints import Constraint, Flag, Number, Settings
 from ._learner import ClassLearner, Fitted, Floats, Learner
 from ._normalize import Normalizer
 from ._numbers import COVARIANCE_SCALE, Policy, Rule, Shape
@@ -175,6 +175,9 @@ class ClassRuleLearner(RuleLearner, ClassLearner):
     """What a learner with a rule does with rows that have classes."""
 
     _constraints: ClassVar[dict[str, Constraint]] = {**ClassLearner._constraints, **RuleLearner._constraints}
+
+    # What is tried on the first rows of a stream, after the defaults, where nothing but the name is said; as data.
+    settings_to_try: ClassVar[Settings] = ()
 
     # -- learning --------------------------------------------------------------------------------------------
 

@@ -252,8 +252,10 @@ _ONLY_PYTHON = ("growing", "shuffle", "random_state")  # the command has no opti
 def options_of(learner: Any, given: Collection[str] = ()) -> list[str] | None:
     """What ``sureline train`` must be told to make this learner; None if that cannot be said.
 
-    Parameters that have their defaults are left out, unless they are among the `given` ones.
+    Parameters that have their defaults are left out, unless they are among the `given` ones; but not the normalisation
+    of a learner of which the command would choose settings if none were named.
     """
+    given = {*given, "normalize"} if getattr(learner, "settings_to_try", ()) else given
     parameters = learner.parameters()
     defaults = {field.name: field.default for field in fields(learner)}
     if any(name in parameters and parameters[name] != defaults[name] for name in _ONLY_PYTHON):

@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from . import _core
-from ._constraints import LOSSES, POSITIVE, RATES, STEPS, Constraint, Number, OneOf
+from ._constraints import (
+    LOSSES,
+    POSITIVE,
+    RATES,
+    RATES_TO_TRY,
+    STEPS,
+    STEPS_TO_TRY,
+    Constraint,
+    Number,
+    OneOf,
+    Settings,
+)
 from ._cost import CostSensitiveLearner
 from ._numbers import Rule
 from ._one import OnlineLearner
@@ -48,6 +59,7 @@ class CSOGD(CostSensitiveLearner):
         "loss": LOSSES,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
+    settings_to_try: ClassVar[Settings] = RATES_TO_TRY
 
     def _rule(self) -> Rule:
         return _core.OGD(self.eta, self.power_t, self.loss, self.form)
@@ -77,6 +89,12 @@ class CPA(CostSensitiveLearner):
         "C": POSITIVE,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": STEPS}
+    settings_to_try: ClassVar[Settings] = (
+        {"C": 2.0**-5, "normalize": "scale"},
+        {"C": 2.0**-9, "normalize": "none"},
+        {"C": 2.0**-7, "normalize": "none"},
+        {"C": 0.125, "normalize": "none"},
+    )
 
     def _rule(self) -> Rule:
         return _core.CPA(self.C)
@@ -114,6 +132,7 @@ class PAUM(OnlineLearner):
         "margin_neg": Number(open="both"),
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": STEPS}
+    settings_to_try: ClassVar[Settings] = STEPS_TO_TRY
 
     def _rule(self) -> Rule:
         return _core.PAUM(self.eta)

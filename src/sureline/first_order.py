@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from . import _core
-from ._constraints import LOSSES, POSITIVE, RATES, STEPS, Constraint, Flag, Number, OneOf
+from ._constraints import LOSSES, POSITIVE, RATES, RATES_TO_TRY, STEPS, Constraint, Flag, Number, OneOf, Settings
 from ._one import OnlineLearner
 from ._parameters import COMMON, LOSS, documented
 
@@ -24,6 +24,8 @@ class Perceptron(OnlineLearner):
     ----------
     {common}
     """
+
+    settings_to_try: ClassVar[Settings] = ({"normalize": "none"}, {"normalize": "row"})
 
     def _rule(self) -> _core.Rule:
         return _core.Perceptron()
@@ -58,6 +60,7 @@ class OGD(OnlineLearner):
         "loss": LOSSES,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
+    settings_to_try: ClassVar[Settings] = RATES_TO_TRY
 
     def _rule(self) -> _core.Rule:
         return _core.OGD(self.eta, self.power_t, self.loss)
@@ -92,6 +95,12 @@ class PA(OnlineLearner):
         "C": POSITIVE,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": STEPS}
+    settings_to_try: ClassVar[Settings] = (
+        {"C": 2.0**-7, "normalize": "scale"},
+        {"C": 2.0, "normalize": "scale"},
+        {"C": 2.0**-7, "normalize": "none"},
+        {"C": 0.25, "normalize": "none"},
+    )
 
     def _rule(self) -> _core.Rule:
         return _core.PA(self.variant, self.C)
@@ -122,6 +131,11 @@ class ROMMA(OnlineLearner):
         "aggressive": Flag(),
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"aggressive": (False, True)}
+    settings_to_try: ClassVar[Settings] = (
+        {"aggressive": True, "normalize": "none"},
+        {"aggressive": True, "normalize": "row"},
+        {"aggressive": False, "normalize": "none"},
+    )
 
     def _rule(self) -> _core.Rule:
         return _core.ROMMA(bool(self.aggressive))
@@ -162,6 +176,12 @@ class ALMA(OnlineLearner):
         "alpha": (0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
         "C": (0.25, 0.5, 1.0, 2**0.5),
     }
+    settings_to_try: ClassVar[Settings] = (
+        {"alpha": 0.5, "C": 0.5, "normalize": "scale"},
+        {"alpha": 0.5, "C": 0.125, "normalize": "scale"},
+        {"alpha": 0.7, "C": 0.5, "normalize": "none"},
+        {"alpha": 0.7, "C": 1.0, "normalize": "none"},
+    )
 
     def _rule(self) -> _core.Rule:
         return _core.ALMA(self.alpha, 1 / self.alpha if self.B is None else self.B, self.C)

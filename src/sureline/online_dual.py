@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from . import _core
-from ._constraints import POSITIVE, Constraint, Number, OneOf
+from ._constraints import POSITIVE, Constraint, Number, OneOf, Settings
 from ._numbers import CUT_OF_ASCENT, Shape
 from ._one import OnlineLearner
 from ._online import RuleLearner
@@ -238,6 +238,12 @@ class ODCA(DualAscent, OnlineLearner):
         "rho": (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0),
         "smoothing": (0.0, 0.99),
     }
+    settings_to_try: ClassVar[Settings] = (
+        {"rho": 2.0**-7, "smoothing": 0.99, "normalize": "scale"},
+        {"rho": 2.0**-5, "smoothing": 0.99, "normalize": "scale"},
+        {"rho": 0.125, "smoothing": 0.99, "normalize": "scale"},
+        {"rho": 2.0**-5, "smoothing": 0.99, "normalize": "none"},
+    )
 
 
 @documented(_ascent(_LOSSES_OF_TARGETS, rho="1e-4", smoothing="0.0") + REGRESSION)

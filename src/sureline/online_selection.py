@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from . import _core
-from ._constraints import NOT_NEGATIVE, POSITIVE, PRICES, STEPS, Constraint, Number
+from ._constraints import NOT_NEGATIVE, POSITIVE, PRICES, STEPS, STEPS_TO_TRY, Constraint, Number, Settings
 from ._gaussian import DiagonalLearner
 from ._one import OnlineLearner
 from ._parameters import COMMON, VARIANCES, documented
@@ -78,6 +78,12 @@ class SOFS(_SelectingLearner, DiagonalLearner):
         "r": POSITIVE,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"r": PRICES}
+    settings_to_try: ClassVar[Settings] = (
+        {"r": 16.0, "normalize": "scale"},
+        {"r": 2.0**-5, "normalize": "none"},
+        {"r": 0.125, "normalize": "none"},
+        {"r": 16.0, "normalize": "none"},
+    )
 
     def _rule(self) -> _core.Rule:
         return _core.AROW(self.r)
@@ -120,6 +126,7 @@ class FOFS(_SelectingLearner):
         "lam": NOT_NEGATIVE,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": STEPS}
+    settings_to_try: ClassVar[Settings] = STEPS_TO_TRY
 
     def check_parameters(self) -> None:
         super().check_parameters()

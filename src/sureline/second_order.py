@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._constraints import CONFIDENCES, POSITIVE, PRICES, Constraint, Number, OneOf
+from ._constraints import CONFIDENCES, POSITIVE, PRICES, Constraint, Number, OneOf, Settings
 from ._gaussian import GaussianLearner
 from ._numbers import Shape
 from ._parameters import COVARIANCE, documented
@@ -52,6 +52,12 @@ class SOP(GaussianLearner):
         "a": POSITIVE,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"a": PRICES}
+    settings_to_try: ClassVar[Settings] = (
+        {"a": 0.25, "normalize": "none"},
+        {"a": 0.125, "normalize": "row"},
+        {"a": 4.0, "normalize": "row"},
+        {"a": 32.0, "normalize": "row"},
+    )
 
     def _rule(self) -> _core.Rule:
         return _core.SOP()
@@ -98,6 +104,12 @@ class IELLIP(GaussianLearner):
         "b": (0.1, 0.3, 0.5, 0.7, 0.9, 0.98),
         "c": (0.1, 0.3, 0.5, 0.7),
     }
+    settings_to_try: ClassVar[Settings] = (
+        {"b": 0.3, "c": 0.3, "normalize": "none"},
+        {"b": 0.9, "c": 0.1, "normalize": "none"},
+        {"b": 0.99, "c": 0.9, "normalize": "none"},
+        {"b": 0.99, "c": 0.9, "normalize": "row"},
+    )
 
     def _rule(self) -> _core.Rule:
         return _core.IELLIP(self.b)
@@ -131,6 +143,12 @@ class CW(GaussianLearner):
         "eta": CONFIDENCE,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": CONFIDENCES}
+    settings_to_try: ClassVar[Settings] = (
+        {"eta": 0.55, "normalize": "scale"},
+        {"eta": 0.7, "normalize": "scale"},
+        {"eta": 0.9, "normalize": "none"},
+        {"eta": 0.95, "normalize": "none"},
+    )
 
     def _rule(self) -> _core.Rule:
         return _core.SCW("I", inf, _phi(self.eta))
@@ -160,6 +178,13 @@ class AROW(GaussianLearner):
         "r": POSITIVE,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"r": PRICES}
+    settings_to_try: ClassVar[Settings] = (
+        {"r": 32.0, "normalize": "scale"},
+        {"r": 2.0**-5, "normalize": "none"},
+        {"r": 2.0, "normalize": "none"},
+        {"r": 2.0**-5, "normalize": "row"},
+        {"r": 0.5, "normalize": "row"},
+    )
 
     def _rule(self) -> _core.Rule:
         return _core.AROW(self.r)
@@ -188,6 +213,12 @@ class NAROW(GaussianLearner):
         "b": POSITIVE,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"b": PRICES}
+    settings_to_try: ClassVar[Settings] = (
+        {"b": 2.0**-4, "normalize": "scale"},
+        {"b": 1.0, "normalize": "scale"},
+        {"b": 32.0, "normalize": "none"},
+        {"b": 4.0, "normalize": "row"},
+    )
 
     def _rule(self) -> _core.Rule:
         return _core.NAROW(self.b)
@@ -216,6 +247,13 @@ class NHERD(GaussianLearner):
         "C": POSITIVE,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
+    settings_to_try: ClassVar[Settings] = (
+        {"C": 2.0**-5, "normalize": "scale"},
+        {"C": 0.125, "normalize": "scale"},
+        {"C": 32.0, "normalize": "none"},
+        {"C": 0.5, "normalize": "row"},
+        {"C": 4.0, "normalize": "row"},
+    )
 
     def _rule(self) -> _core.Rule:
         return _core.NHERD(self.C)
@@ -266,6 +304,13 @@ class SCW(GaussianLearner):
         "eta": CONFIDENCE,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES, "eta": CONFIDENCES}
+    settings_to_try: ClassVar[Settings] = (
+        {"C": 2.0**-5, "eta": 0.6, "normalize": "scale"},
+        {"C": 0.125, "eta": 0.8, "normalize": "scale"},
+        {"C": 0.5, "eta": 0.8, "normalize": "none"},
+        {"C": 32.0, "eta": 0.95, "normalize": "none"},
+        {"C": 0.5, "eta": 0.7, "normalize": "row"},
+    )
 
     def _rule(self) -> _core.Rule:
         return _core.SCW(self.variant, self.C, _phi(self.eta))

@@ -12,7 +12,20 @@ from math import inf
 from typing import Any, ClassVar, cast
 
 from . import _core
-from ._constraints import LOSSES, NOT_NEGATIVE, POSITIVE, PRICES, RATES, STEPS, Constraint, Number, OneOf
+from ._constraints import (
+    LOSSES,
+    NOT_NEGATIVE,
+    POSITIVE,
+    PRICES,
+    RATES,
+    RATES_TO_TRY,
+    STEPS,
+    STEPS_TO_TRY,
+    Constraint,
+    Number,
+    OneOf,
+    Settings,
+)
 from ._cost import CostSensitiveLearner
 from ._gaussian import GaussianLearner
 from ._numbers import Shape
@@ -94,6 +107,7 @@ class STG(_FrameworkLearner):
         "theta": Number(0),
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
+    settings_to_try: ClassVar[Settings] = STEPS_TO_TRY
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.STG(self.eta, self.lam, self.K, self.theta, self.loss)
@@ -130,6 +144,7 @@ class FOBOS(_FrameworkLearner):
         "lam": NOT_NEGATIVE,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
+    settings_to_try: ClassVar[Settings] = RATES_TO_TRY
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.FOBOS(self.eta, self.lam, self.loss)
@@ -166,6 +181,13 @@ class RDA(_FrameworkLearner):
         "rho": NOT_NEGATIVE,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"gamma": tuple(1 / eta for eta in RATES)}
+    settings_to_try: ClassVar[Settings] = (
+        {"gamma": 0.125, "normalize": "scale"},
+        {"gamma": 2.0, "normalize": "scale"},
+        {"gamma": 8.0, "normalize": "scale"},
+        {"gamma": 0.25, "normalize": "none"},
+        {"gamma": 4.0, "normalize": "none"},
+    )
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.RDA(self.gamma, self.lam, self.rho, self.loss)
@@ -204,6 +226,13 @@ class AdaFOBOS(_FrameworkLearner):
         "delta": POSITIVE,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"delta": PRICES, "eta": RATES}
+    settings_to_try: ClassVar[Settings] = (
+        {"delta": 1.0, "eta": 2.0**-4, "normalize": "scale"},
+        {"delta": 0.125, "eta": 0.125, "normalize": "scale"},
+        {"delta": 2.0**-10, "eta": 0.5, "normalize": "scale"},
+        {"delta": 0.5, "eta": 1.0, "normalize": "none"},
+        {"delta": 2.0**-10, "eta": 0.5, "normalize": "row"},
+    )
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.AdaFOBOS(self.eta, self.lam, self.delta, self.loss)
@@ -246,6 +275,13 @@ class AdaRDA(_BudgetedLearner):
         "delta": POSITIVE,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"delta": PRICES, "eta": RATES}
+    settings_to_try: ClassVar[Settings] = (
+        {"delta": 1.0, "eta": 2.0**-4, "normalize": "scale"},
+        {"delta": 0.5, "eta": 0.125, "normalize": "scale"},
+        {"delta": 0.125, "eta": 0.5, "normalize": "scale"},
+        {"delta": 1.0, "eta": 1.0, "normalize": "none"},
+        {"delta": 2.0**-10, "eta": 0.5, "normalize": "row"},
+    )
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.AdaRDA(self.eta, self.lam, self.delta, self.loss)
@@ -289,6 +325,13 @@ class FTRL(_FrameworkLearner):
         "l2": NOT_NEGATIVE,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"alpha": STEPS, "beta": (0.125, 1.0)}
+    settings_to_try: ClassVar[Settings] = (
+        {"alpha": 2.0**-4, "beta": 1.0, "normalize": "scale"},
+        {"alpha": 0.5, "beta": 0.125, "normalize": "scale"},
+        {"alpha": 1.0, "beta": 0.125, "normalize": "none"},
+        {"alpha": 2.0**-6, "beta": 0.125, "normalize": "none"},
+        {"alpha": 1.0, "beta": 2.0**-6, "normalize": "row"},
+    )
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.FTRL(self.alpha, self.beta, self.l1, self.l2, self.loss)
@@ -331,6 +374,7 @@ class FSOL(_BudgetedLearner, CostSensitiveLearner):
         "schedule": _SCHEDULES,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
+    settings_to_try: ClassVar[Settings] = STEPS_TO_TRY
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.FSOL(self.eta, self.lam, self.schedule, self.loss)
@@ -377,6 +421,13 @@ class SSOL(_BudgetedLearner, CostSensitiveLearner, GaussianLearner):
         "schedule": _SCHEDULES,
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"r": (*PRICES, 64.0, 128.0), "eta": RATES}
+    settings_to_try: ClassVar[Settings] = (
+        {"r": 256.0, "eta": 2.0**-5, "normalize": "scale"},
+        {"r": 16.0, "eta": 1.0, "normalize": "none"},
+        {"r": 256.0, "eta": 1.0, "normalize": "row"},
+        {"r": 64.0, "eta": 0.5, "normalize": "row"},
+        {"r": 2.0**-4, "eta": 2.0, "normalize": "row"},
+    )
 
     def _rule(self) -> _core.CoordinateRule:
         return _core.SSOL(self.eta, self.lam, self.r, self.schedule, self.covariance == "full", self.loss)

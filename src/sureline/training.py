@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +14,11 @@ import numpy.typing as npt
 from . import _core
 from ._batch import BatchLearner
 from ._checkpoint import Checkpointing, Place, done_with, refuse_other_job
-from ._choice import AUTO, Choice, candidates, choose
+from ._choice import AUTO, Choice, candidates, choose, settings_of
 from ._labels import Classes, targets_of
 from ._learner import ClassLearner, Learner
 from ._lesson import Lesson, enrol
-from ._online import ClassRuleLearner, RuleLearner
+from ._online import RuleLearner
 from ._pending import Pending
 from ._regression import TargetLearner
 from .catalogue import learner_named
@@ -80,9 +80,9 @@ class Training:
 
     # -- which learner ---------------------------------------------------------------------------------------
 
-    def choose(self, parameters: dict[str, Any]) -> Choice:
-        """Before it begins, take the learner with the fewest mistakes on the first rows, with these parameters."""
-        choice = choose(self.stream, self.labels if self.classes.fixed else None, parameters)
+    def choose(self, learners: Sequence[Learner]) -> Choice:
+        """Before it begins, take the one of these learners that makes the fewest mistakes on the first rows."""
+        choice = choose(self.stream, self.labels if self.classes.fixed else None, learners)
         self.learner = choice.learner
         enrol(self.learner, self.stream, self.labels if self.classes.fixed else None)
         return choice
@@ -271,15 +271,17 @@ class Training:
             place=place.to_dict(self.stream),
         )
 
-    def resume(self, path: Path, *, chosen_with: dict[str, Any] | None = None) -> None:
+    def resume(
+        self, path: Path, *, candidates: Sequence[Learner] = (), parameters: Mapping[str, Any] | None = None
+    ) -> None:
         """Go on where the checkpoint in `path` was saved.
 
         The learner and the stream must be those of then: another algorithm, parameter or file is refused. A learner
-        that was to be chosen, with the parameters `chosen_with`, is the one of the checkpoint.
+        that was to be chosen among the `candidates`, with these `parameters`, is the one of the checkpoint.
         """
         saved = read_learner(path)
-        if chosen_with is not None and isinstance(saved.learner, ClassRuleLearner):
-            self.learner = type(saved.learner)(**{**saved.learner.parameters(), **chosen_with})
+        if type(saved.learner) in map(type, candidates):
+            self.learner = type(saved.learner)(**{**saved.learner.parameters(), **(parameters or {})})
         place = Place.of(path, saved)
         fixed = self.labels if self.classes.fixed else None
         refuse_other_job(path, saved, learner=self.learner, stream=self.stream, labels=fixed)
@@ -332,7 +334,8 @@ def train(
     data : path, glob, list of them, or sureline.stream.Stream
     algorithm : str or estimator, default="auto"
         A name such as "scw" or "ssol", or an estimator whose parameters are used; it is not changed. "auto" tries some
-        settings of several learners on the first rows, at most 20,000, and trains the one with the fewest mistakes.
+        settings of several learners on the first rows, at most 20,000, and trains the one with the fewest mistakes. So
+        does a name, with settings of that learner, if none of its own parameters is given, nor `normalize`.
     model : path, default=None
         Where to write the model, if anywhere.
     labels : sequence, default=None
@@ -364,18 +367,19 @@ def train(
 
     reading = {name: options.pop(name) for name in READING if name in options}
     parameters = options
-    learner: Learner
-    to_be_chosen = isinstance(algorithm, str) and algorithm.lower() == AUTO
-    if to_be_chosen:
-        learner = candidates(parameters)[0]
+    learners: Sequence[Learner]
+    if isinstance(algorithm, str) and algorithm.lower() == AUTO:
+        learners = candidates(parameters)
     elif isinstance(algorithm, str):
-        learner = _made(learner_named(algorithm), parameters)
+        kind = learner_named(algorithm)
+        learners = [_made(kind, settings) for settings in settings_of(kind, parameters)]
     elif parameters:
         raise TypeError(f"{', '.join(parameters)} must be set on the estimator that is passed as algorithm.")
     elif isinstance(algorithm, Estimator):
-        learner = learner_named(type(algorithm).__name__)(**algorithm.get_params())
+        learners = [learner_named(type(algorithm).__name__)(**algorithm.get_params())]
     else:
         raise TypeError(f"algorithm must be a name or an estimator of sureline. Got {algorithm!r} instead.")
+    learner = learners[0]
     if isinstance(data, Stream):
         if reading:
             raise TypeError(f"{', '.join(reading)} must be set where the stream is made, by sureline.stream.read.")
@@ -388,9 +392,9 @@ def train(
         if path is None:
             raise ValueError("resume needs the path of a checkpoint.")
         if path.exists():
-            training.resume(path, chosen_with=parameters if to_be_chosen else None)
-    if to_be_chosen and not training.begun:
-        training.choose(parameters)
+            training.resume(path, candidates=learners if len(learners) > 1 else (), parameters=parameters)
+    if len(learners) > 1 and not training.begun:
+        training.choose(learners)
     training.run(
         checkpointing=None if path is None else Checkpointing(path, examples=checkpoint_every), on_progress=on_progress
     )

@@ -34,7 +34,7 @@ from ._options import (
     refuse_unwritable,
 )
 from ._parameters import Cost, shared_options
-from ._progress import clock
+from ._progress import Patience, clock
 from ._signals import signals_to
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -160,14 +160,21 @@ class Contest:
             said = str(error).replace("with labels", "with --labels")
             raise click.UsageError(said.replace("one dtype.", "one dtype (--dtype float32).")) from None
         show = Line(quiet=self.quiet)
+        patience = Patience(quiet=self.quiet, waits=any(entry.others for entry in entries))
+
+        def begin(sentence: str) -> None:
+            patience.over()
+            show.say(sentence)
+
         try:
             with signals_to(tournament.interrupt):
-                tournament.run(on_begin=show.say, on_progress=show)
+                tournament.run(on_begin=begin, on_progress=show)
         except KeyboardInterrupt:
             pass  # it says so itself
         except ValueError as error:  # too little memory
             raise click.ClickException(str(error).replace("(memory)", "(--memory)")) from None
         finally:
+            patience.over()
             show.close()
         return tournament
 

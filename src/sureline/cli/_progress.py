@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from .._choice import ROWS
 from ..training import Progress
+
+_PATIENCE = 3.0  # seconds
 
 
 class Reporter:
@@ -134,6 +138,28 @@ class _Told(NamedTuple):
     def shown(self, number: float) -> str:
         """An error is a share; a loss is of any scale."""
         return f"{number:.4f}" if self.word == "error" else f"{number:.4g}"
+
+
+class Patience:
+    """Says what is waited for, if the rows that are to decide are long in coming, as those of a slow pipe are."""
+
+    def __init__(self, *, quiet: bool, waits: bool = True) -> None:
+        self._timer = threading.Timer(_PATIENCE, self._say)
+        self._timer.daemon = True
+        if waits and not quiet:
+            self._timer.start()
+
+    def _say(self) -> None:
+        print(
+            f"Waiting for the first {ROWS:,} rows, or the end, to choose settings by; with a learner and one of its "
+            "parameters or --normalize named it begins at once.",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def over(self) -> None:
+        """They have come."""
+        self._timer.cancel()
 
 
 def clock(seconds: float) -> str:

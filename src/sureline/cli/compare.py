@@ -38,8 +38,9 @@ def command(
 ) -> int:
     """Learn from DATA, files, globs or - for standard input, with many learners at once, and compare them.
 
-    The data are read once. Every learner has its default parameters, predicts each example before it learns from it,
-    and ends with the model that sureline train gives. Without --algorithm the learners of batches are left out: bcw
+    The data are read once. Every learner has the best of some settings on the first rows, as with sureline train, or
+    its defaults with what is named; it predicts each example before it learns from it, and ends with the model that
+    sureline train gives. Without --algorithm the learners of batches are left out: bcw
     takes the square of the number of features or rows in memory, whichever are fewer, and sbcw and fgm many passes over
     each batch. odca-regressor predicts numbers. Use sureline tune to try other parameters.
     """
@@ -68,4 +69,4 @@ def command(
 
 
 def _in_words(result: TournamentResult) -> str:
-    return "\n".join([table(result, ranked(result)), "", *advice(result)])
+    return "\n".join([table(result, ranked(result)), "", *advice(result), *([result.choice] if result.choice else [])])

@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import click
 
 from .. import stream
 from .._checkpoint import Checkpointing, done_with
-from .._choice import AUTO, ROWS, Choice, candidates
+from .._choice import AUTO, ROWS, Choice, candidates, settings_of
 from .._labels import times
 from .._learner import ClassLearner, Learner
 from .._parameters import flag, options_of
@@ -32,7 +33,7 @@ from ._options import (
     refuse_unwritable,
 )
 from ._parameters import given_parameters, make_learner, parameter_options
-from ._progress import Reporter
+from ._progress import Patience, Reporter
 from ._signals import signals_to
 from ._words import labels_in_words, measures_in_words
 
@@ -48,7 +49,8 @@ _MUCH_WORK = 10.0  # seconds: what has taken longer is saved when the data turn 
     show_default=True,
     metavar="NAME",
     help="One of " + ", ".join(name.lower() for name in LEARNERS) + "; auto tries settings of several of them on the "
-    f"first rows, at most {ROWS:,}, and trains the one with the fewest mistakes.",
+    f"first rows, at most {ROWS:,}, and trains the one with the fewest mistakes. Of one that is named without any of "
+    "its own parameters or --normalize, some settings are tried likewise.",
 )
 @click.option(
     "--model",
@@ -107,8 +109,8 @@ def command(
     Rows are learned from in their order, once (or --passes times). Text may be compressed.
     """
     parameters = given_parameters(options)
-    to_be_chosen = algorithm.lower() == AUTO
-    learner = _first_of_candidates(parameters) if to_be_chosen else _learner(algorithm, parameters)
+    learners = _candidates(parameters) if algorithm.lower() == AUTO else _settings(algorithm, parameters)
+    learner, to_be_chosen = learners[0], len(learners) > 1
     every = checkpoint_every(checkpoint) if checkpoint else (None, None)
     refuse_unwritable("--model", model_path)
     refuse_same_file("--model", model_path, data)
@@ -126,7 +128,7 @@ def command(
         raise click.UsageError("Standard input can be read only once: --passes needs files.")
     place = model_path.with_name(model_path.name + ".checkpoint")
     if resume and place.exists():
-        training.resume(place, chosen_with=parameters if to_be_chosen else None)
+        training.resume(place, candidates=learners if to_be_chosen else (), parameters=parameters)
         _say(f"Going on after {training.examples:,} examples.", quiet)
     elif resume:
         _say(f"There is no checkpoint {place}: starting from the beginning.", quiet)
@@ -139,11 +141,14 @@ def command(
     started, before = time.monotonic(), training.examples
     choice = None
     if to_be_chosen and not training.begun:
+        patience = Patience(quiet=quiet)
         try:
             with signals_to(training.interrupt):
-                choice = training.choose(parameters)
+                choice = training.choose(learners)
         except KeyboardInterrupt:
             raise click.ClickException(_NOTHING_YET) from None
+        finally:
+            patience.over()
         if choice.rows > 0:
             _say(_why(choice), quiet)
     reporter = Reporter(lambda: training.learner.nonzero_, begin=training.progress(), quiet=quiet, log=log)
@@ -188,17 +193,17 @@ def command(
     print(json.dumps(summary) if as_json else _in_words(summary))
 
 
-def _learner(algorithm: str, parameters: dict[str, Any]) -> Learner:
+def _settings(algorithm: str, parameters: dict[str, Any]) -> Sequence[Learner]:
     try:
         kind = learner_named(algorithm)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--algorithm") from None
-    return make_learner(kind, parameters)
+    return [make_learner(kind, settings) for settings in settings_of(kind, parameters)]
 
 
-def _first_of_candidates(parameters: dict[str, Any]) -> Learner:
+def _candidates(parameters: dict[str, Any]) -> Sequence[Learner]:
     try:
-        return candidates(parameters)[0]
+        return candidates(parameters)
     except ValueError as error:
         said = re.sub(r"^(\w+)(?= is a parameter of)", lambda found: flag(found[1]), str(error))
         raise click.UsageError(said.replace("with algorithm.", "with --algorithm.")) from None

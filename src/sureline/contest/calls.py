@@ -40,10 +40,11 @@ def tournament(
     Parameters
     ----------
     grid : list or dict
-        What takes part: a list of estimators and of names of algorithms; a dict of names to estimators; or a dict of
-        names of algorithms to the values of their parameters, such as ``{"scw": {"C": [0.1, 1]}, "arow": None}``, of
-        which every combination takes part. None or {} stands for the search space of the class (`SCW.search_space`).
-        Estimators are not changed. Those that are made from names have ``dtype="float32"``, as in `sureline.train`.
+        What takes part: a list of estimators and of names of algorithms, of which the settings are chosen by the first
+        rows, as `sureline.train` does; a dict of names to estimators; or a dict of names of algorithms to the values of
+        their parameters, such as ``{"scw": {"C": [0.1, 1]}, "arow": None}``, of which every combination takes part.
+        None or {} stands for the search space of the class (`SCW.search_space`). Estimators are not changed. Those that
+        are made from names have ``dtype="float32"``, as in `sureline.train`.
     stream : path, glob, list of them, sureline.stream.Stream, or (X, y) or (X, y, sample_weight)
         The data. The columns of a DataFrame keep their names, as with `fit`. Of files the labels of the first chunk
         are sorted, so that the larger of two is the positive one, and others follow as they come.

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from .._gaussian_batch import PrecisionState
 from .._groups import GroupState
+from .._learner import ClassLearner
 from .._lesson import Lesson
 from .._numbers import MISTAKES, UPDATES
 from .._state import State
@@ -38,6 +41,7 @@ class Contestant:
 
     def __init__(self, entry: Entry, *, reliability: bool) -> None:
         self.name, self.learner, self.parameters = entry.name, entry.learner, entry.parameters
+        self.others = entry.others
         self.status: Status = "finished"
         self.reason: str | None = None
         self.begun = False
@@ -50,6 +54,17 @@ class Contestant:
     @property
     def alive(self) -> bool:
         return self.status == "finished"
+
+    def settings(self) -> list[ClassLearner]:
+        """Learners like this one, as it is and with the settings that may take its place."""
+        kind, given = type(self.learner), self.learner.parameters()
+        return [kind(**{**given, **settings}) for settings in ({}, *self.others)]
+
+    def adopt(self, settings: Mapping[str, Any]) -> None:
+        """Take part with these, before it begins."""
+        for name, value in settings.items():
+            setattr(self.learner, name, value)
+        self.parameters = {**self.parameters, **settings}
 
     def take(self, turn: Turn) -> None:
         """Learn from a chunk. A learner that refuses a row fails, and no other does."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from .._choice import settings_of
 from .._constraints import Number
 from .._learner import ClassLearner, Learner
 from .._online import ClassRuleLearner, RuleLearner
@@ -25,6 +26,7 @@ class Entry:
     name: str
     learner: ClassLearner
     parameters: dict[str, Any]  # those that were set, or are not the defaults
+    others: tuple[dict[str, Any], ...] = ()  # settings that take part instead if the first rows say so
 
 
 def every_learner() -> list[str]:
@@ -38,7 +40,8 @@ def entries_of(grid: Any, **shared: Any) -> list[Entry]:
     Parameters
     ----------
     grid : list, dict or estimator
-        A list of estimators and names of algorithms; a dict of names to estimators; a dict of names of algorithms to
+        A list of estimators and names of algorithms, a name standing for the best of some settings on the first rows
+        if `shared` has none of its own parameters; a dict of names to estimators; a dict of names of algorithms to
         the values of each parameter, of which every combination takes part, {} or None for the algorithm's own
         search space.
     **shared
@@ -94,7 +97,9 @@ def _of_name(name: str, content: Any, shared: dict[str, Any]) -> list[Entry]:
 
 def _alone(item: Any, shared: dict[str, Any]) -> Entry:
     if isinstance(item, str):
-        return _entry(_made(learner_named(item), shared), shared, shared)
+        kind = learner_named(item)
+        entry = _entry(_made(kind, shared), shared, shared)
+        return replace(entry, others=tuple(settings_of(kind, shared)[1:]))
     if not isinstance(item, Learner):
         raise _no_grid(item)
     if not isinstance(item, ClassLearner):

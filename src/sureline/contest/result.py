@@ -138,6 +138,8 @@ class TournamentResult:
     memory_bytes : int
         What was said before the start that the models may take.
     stream : StreamFacts
+    choice : str or None
+        How settings were chosen for learners that came by name alone, in words, if any were.
     rules : str or None
         The racing rule in words, if one was used.
     runs : list of Run
@@ -156,6 +158,7 @@ class TournamentResult:
     seconds: float
     memory_bytes: int
     stream: StreamFacts
+    choice: str | None = None
     rules: str | None = None
     runs: list[Run] = field(default_factory=list)
     best: str | None = None

@@ -7,9 +7,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf
 
 import numpy as np
@@ -17,8 +18,10 @@ import numpy.typing as npt
 
 from .. import _core
 from .._batch import BatchLearner
+from .._choice import FirstRows
 from .._labels import Classes, times
 from .._lesson import Lesson, Normalizers, enrol
+from .._numbers import MISTAKES, SEEN
 from .._online import RuleLearner
 from ..stream import Chunk, DataError, Label, Position, Stream
 from ..training import BATCH
@@ -93,6 +96,7 @@ class Tournament:
         self.at: list[int] = []  # the examples at the points of the curves
         self.seen_at: list[Counts] = []  # and of each class
         self.memory_bytes = 0
+        self.chosen_by = 0  # rows, where settings were chosen
         self.seconds = 0.0
         self.complete = False
         self.problem: str | None = None
@@ -116,9 +120,12 @@ class Tournament:
         KeyboardInterrupt if `interrupt` was called; all that is known by then can still be told.
         """
         started = time.monotonic()
-        chunks = self.stream.read_from(Position())
         try:
-            with ThreadPoolExecutor(self.workers, thread_name_prefix="sureline-learner") as pool:
+            self._settle()
+            with (
+                closing(self.stream.read_from(Position())) as chunks,
+                ThreadPoolExecutor(self.workers, thread_name_prefix="sureline-learner") as pool,
+            ):
                 for chunk in chunks:
                     self._learning = True
                     self._take(chunk, pool, on_begin)
@@ -141,7 +148,6 @@ class Tournament:
             self.problem = f"it was stopped after {self.rows:,} rows"
             raise
         finally:
-            chunks.close()
             self._narrowing.close()
             self.seconds = time.monotonic() - started
 
@@ -151,6 +157,20 @@ class Tournament:
             self._stop_asked = True
         else:
             raise KeyboardInterrupt
+
+    def _settle(self) -> None:
+        """Let those that came by name alone have the best of their settings, by the first rows."""
+        open_ones = [contestant for contestant in self.contestants if contestant.others]
+        if not open_ones:
+            return
+        first = FirstRows(self.stream, self.labels)
+        tried = [contestant.settings() for contestant in open_ones]
+        losses = iter(first.losses([*chain(*tried)], lambda tally: self.judge.loss(tally[:, SEEN], tally[:, MISTAKES])))
+        for contestant, settings in zip(open_ones, tried, strict=True):
+            best = int(np.argmin([next(losses) for _ in settings]))
+            if best > 0:
+                contestant.adopt(contestant.others[best - 1])
+        self.chosen_by = first.n_rows
 
     def _end(self) -> None:
         """The stream has been read to its end."""

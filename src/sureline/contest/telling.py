@@ -17,6 +17,10 @@ from .result import Curve, Label, Run, StreamFacts, TopFeature, TournamentResult
 from .running import Tournament
 
 _TOP = 20
+_CHOICE = (
+    "Of each learner that was named without parameters, the settings that did best on the first {:,} rows took part. "
+    "Errors over hardly more rows than these are a little too good."
+)
 
 
 def result_of(tournament: Tournament, command: str, *, models: bool = False) -> TournamentResult:
@@ -35,6 +39,7 @@ def result_of(tournament: Tournament, command: str, *, models: bool = False) -> 
         seconds=round(tournament.seconds, 6),
         memory_bytes=tournament.memory_bytes,
         stream=_facts(tournament),
+        choice=_CHOICE.format(tournament.chosen_by) if tournament.chosen_by else None,
         rules=None if tournament.race is None else RULE,
         runs=runs,
         best=best,

@@ -229,6 +229,8 @@ def _about(result: TournamentResult) -> Section:
     ]
     if stream["classes"]:
         blocks.append(_classes(stream))
+    if result.choice:
+        blocks.append(Paragraph([Strong("The settings. "), result.choice]))
     if result.rules:
         blocks.append(Paragraph([Strong("The race. "), result.rules]))
     blocks.append(Paragraph(_method(result), quiet=True))
