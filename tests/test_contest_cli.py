@@ -221,9 +221,11 @@ def test_data_with_something_wrong(tmp_path: Path, capsys: Any) -> None:
     assert "only one class came, 1" in err
 
     (tmp_path / "empty.svm").write_text("")
-    status, out, err = run(capsys, "compare", tmp_path / "empty.svm", "--format", "libsvm", "--quiet")
-    assert status == 1
-    assert "there are no examples" in err
+    for command in (["compare"], ["tune", "--model", model, "--algorithm", "pa"]):
+        status, out, err = run(capsys, *command, tmp_path / "empty.svm", "--format", "libsvm", "--quiet")
+        assert status == 1
+        assert out.startswith("There was nothing to learn from. ")  # and no table of nothing
+        assert "there are no examples" in err
 
 
 def test_a_disk_that_is_full(data: Path, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,4 +69,6 @@ def command(
 
 
 def _in_words(result: TournamentResult) -> str:
+    if result.stream["rows"] == 0:
+        return "\n".join(advice(result))
     return "\n".join([table(result, ranked(result)), "", *advice(result), *([result.choice] if result.choice else [])])

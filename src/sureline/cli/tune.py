@@ -162,6 +162,8 @@ def _write(tournament: Tournament, path: Path, quiet: bool, result: TournamentRe
 
 
 def _in_words(result: TournamentResult) -> str:
+    if result.stream["rows"] == 0:
+        return "\n".join(advice(result))
     runs = ranked(result)
     finished = [run for run in runs if run.status == "finished"]
     dropped = sum(run.status == "dropped" for run in runs)
