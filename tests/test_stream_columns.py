@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from stream_files import COMPRESSIONS, csv, libsvm, outcome, rows_of, vw, write
 
-from sureline import stream
+from sureline import _core, stream
 from sureline.stream import DataError
+from sureline.stream._columns import ColumnLayout
+from sureline.stream._options import Options
 
 pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402
@@ -54,6 +56,68 @@ def test_list_columns_of_any_type(tmp_path, ending, kind):
                 assert chunk.values.dtype == dtype
                 assert chunk.X.toarray().tolist() == [[0, 1, 0, 0, 0, 2, 0, 0], [0] * 8, [3, 0, 4, 0, 0, 0, 0, 5]]
                 assert chunk.y.tolist() == [0, 1, 2]
+
+
+def test_plain_rows_are_seen_at_one_look(monkeypatch):
+    """The quick look and the thorough one give the same rows, from any part of a batch; what is amiss it leaves alone."""
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(0, 6, 200)
+    rows = [np.sort(rng.choice(50, n, replace=False)).tolist() for n in lengths]
+    for value, dtype in ((pa.float32(), "float32"), (FLOAT64, "float64")):
+        values = [rng.normal(size=n).astype(dtype).tolist() for n in lengths]
+        batch = lists(rows, values, value=value).to_batches()[0]
+        layout = ColumnLayout("f", batch.schema, Options(dtype=dtype))
+        for begin, end in ((0, 200), (0, 0), (7, 8), (50, 199)):
+            piece = batch.slice(begin, end - begin)
+            quick = layout._plain_rows(piece)
+            assert quick is not None
+            with monkeypatch.context() as patch:
+                patch.setattr(ColumnLayout, "_plain_rows", lambda self, batch: None)
+                slow = layout.parse(piece).chunk
+            assert quick.n_columns == slow.n_columns
+            for name in ("values", "indices", "indptr"):
+                one, other = getattr(quick, name), getattr(slow, name)
+                assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
+        assert (
+            ColumnLayout("f", batch.schema, Options(dtype="float32" if dtype == "float64" else "float64"))._plain_rows(
+                batch
+            )
+            is None
+        )
+
+
+@pytest.mark.parametrize(
+    ("indices", "values"),
+    [
+        ([[1], [3, 2]], [[1], [2, 3]]),
+        ([[1], [2, 2]], [[1], [2, 3]]),
+        ([[-1]], [[1]]),
+        ([[2**31 - 1]], [[1]]),
+        ([[1, None]], [[1, 2]]),
+        ([None, [1]], [[], [2]]),
+        ([[1], [2]], [[1, 2], []]),
+        ([[1], [2]], [[1], []]),
+        ([[1, 2]], [[1.0, np.nan]]),
+        ([[1, 2]], [[-np.inf, 1.0]]),
+    ],
+)
+def test_rows_that_need_a_second_look(indices, values):
+    batch = lists(indices, values).to_batches()[0]
+    assert ColumnLayout("f", batch.schema, Options(dtype="float64"))._plain_rows(batch) is None
+
+
+def test_offsets_that_are_damaged():
+    indices, values, starts = np.arange(4, dtype=np.int32), np.ones(4), np.empty(3, np.int32)
+    for offsets, fine in (([0, 2, 4], True), ([0, 3, 2], False), ([-1, 2, 4], False), ([0, 2, 5], False)):
+        array = np.array(offsets, np.int32)
+        good = np.array([0, 2, 4], np.int32)
+        for first, second in ((array, good), (good, array)):
+            assert (_core.list_rows(indices, first, values, second, starts) >= 0) == fine
+    assert starts.tolist() == [0, 2, 4]
+    with pytest.raises(ValueError, match="as many as there are rows"):
+        _core.list_rows(indices, good, values, good[:2], starts)
+    with pytest.raises(ValueError, match="not in the table"):
+        _core.recode(np.array([0, 2], np.int32), np.array([5, 6], np.int32), np.empty(2, np.int32))
 
 
 def test_no_copy_is_made(tmp_path):

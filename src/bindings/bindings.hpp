@@ -13,3 +13,4 @@ void bind_dual_ascent(nanobind::module_& m);  // dual_ascent.cpp: rows that are 
 void bind_finite_dual(nanobind::module_& m);  // finite_dual.cpp: the same with other losses and regularisers
 void bind_groups(nanobind::module_& m);       // groups.cpp: groups of features
 void bind_scales(nanobind::module_& m);       // scales.cpp: rows on a common measure
+void bind_columns(nanobind::module_& m);      // columns.cpp: list columns and labels of files

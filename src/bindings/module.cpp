@@ -502,6 +502,7 @@ NB_MODULE(_core, m) {
   bind_finite_dual(m);
   bind_groups(m);
   bind_scales(m);
+  bind_columns(m);
 
   m.def("instruction_set", [] { return std::string(g_instruction_set->name); }, "The instruction set whose loops run.");
   m.attr("MEMORY_COLUMNS") = kMemoryColumns;

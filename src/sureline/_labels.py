@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from . import _core
 from ._rows import Array, label_array
 from .stream import Chunk, DataError, Label
 
@@ -52,9 +53,9 @@ class Classes:
                 f"{self.labels[-1]!r}; a class for each of them cannot be meant"
                 + ("; ODCARegressor predicts numbers" if numbers else ""),
             )
-        table = np.array([known[name] for name in names], np.int32)
-        classes = table[codes] if len(names) else codes
-        self.changes += int(np.count_nonzero(np.diff(classes))) + (self._last not in (-1, int(classes[0])))
+        classes = np.empty(len(codes), np.int32)
+        changes = _core.recode(codes, np.array([known[name] for name in names], np.int32), classes)
+        self.changes += changes + (self._last not in (-1, int(classes[0])))
         self._last = int(classes[-1])
         return classes
 
@@ -98,10 +99,9 @@ def targets_of(chunk: Chunk, file: str, rows_before: int) -> npt.NDArray[np.floa
 
 
 def _refuse_unlabelled(chunk: Chunk, file: str, rows_before: int) -> None:
-    codes, _ = chunk.labels
-    if len(codes) and codes.min() < 0:
-        row = int(np.argmin(codes)) + rows_before
-        raise DataError(file, f"row {row + 1} has no label, so nothing can be learned from it")
+    row = _core.first_negative(chunk.labels[0])
+    if row >= 0:
+        raise DataError(file, f"row {rows_before + row + 1} has no label, so nothing can be learned from it")
 
 
 def _label_order(label: Label) -> tuple[bool, Any]:

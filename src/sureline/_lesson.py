@@ -95,7 +95,10 @@ class Lesson:
             if isinstance(learner, TargetLearner):
                 learner.take(rows, chunk.n_columns, self.labels.astype(np.float64, copy=False), chunk.weights, part)
             elif isinstance(learner, ClassRuleLearner):
-                learner.take(rows, chunk.n_columns, self.labels.astype(np.int32, copy=False), chunk.weights, part)
+                labels, n_classes = self.labels.astype(np.int32, copy=False), None
+                if self.classes is not None:
+                    n_classes = len(self.classes)
+                learner.take(rows, chunk.n_columns, labels, chunk.weights, part, n_classes)
 
     def end(self, learner: Learner) -> None:
         """All of it has been learned from."""

@@ -198,20 +198,26 @@ class ClassRuleLearner(RuleLearner, ClassLearner):
         labels: npt.NDArray[np.int32],
         weight: npt.NDArray[np.float64] | None = None,
         part: tuple[int, int] | None = None,
+        n_classes: int | None = None,
     ) -> None:
         """Learn from a chunk of a stream in place, or from a part of its rows: wider and of more classes, if it is so.
 
-        `make_rows` gets the width that the rows are to count as, if it is not their own. The rows are those of a
-        reader, which has looked at their values, and whoever calls has normalised them. If one is refused all the same,
-        for a score or a step that overflows, the model is of no further use: there is no journal here.
+        `n_classes` is how many there are by the end of the chunk, if that is known. `make_rows` gets the width that the
+        rows are to count as, if it is not their own. The rows are those of a reader, which has looked at their values,
+        and whoever calls has normalised them. If one is refused all the same, for a score or a step that overflows, the
+        model is of no further use: there is no journal here.
         """
         state = self._state
         first, last = part or (0, len(labels))
-        self._refuse_classes(int(labels[first:last].max(initial=-1)) + 1)
+        n_known = max(state.n_heads, 2)  # two classes have one head
+        if n_classes is None or n_classes > n_known:
+            n_classes = int(labels[first:last].max(initial=-1)) + 1
+            self._refuse_classes(n_classes)
+        cuts = [(0, last - first, n_known)] if n_classes <= n_known else stretches(labels[first:last], n_known)
         state.widen(n_columns)
         self.n_features_in_ = state.n_columns
         rows = make_rows(state.n_columns if state.factors is not None else None)
-        for start, stop, n_existing in stretches(labels[first:last], state.n_heads):
+        for start, stop, n_existing in cuts:
             self._learn_stretch(state, rows, labels, n_existing, first + start, first + stop, weight, journal=False)
 
     def _go_on(

@@ -102,8 +102,9 @@ class Batches(ABC):
     def __iter__(self) -> Iterator[tuple[int, int, Any]]:
         """For each batch the number of its first row, how far into the file one is, and the batch."""
 
-    def release(self, batch: Any) -> None:  # noqa: B027  (most have nothing to give back)
-        """Called when a batch is no longer wanted."""
+    def release(self, batch: Any) -> Callable[[], None] | None:
+        """What is to be called when a batch is no longer wanted; most have nothing to give back."""
+        return None
 
     def close(self) -> None:  # noqa: B027
         """Let go of the file."""
@@ -131,7 +132,7 @@ class IpcFile(Batches):
                 yield row, self._length * (i + 1) // self.n_batches, batch
             row += batch.num_rows
 
-    def release(self, batch: Any) -> None:
+    def release(self, batch: Any) -> Callable[[], None] | None:
         low, high = self._length, 0
         for column in batch.columns:
             for buffer in column.buffers():
@@ -139,8 +140,7 @@ class IpcFile(Batches):
                     low = min(low, buffer.address - self._address)
                     high = max(high, buffer.address - self._address + buffer.size)
         low -= low % mmap.PAGESIZE
-        if low < high:
-            self._map.madvise(mmap.MADV_DONTNEED, low, high - low)
+        return partial(self._map.madvise, mmap.MADV_DONTNEED, low, high - low) if low < high else None
 
 
 class IpcStream(Batches):
@@ -315,7 +315,7 @@ class ColumnPieces:
         def run() -> Parsed:
             return _guarded(self._reader, parse)
 
-        release = partial(self._batches.release, piece)
+        release = self._batches.release(piece)
         return Task(self._file, start, start + end - begin, self._consumed, size, run, release=release)
 
     def _piece_end(self, batch: Any, begin: int) -> tuple[int, int]:

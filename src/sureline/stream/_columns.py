@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .. import _core
 from ._chunk import Chunk, Parsed, keep_rows
 from ._errors import KEPT, DataError, Fault, listed, shown
 from ._labels import BadLabel, Codes, Label, from_number, from_text
@@ -24,6 +25,7 @@ _NUMBERS = {
     "double": "<f8",
 }
 LARGEST_INDEX = 2**31 - 2
+_PLAIN_KINDS = {"float32": ("int32", "float"), "float64": ("int32", "double")}
 WIDE_ROWS = 4096  # rows at a time where each becomes a dict
 
 
@@ -141,6 +143,8 @@ class ColumnLayout:
 
     def _list_rows(self, batch: Any, faults: _RowFaults) -> Chunk:
         n = batch.num_rows
+        if (plain := self._plain_rows(batch)) is not None:
+            return plain
         indices, starts = self._list(batch.column("indices"), faults)
         values, value_starts = self._list(batch.column("values"), faults)
         if not np.array_equal(starts, value_starts):
@@ -165,6 +169,25 @@ class ColumnLayout:
             indices, values, starts = self._in_order(indices, exact, starts, faults)
         width = int(indices.max()) + 1 if len(indices) else 0
         return Chunk(values, indices, starts, (np.empty(n, np.int32), []), width)
+
+    def _plain_rows(self, batch: Any) -> Chunk | None:
+        """Rows as `convert` writes them, in one look by the core; None if any of them needs a second."""
+        indices, values = batch.column("indices"), batch.column("values")
+        kinds = _PLAIN_KINDS.get(self._options.dtype)
+        if (str(indices.type.value_type), str(values.type.value_type)) != kinds:
+            return None
+        for column in (indices, values):
+            if str(column.offsets.type) != "int32" or column.null_count or column.values.null_count:
+                return None
+        index_offsets, value_offsets = numbers(indices.offsets), numbers(values.offsets)
+        index_content, value_content = numbers(indices.values), numbers(values.values)
+        starts = np.empty(batch.num_rows + 1, np.int32)
+        width = _core.list_rows(index_content, index_offsets, value_content, value_offsets, starts)
+        if width < 0:
+            return None
+        entries = [slice(int(offsets[0]), int(offsets[-1])) for offsets in (index_offsets, value_offsets)]
+        no_labels: tuple[Codes, list[Label]] = np.empty(batch.num_rows, np.int32), []
+        return Chunk(value_content[entries[1]], index_content[entries[0]], starts, no_labels, width)
 
     def _list(self, column: Any, faults: _RowFaults) -> tuple[Array, npt.NDArray[np.int32]]:
         """The contents of a list column and where each row's begin, from 0; without a copy if nothing is null."""
