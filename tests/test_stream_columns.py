@@ -59,7 +59,7 @@ def test_list_columns_of_any_type(tmp_path, ending, kind):
 
 
 def test_plain_rows_are_seen_at_one_look(monkeypatch):
-    """The quick look and the thorough one give the same rows, from any part of a batch; what is amiss it leaves alone."""
+    """The quick look and the thorough one give the same rows, from any part of a batch."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(0, 6, 200)
     rows = [np.sort(rng.choice(50, n, replace=False)).tolist() for n in lengths]
