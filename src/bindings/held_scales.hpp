@@ -84,10 +84,15 @@ class Scales {
   // f(column, mean, count) for the features that were seen.
   template <class F>
   void each(const F& f) const {
-    for (int64_t j = 0; j < (memory_ ? n_scales_ : 0); ++j) {
-      const auto [mean, count] = at(j);
-      if (count > 0) f(j, mean, count);
-    }
+    if (!memory_) return;
+    const size_t size = single_ ? sizeof(Scale<float>) : sizeof(Scale<double>);
+    int64_t next = 0;  // column that has not been looked at
+    each_touched_range(memory_->data, size_t(n_scales_) * size, [&](size_t begin, size_t end) {
+      for (next = std::max(next, int64_t(begin / size)); size_t(next) * size < end; ++next) {
+        const auto [mean, count] = at(next);
+        if (count > 0) f(next, mean, count);
+      }
+    });
   }
 
   std::pair<double, double> at(int64_t column) const {
@@ -121,7 +126,7 @@ class Scales {
 
   static std::shared_ptr<Memory> copied(const Memory& memory, size_t bytes) {
     auto copy = std::make_shared<Memory>(bytes);
-    copy_touched(static_cast<char*>(copy->data), static_cast<const char*>(memory.data), memory.bytes);
+    copy_touched(copy->data, memory.data, memory.bytes);
     return copy;
   }
 

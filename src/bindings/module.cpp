@@ -20,7 +20,6 @@
 #include "check.hpp"
 #include "dispatch.hpp"
 #include "kernels.hpp"
-#include "mapping.hpp"
 #include "models.hpp"
 
 namespace nb = nanobind;
@@ -197,45 +196,33 @@ std::tuple<int64_t, std::string> evaluate(const std::string& shape, const Input&
   return {outcome.row, name_of(outcome.refusal)};
 }
 
-int64_t count_nonzero(const std::string& shape, const Input& weights, const std::optional<Input>& factors,
-                      int64_t n_heads, bool intercept, const std::optional<std::vector<Round>>& rounds, int64_t head,
-                      int64_t first, int64_t* slots, double* values) {
+int64_t nonzero(const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads,
+                bool intercept, const std::optional<std::vector<Round>>& rounds, int64_t first, int64_t* slots,
+                int32_t* heads, double* values) {
   const Model model = checked_model(shape, weights, factors, n_heads, intercept);
   const View view = checked_view(rounds, model.shape, n_heads);
-  if (head < 0 || head >= n_heads) refuse("There is no such head.");
   nb::gil_scoped_release release;
-  const int64_t n = kernels(is_single(weights, "weights")).nonzero(model, view, head, first, slots, values);
+  const int64_t n = kernels(is_single(weights, "weights")).nonzero(model, view, first, slots, heads, values);
   if (n < 0) throw std::bad_alloc();
   return n;
 }
 
-std::tuple<NewArray<int64_t>, NewArray<double>> nonzero(const std::string& shape, const Input& weights,
-                                                        const std::optional<Input>& factors, int64_t n_heads,
-                                                        bool intercept, const std::optional<std::vector<Round>>& rounds,
-                                                        int64_t head) {
-  const int64_t n = count_nonzero(shape, weights, factors, n_heads, intercept, rounds, head, 0, nullptr, nullptr);
-  NewArray<int64_t> slots = new_array<int64_t>(n);
-  NewArray<double> values = new_array<double>(n);
-  count_nonzero(shape, weights, factors, n_heads, intercept, rounds, head, 0, slots.data(), values.data());
-  return {slots, values};
+int64_t count_nonzero(const std::string& shape, const Input& weights, const std::optional<Input>& factors,
+                      int64_t n_heads, bool intercept, const std::optional<std::vector<Round>>& rounds) {
+  return nonzero(shape, weights, factors, n_heads, intercept, rounds, 1, nullptr, nullptr, nullptr);
 }
 
-template <class T>
-NewArray<T> zeros(int64_t size) {
-  if (size < 1 || size > (int64_t(1) << 60) / int64_t(sizeof(T))) refuse("The size is out of range.");
-  const size_t bytes = size_t(size) * sizeof(T);
-  void* data = map_zeros(bytes);
-  if (!data) throw std::bad_alloc();
-  struct Mapped {
-    void* data;
-    size_t bytes;
-  };
-  nb::capsule owner(new Mapped{data, bytes}, [](void* p) noexcept {
-    const Mapped* mapped = static_cast<Mapped*>(p);
-    unmap(mapped->data, mapped->bytes);
-    delete mapped;
-  });
-  return NewArray<T>(static_cast<T*>(data), {size_t(size)}, owner);
+using Nonzeros = std::tuple<NewArray<int64_t>, NewArray<int32_t>, NewArray<double>>;
+
+Nonzeros all_nonzero(const std::string& shape, const Input& weights, const std::optional<Input>& factors,
+                     int64_t n_heads, bool intercept, const std::optional<std::vector<Round>>& rounds) {
+  const int64_t n = nonzero(shape, weights, factors, n_heads, intercept, rounds, 0, nullptr, nullptr, nullptr);
+  NewArray<int64_t> slots = new_array<int64_t>(n);
+  NewArray<int32_t> heads = new_array<int32_t>(n_heads > 1 ? n : 0);
+  NewArray<double> values = new_array<double>(n);
+  nonzero(shape, weights, factors, n_heads, intercept, rounds, 0, slots.data(), n_heads > 1 ? heads.data() : nullptr,
+          values.data());
+  return {slots, heads, values};
 }
 
 Loss loss_named(const std::string& name) {
@@ -470,28 +457,14 @@ NB_MODULE(_core, m) {
   m.def("variance", &evaluate<true>, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a,
         "rounds"_a.none(), "rows"_a, "out"_a,
         "out[row, head] = x'Sx. Returns (refused row or -1, why it was refused).");
-  m.def("nonzero", &nonzero, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rounds"_a.none(),
-        "head"_a, "The slots, ascending, and the values of the nonzero weights of a head.");
-  m.def(
-      "count_nonzero",
-      [](const std::string& shape, const Input& weights, const std::optional<Input>& factors, int64_t n_heads,
-         bool intercept, const std::optional<std::vector<Round>>& rounds, int64_t head) {
-        return count_nonzero(shape, weights, factors, n_heads, intercept, rounds, head, 1, nullptr, nullptr);
-      },
-      "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "rounds"_a.none(), "head"_a,
-      "How many weights of a head are not zero, without the intercept.");
+  m.def("nonzero", &all_nonzero, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a,
+        "rounds"_a.none(),
+        "The slots, ascending for each head, the heads, if there are more than one, and the values of all nonzero "
+        "weights, in one look at them.");
+  m.def("count_nonzero", &count_nonzero, "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a,
+        "rounds"_a.none(), "How many weights of all heads are not zero, without the intercepts.");
 
-  m.def("zeros_float32", &zeros<float>, "size"_a, "Zeros of which only what is touched takes memory.");
-  m.def("zeros_float64", &zeros<double>, "size"_a, "Zeros of which only what is touched takes memory.");
-  m.def(
-      "copy_touched",
-      [](const Output& to, const Input& from) {
-        if (to.dtype() != from.dtype() || to.size() < from.size()) refuse("The arrays do not fit.");
-        nb::gil_scoped_release release;
-        copy_touched(static_cast<char*>(to.data()), static_cast<const char*>(from.data()), from.nbytes());
-      },
-      "to"_a, "from_"_a, "Copy to the beginning of `to`, which is zero, without touching what is zero.");
-
+  bind_mapped(m);
   bind_budgets(m);
   bind_online_dual(m);
   bind_parsers(m);

@@ -13,6 +13,9 @@ inline constexpr double kLargestGrowth = sizeof(T) == 4 ? 1e18 : 1e150;
 template <class T>
 inline constexpr double kLargestSmoothedGrowth = sizeof(T) == 4 ? 16 : 1024;
 
+// Weights that take more bytes are not all looked at for every fold.
+inline constexpr int64_t kWide = int64_t(64) << 20;
+
 // What the learners of this family share. Self is the learner, Space its coordinates.
 template <class Self, class Space, class Rows>
 class DualStream : public Stream<Self, Space, Rows> {
@@ -309,6 +312,10 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
   // -- changes of theta -----------------------------------------------------------------------------------------------
 
   void add(const Row& x, int64_t head, double step, const Ascent& at, int64_t problem) {
+    if (dual_.known_slots.known()) {
+      dual_.known_slots.add(0);
+      for (int64_t i = 0; i < x.size(); ++i) dual_.known_slots.add(x.index(i) + 1);
+    }
     for (int64_t i = 0; i < x.size(); ++i) {
       T* p = space_.at(x.index(i), head);
       const double by = step * x.value(i);
@@ -395,9 +402,23 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
 
   template <class F>
   void each_weight(const F& f) {
-    each_touched_slot(space_, [&](int64_t slot) {
+    const auto each_head = [&](int64_t slot) {
       for (int64_t head = 0; head < space_.n_heads; ++head) f(space_.at(slot - 1, head), slot, head);
-    });
+    };
+    const int64_t slot_bytes = space_.n_heads * Space::kWidth * int64_t(sizeof(T));
+    KnownSlots& slots = dual_.known_slots;
+    if (slots.known()) {
+      for (const int64_t slot : slots.all()) each_head(slot);
+    } else if (space_.n_slots * slot_bytes < kWide) {
+      each_touched_slot(space_, each_head);
+    } else {
+      slots.begin(space_.n_slots / 256);
+      each_touched_slot(space_, [&](int64_t slot) {
+        if (!all_zero(space_.at(slot - 1, 0), slot_bytes)) slots.add(slot);
+        each_head(slot);
+      });
+      slots.end();
+    }
   }
   // Numbers that have become this small are forgotten, before the arithmetic slows down for them.
   static T without_dust(double number) {

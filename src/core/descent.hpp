@@ -134,13 +134,14 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
   }
   double largest_number() const {
     double size = 0;
-    for (int64_t slot = 0; slot < space_.n_slots; ++slot)
+    each_touched_slot(space_, [&](int64_t slot) {
       for (int64_t head = 0; head < space_.n_heads; ++head) {
         if constexpr (Space::kLocal)
           size = std::fmax(size, Space::Kind::largest(space_.at(slot - 1, head)));
         else
           size = std::fmax(size, std::fabs(double(*space_.at(slot - 1, head))));
       }
+    });
     return size;
   }
 

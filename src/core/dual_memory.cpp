@@ -100,17 +100,47 @@ const std::vector<int64_t>& Crossings::take(int64_t problem, double threshold) {
   return taken_;
 }
 
+void KnownSlots::begin(int64_t most) {
+  forget();
+  most_ = most;
+}
+
+void KnownSlots::add(int64_t slot) {
+  if (too_many_) return;
+  slots_.push_back(slot);
+  if (int64_t(slots_.size()) <= 2 * most_) return;
+  if (int64_t(all().size()) <= most_) return;  // most had come before
+  forget();
+  too_many_ = true;
+}
+
+void KnownSlots::end() { known_ = !too_many_; }
+
+const std::vector<int64_t>& KnownSlots::all() {
+  const auto fresh = slots_.begin() + n_ascending_;
+  std::sort(fresh, slots_.end());
+  std::inplace_merge(slots_.begin(), fresh, slots_.end());
+  slots_.erase(std::unique(slots_.begin(), slots_.end()), slots_.end());
+  n_ascending_ = int64_t(slots_.size());
+  return slots_;
+}
+
 void DualMemory::checkpoint(bool can_roll_back) {
   before_ = problems;
   window.checkpoint(can_roll_back);
+  known_slots.forget();
 }
 
 void DualMemory::roll_back() {
   problems = before_;
   window.roll_back();
   crossings.forget();  // entries that were taken are gone
+  known_slots.forget();
 }
 
-void DualMemory::commit() { window.commit(); }
+void DualMemory::commit() {
+  window.commit();
+  known_slots.forget();
+}
 
 }  // namespace sureline

@@ -103,12 +103,30 @@ class Crossings {
   std::vector<int64_t> taken_;
 };
 
+// The slots with a number that is not zero, and some more: for weights so wide that looking for them again and again
+// would take longer than remembering them. Of one call of the learning loop.
+class KnownSlots {
+ public:
+  bool known() const { return known_; }
+  void begin(int64_t most);  // then add all there are; if they turn out to be more they are not remembered
+  void add(int64_t slot);
+  void end();
+  const std::vector<int64_t>& all();  // ascending
+  void forget() { *this = KnownSlots(); }
+
+ private:
+  std::vector<int64_t> slots_;  // of which the first ascend
+  int64_t n_ascending_ = 0, most_ = 0;
+  bool known_ = false, too_many_ = false;
+};
+
 class DualMemory {
  public:
   DualMemory(int64_t n_problems, int64_t length) : problems(size_t(n_problems)), window(length) {}
   std::vector<Ascent> problems;
   RowWindow window;
   Crossings crossings;
+  KnownSlots known_slots;
 
   // From here on everything can be taken back, or kept.
   void checkpoint(bool can_roll_back);

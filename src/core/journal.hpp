@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "row.hpp"
+#include "touched.hpp"
 
 namespace sureline::SURELINE_ISA {
 
@@ -60,13 +61,18 @@ class Journal {
     save(space.at(column, head));
     entries_.push({kOne, column, head});
   }
+  // What is zero now and written later has an entry of its own then.
   bool before_rewriting_all(const Space& space) {
     if (!on_) return true;
-    const int64_t n = space.n_slots * space.n_heads * Space::kWidth;
-    if (!entries_.reserve(1) || !values_.reserve(n)) return false;
-    for (int64_t i = 0; i < n; ++i) values_.push(space.weights[i]);
-    entries_.push({kAll, 0, 0});
-    return true;
+    const int64_t numbers = space.n_heads * Space::kWidth;
+    bool room = true;
+    each_touched_block(space, [&](int64_t begin, int64_t end) {
+      room = room && entries_.reserve(1) && values_.reserve((end - begin) * numbers);
+      if (!room) return;
+      for (int64_t i = begin * numbers; i < end * numbers; ++i) values_.push(space.weights[i]);
+      entries_.push({kBlock, begin, end});
+    });
+    return room;
   }
   template <class Rows>
   void undo(const Space& space, const Rows& rows) {
@@ -76,8 +82,9 @@ class Journal {
         restore(space.at(entry.column, entry.head));
         continue;
       }
-      if (entry.row == kAll) {
-        for (int64_t i = space.n_slots * space.n_heads * Space::kWidth; i-- > 0;) space.weights[i] = values_.pop();
+      if (entry.row == kBlock) {
+        const int64_t numbers = space.n_heads * Space::kWidth;
+        for (int64_t i = entry.head * numbers; i-- > entry.column * numbers;) space.weights[i] = values_.pop();
         continue;
       }
       const auto x = rows[entry.row];
@@ -87,7 +94,8 @@ class Journal {
   }
 
  private:
-  static constexpr int64_t kAll = -1, kOne = -2;  // in place of a row
+  // In place of a row. A block has the slots from `column` to `head`.
+  static constexpr int64_t kBlock = -1, kOne = -2;
   struct Entry {
     int64_t row, column, head;
   };

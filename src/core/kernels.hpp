@@ -91,7 +91,7 @@ struct Kernels {
   // The weights of one head, from slot `first` on, that are not zero, without Memory::weight_scale: their number, and
   // if there is room for them their slots, ascending, and values. -1 if there is no memory. Parts of the model that
   // were never touched are passed over.
-  int64_t (*nonzero)(const Model&, const View&, int64_t head, int64_t first, int64_t* slots, double* values);
+  int64_t (*nonzero)(const Model&, const View&, int64_t first, int64_t* slots, int32_t* heads, double* values);
   // The budget's threshold, `least` or above, and its list anew from the numbers of the model. False if there is no
   // memory.
   bool (*choose_anew)(const Model&, Budget&, double least);

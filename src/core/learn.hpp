@@ -160,27 +160,35 @@ Outcome variance(const Rows& described, const Model& model, const View&, double*
 }
 
 template <class T>
-int64_t nonzero(const Model& model, const View& view, int64_t head, int64_t first, int64_t* slots, double* values) {
+int64_t nonzero(const Model& model, const View& view, int64_t first, int64_t* slots, int32_t* heads, double* values) {
   Workspace<T> workspace;
   if (!workspace.reserve(model)) return -1;
   int64_t n = 0;
-  const auto take = [&](int64_t slot, double w) {
+  const auto take = [&](int64_t slot, int64_t head, double w) {
     if (w == 0 || slot < first) return;
     if (slots) slots[n] = slot, values[n] = w;
+    if (heads) heads[n] = int32_t(head);
     ++n;
   };
   if (!view.rounds)
     with_margin_space(model, workspace, [&](const auto& space) {
-      each_touched_slot(space, [&](int64_t slot) { take(slot, space.weight(space.at(slot - 1, head))); });
+      each_touched_slot(space, [&](int64_t slot) {
+        for (int64_t head = 0; head < space.n_heads; ++head) take(slot, head, space.weight(space.at(slot - 1, head)));
+      });
     });
   else
     with_viewed_space(model, workspace, [&](const auto& space) {
       if constexpr (std::decay_t<decltype(space)>::kLocal) {
-        each_touched_slot(space, [&](int64_t slot) { take(slot, space.weight(slot - 1, head, view.of(head))); });
+        each_touched_slot(space, [&](int64_t slot) {
+          for (int64_t head = 0; head < space.n_heads; ++head)
+            take(slot, head, space.weight(slot - 1, head, view.of(head)));
+        });
       } else {
-        space.solve(head);
-        for (int64_t slot = 0; slot < space.n_slots; ++slot)
-          take(slot, space.weight_after_solve(slot - 1, view.of(head)));
+        for (int64_t head = 0; head < space.n_heads; ++head) {
+          space.solve(head);
+          for (int64_t slot = 0; slot < space.n_slots; ++slot)
+            take(slot, head, space.weight_after_solve(slot - 1, view.of(head)));
+        }
       }
     });
   return n;

@@ -3,61 +3,29 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
-
-#if defined(__unix__) || defined(__APPLE__)
-#include <sys/mman.h>
-#endif
-#ifndef MAP_NORESERVE
-#define MAP_NORESERVE 0
-#endif
+#include <vector>
 
 namespace sureline {
 
-// Up to this size large pages pay (random access to many small ones is slow). Beyond, a few features far apart must not
-// cost two megabytes each.
-inline constexpr size_t kLargestWithLargePages = size_t(256) << 20;
+void* map_zeros(size_t bytes);  // null if there is no room for it
+void unmap(void* memory, size_t bytes);
 
-inline void* map_zeros(size_t bytes) {
-#if defined(MAP_ANONYMOUS)
-  // Nothing is reserved: a model may be wider than the memory, as long as what is touched fits.
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
-#if defined(MADV_HUGEPAGE)
-  madvise(memory, bytes, bytes <= kLargestWithLargePages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);  // no more than advice
-#endif
-  return memory;
-#else
-  return std::calloc(bytes, 1);
-#endif
+// Calls visit(context, begin, end) for ranges of these bytes, ascending, outside of which all of them are zero: the
+// pages that the system says were written, if `memory` is part of what map_zeros gave, and otherwise all. A fault for
+// each page of a model of 2^31 columns would take ten seconds. Compiled once: the loops of all instruction sets use it.
+void visit_touched(const void* memory, size_t bytes, void (*visit)(void* context, size_t begin, size_t end),
+                   void* context);
+
+template <class F>
+void each_touched_range(const void* memory, size_t bytes, const F& f) {
+  const auto visit = [](void* context, size_t begin, size_t end) { (*static_cast<const F*>(context))(begin, end); };
+  visit_touched(memory, bytes, visit, const_cast<F*>(&f));
 }
 
-inline void unmap(void* memory, [[maybe_unused]] size_t bytes) {
-#if defined(MAP_ANONYMOUS)
-  munmap(memory, bytes);
-#else
-  std::free(memory);
-#endif
-}
+// Copy over zeros what is not zero: pages that were never touched stay so on both sides.
+void copy_touched(void* to, const void* from, size_t bytes);
 
-// Copy over zeros, page by page, what is not zero: pages that were never touched stay so on both sides.
-inline void copy_touched(char* to, const char* from, size_t bytes) {
-  constexpr size_t page = 4096;
-  for (size_t begin = 0; begin < bytes; begin += page) {
-    const size_t n = bytes - begin < page ? bytes - begin : page;
-    const char* p = from + begin;
-    uint64_t words[8] = {}, any = 0;
-    size_t i = 0;
-    for (; i + sizeof words <= n; i += sizeof words) {
-      uint64_t more[8];
-      std::memcpy(more, p + i, sizeof more);
-      for (int k = 0; k < 8; ++k) words[k] |= more[k];
-    }
-    for (const uint64_t word : words) any |= word;
-    for (; i < n; ++i) any |= uint64_t(p[i] != 0);
-    if (any != 0) std::memcpy(to + begin, p, n);
-  }
-}
+// Which groups of so many bytes are not all zero, ascending; the last may have fewer.
+std::vector<int64_t> nonzero_groups(const void* memory, size_t bytes, size_t group);
 
 }  // namespace sureline

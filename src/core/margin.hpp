@@ -151,8 +151,9 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
   void each_place(int64_t head, const F& f) const {
     const int64_t first = this->alone() ? head : 0, last = this->alone() ? head + 1 : space_.n_heads;
     if (!selection()) {
-      for (int64_t slot = 0; slot < space_.n_slots; ++slot)
+      each_touched_slot(space_, [&](int64_t slot) {
         for (int64_t h = first; h < last; ++h) f(slot - 1, h);
+      });
       return;
     }
     for (int64_t h = first; h < last; ++h) {

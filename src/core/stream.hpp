@@ -13,19 +13,6 @@ inline constexpr double kLargestWeight = sizeof(T) == 4 ? 1e37 : 1e300;
 
 inline bool finite(double a) { return std::isfinite(a); }
 
-// Pages of 4 KiB that were never written are zero, and so are all their weights: they are only looked at.
-template <class Space, class F>
-inline void each_touched_slot(const Space& space, const F& f) {
-  const int64_t numbers = space.n_heads * Space::kWidth,
-                slots = 1 + int64_t(4096 / sizeof(typename Space::T)) / numbers;
-  for (int64_t begin = 0; begin < space.n_slots; begin += slots) {
-    const int64_t end = begin + slots < space.n_slots ? begin + slots : space.n_slots;
-    const int64_t bytes = (end - begin) * numbers * int64_t(sizeof(typename Space::T));
-    if (all_zero(space.weights + begin * numbers, bytes)) continue;
-    for (int64_t slot = begin; slot < end; ++slot) f(slot);
-  }
-}
-
 // A head that an example moves, with the sign of the move and the head's own score and variance. Two heads form one
 // problem over the pair of their weights, whose example is x for the one and -x for the other: the margin is
 // the difference of their scores, the variance the sum of their variances.

@@ -50,6 +50,10 @@ class Batch:
     labels: npt.NDArray[np.int32]
     C: Floats
     C2: Floats
+    columns: Columns | None = None  # what those of the rows are called, if they are some of more
+
+    def name_of(self, column: int) -> int:
+        return column if self.columns is None else int(self.columns[column])
 
 
 def after(state: GroupState, batch: Batch, plan: Plan) -> GroupState:
@@ -177,7 +181,8 @@ class _CuttingPlanes:
                 self.total += np.square(self._score_of(head), out=self.s)
         finite = np.isfinite(self.total)
         if not finite.all():
-            raise ValueError(f"The score of column {int(np.argmin(finite))} of X is beyond float64; {_ADVICE}")
+            column = self.batch.name_of(int(np.argmin(finite)))
+            raise ValueError(f"The score of column {column} of X is beyond float64; {_ADVICE}")
         for group in self.groups:
             self.total[group.columns] = 0
 
@@ -229,9 +234,8 @@ class _CuttingPlanes:
         """The matrix, or ValueError: its diagonal bounds the rest."""
         large = ~(gram.diagonal() < 1e300)
         if large.any():
-            raise ValueError(
-                f"C times the squared values of column {columns[np.argmax(large)]} of X is beyond float64; {_ADVICE}"
-            )
+            column = self.batch.name_of(int(columns[np.argmax(large)]))
+            raise ValueError(f"C times the squared values of column {column} of X is beyond float64; {_ADVICE}")
         return gram
 
     # -- Algorithm 3 -----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._numbers import Policy
-from ._precision import Batch, Floats, Precision
+from ._precision import Batch, Floats, Precision, bytes_of_weights, refuse_too_many_weights
 from ._rows import Array, is_sparse
 from ._span import Span, most_bytes_of_span, span_is_smaller
 from ._triangle import Triangle, most_bytes_of_triangle
@@ -45,6 +45,7 @@ class PrecisionState:
     @classmethod
     def fresh(cls, n_columns: int, n_classes: int, policy: Policy, intercept: bool, dtype: Any) -> PrecisionState:
         n_slots, n_heads = n_columns + intercept, n_classes if n_classes > 2 else 1
+        refuse_too_many_weights(n_columns, n_heads)
         tally = np.zeros((max(n_classes, 2), 3), np.int64)
         policy = policy if n_heads > 1 else "binary"
         return cls(np.zeros((n_heads, n_slots)), fresh_precision(n_slots), tally, policy, intercept, dtype)
@@ -73,6 +74,7 @@ class PrecisionState:
         """
         mu, precision, tally, now = self.mu, self.precision, self.tally, self.policy
         if n_columns > self.n_columns:
+            refuse_too_many_weights(n_columns, max(self.n_heads, n_classes if n_classes > 2 else 1))
             more = n_columns - self.n_columns
             mu = np.insert(mu, self.n_columns, np.zeros((more, 1)), axis=1)
             precision = precision.grown(self.n_columns, more)
@@ -149,5 +151,4 @@ def fresh_precision(n_slots: int) -> Precision:
 def most_bytes(n_slots: int, n_heads: int, n_rows: int) -> int:
     """What a model takes at most on its way to so many rows; not counted are these, and blocks of some MB."""
     few = n_slots > NARROW and span_is_smaller(n_rows, n_slots)
-    weights = 4 * 8 * n_slots * n_heads  # before the batch and after it, and what is added
-    return weights + (most_bytes_of_span(n_rows) if few else most_bytes_of_triangle(n_slots))
+    return bytes_of_weights(n_slots, n_heads) + (most_bytes_of_span(n_rows) if few else most_bytes_of_triangle(n_slots))

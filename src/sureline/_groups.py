@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Self, get_args
@@ -124,6 +125,11 @@ class GroupState:
             z, z_b, past = np.pad(z, ((0, more), (0, 0))), np.pad(z_b, (0, more)), np.pad(past, (0, more))
             state = replace(state, policy="ovr", z=z + 0.0, z_b=z_b + 0.0, past=past)
         return state
+
+    def renumbered(self, n_columns: int, new_number: Callable[[Columns], Columns]) -> Self:
+        """The same groups, with other numbers for their columns."""
+        groups = tuple(Group(new_number(group.columns), group.P) for group in self.groups)
+        return replace(self, n_columns=n_columns, groups=groups)
 
     @property
     def n_heads(self) -> int:

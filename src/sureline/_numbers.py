@@ -108,14 +108,19 @@ class Numbers:
         """How many weights are not zero, without the intercepts."""
         if isinstance(self.budget, _core.FeatureSelection):
             return sum(int(np.count_nonzero(slots)) for slots, _ in self._nonzero_numbers())
-        model = (self.shape, self.weights, self.factors, self.n_heads, self.intercept, self.view)
-        return sum(_core.count_nonzero(*model, head) for head in range(self.n_heads))
+        return _core.count_nonzero(self.shape, self.weights, self.factors, self.n_heads, self.intercept, self.view)
 
     def _nonzero_numbers(self) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
         """For each head the slots of the nonzero weights, and the weights without their scale."""
         if not isinstance(self.budget, _core.FeatureSelection):
             model = (self.shape, self.weights, self.factors, self.n_heads, self.intercept, self.view)
-            yield from (_core.nonzero(*model, head) for head in range(self.n_heads))
+            slots, heads, values = _core.nonzero(*model)
+            if self.n_heads == 1:
+                yield slots, values
+                return
+            order = np.argsort(heads, kind="stable")
+            ends = np.cumsum(np.bincount(heads, minlength=self.n_heads))[:-1]
+            yield from zip(np.split(slots[order], ends), np.split(values[order], ends), strict=True)
             return
         slots, heads = np.divmod(self.budget.members, self.n_heads)  # nobody else has one, but the intercepts
         slots = slots[np.argsort(heads, kind="stable")]

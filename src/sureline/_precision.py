@@ -7,7 +7,6 @@ _span. All matrices here include the intercept, if there is one, as a last colum
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._memory import memory_of_machine
 from ._numbers import Policy
 from ._rows import Array, is_sparse
 
@@ -79,15 +79,24 @@ def fill(block: Array, X: Any, intercept: bool) -> None:
 
 def refuse_too_wide(n_slots: int) -> None:
     """Raise ValueError if a matrix of that size, and one to work with, exceed the memory of this machine."""
-    need = 2 * 8 * n_slots**2
-    try:
-        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not told on this system
-        return
-    if need > there:
+    _refuse_bytes(2 * 8 * n_slots**2, f"the precision of all pairs of features: {n_slots} of them need")
+
+
+def refuse_too_many_weights(n_columns: int, n_heads: int) -> None:
+    """The same for what the weights take, before a batch and after it."""
+    _refuse_bytes(bytes_of_weights(n_columns, n_heads), f"the weights of all features: {n_columns} of them need")
+
+
+def bytes_of_weights(n_slots: int, n_heads: int) -> int:
+    return 4 * 8 * n_slots * n_heads  # before the batch and after it, and what is added
+
+
+def _refuse_bytes(need: int, what: str) -> None:
+    there = memory_of_machine()
+    if there is not None and need > there:
         raise ValueError(
-            f"BCW keeps the precision of all pairs of features: {n_slots} of them need {need / 2**30:.0f} GiB, more "
-            "than this machine has. SBCW selects a few hundred features and keeps theirs."
+            f"BCW keeps {what} {need / 2**30:.0f} GiB, more than this machine has. SBCW selects a few hundred features "
+            "and keeps theirs."
         )
 
 

@@ -145,6 +145,11 @@ def with_values(X: Any, values: Array) -> Any:
     return type(X)((values, X.indices, X.indptr), shape=X.shape) if is_sparse(X) else values
 
 
+def with_columns(X: Any, indices: Array, n_columns: int) -> Any:
+    """X, which is CSR, with its values in other columns."""
+    return type(X)((X.data, indices, X.indptr), shape=(X.shape[0], n_columns))
+
+
 def squared_norms(rows: _core.Rows) -> npt.NDArray[np.float64]:
     """|x|^2 of each row; ValueError if anything is wrong with the contents of one."""
     out = np.empty(rows.n_rows)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._memory import Touched, memory_of_machine
 from ._numbers import (
     COVARIANCE_SCALE,
     CUT,
@@ -141,16 +142,11 @@ class State(Numbers):
     def __getstate__(self) -> dict[str, Any]:
         """For pickling: of a model that is mostly untouched, only the slots that are not."""
         state = self.__dict__.copy()
-        parts, n_touched = [np.empty(0, np.intp)], 0
-        bits = self.weights.view(f"u{self.dtype.itemsize}").reshape(len(self.weights), -1)
-        for start in range(0, len(bits), 1 << 16):
-            block = bits[start : start + (1 << 16)]
-            if not block.any():
-                continue
-            touched = np.flatnonzero(block.any(axis=1)) + start
-            parts.append(touched)
-            n_touched += len(touched)
-            if 4 * n_touched > len(bits):
+        parts, n_touched = [np.empty(0, np.int64)], 0
+        for slots in Touched(self.weights).rows():
+            parts.append(slots)
+            n_touched += len(slots)
+            if 4 * n_touched > len(self.weights):
                 return state
         slots = np.concatenate(parts)
         state["weights"] = self.weights.shape, slots, self.weights[slots]
@@ -207,6 +203,7 @@ class State(Numbers):
             wider = self._fresh_weights(capacity, self.n_heads)
             _core.copy_touched(wider, self.weights)
             if self.shape in WITH_VARIANCES and (self.prior != 1).any():
+                self._refuse_to_fill(wider)
                 wider[len(self.weights) :, :, 1] = flip_one(self.prior.astype(self.dtype))
             self.weights = wider
         if self.factors is not None:
@@ -286,16 +283,18 @@ class State(Numbers):
         Slots that nobody has touched are passed over, unless the change is to be `everywhere`.
         """
         wider = self._fresh_weights(len(self.weights), n_heads)
-        size = 1 << 16
-        for start in range(0, len(self.weights), size):
-            block = self.weights[start : start + size]
-            if everywhere:
-                changed = rearranged(block)
+        if everywhere:
+            self._refuse_to_fill(wider)
+            size = 1 << 16
+            for start in range(0, len(self.weights), size):
+                changed = rearranged(self.weights[start : start + size])
                 wider[start : start + size, : changed.shape[1]] = changed
-            elif block.any():
-                touched = np.flatnonzero(block.reshape(len(block), -1).any(axis=1))
-                changed = rearranged(block[touched])
-                wider[start + touched, : changed.shape[1]] = changed
+        else:
+            for slots in Touched(self.weights).rows():
+                block = self.weights[slots]
+                some = block.reshape(len(block), -1).any(axis=1)  # those that have nothing but -0 become fresh
+                changed = rearranged(block[some])
+                wider[slots[some], : changed.shape[1]] = changed
         self.weights = wider
 
     def has_budget(self, max_nonzero: int | None) -> bool:
@@ -428,6 +427,16 @@ class State(Numbers):
             return cast(Array, zeros(size)).reshape(shape)
         except MemoryError:
             raise MemoryError(f"there is no room for the addresses of {n_slots - 1} features") from None
+
+    def _refuse_to_fill(self, weights: Array) -> None:
+        """Raise MemoryError if these weights, of which all are to be written, exceed the memory of this machine."""
+        there = memory_of_machine()
+        if there is not None and weights.nbytes > there:
+            raise MemoryError(
+                f"after a third class has come, the variances of all {len(weights) - 1} features change, which takes "
+                f"{weights.nbytes / 2**30:.0f} GiB, more than there is; name all classes at the start (classes=[...], "
+                "or --labels), or have fewer features (--bits)"
+            )
 
     def _fresh_factor(self, n_slots: int) -> Array:
         size = n_slots * (n_slots + 1) // 2

@@ -176,7 +176,7 @@ class _Ascent:
         if self.kl:
             return Weights(np.arange(len(self.w_prime) - 1), softmax(self.w_prime[1:]), float(self.w_prime[0]))
         truncated = _core.Round(1.0, self.delta, 1.0, 0.0, np.inf, 1.0, 0.0)
-        slots, values = _core.nonzero("averaged", self.w_prime, None, 1, self.intercept, [truncated], 0)
+        slots, _, values = _core.nonzero("averaged", self.w_prime, None, 1, self.intercept, [truncated])
         first = int(len(slots) > 0 and slots[0] == 0)
         return Weights(slots[first:] - 1, values[first:], float(values[0]) if first else 0.0)
 

@@ -193,7 +193,7 @@ class _Ascent:
     def weights(self, lam: float) -> Weights:
         scaled = _core.Round(1.0, lam, 1 / self.model.sigma_, 0.0, np.inf, 1.0, 0.0)
         intercept = bool(self.model.fit_intercept)
-        slots, values = _core.nonzero("averaged", self.z, None, 1, intercept, [scaled], 0)
+        slots, _, values = _core.nonzero("averaged", self.z, None, 1, intercept, [scaled])
         first = int(len(slots) > 0 and slots[0] == 0)
         return Weights(slots[first:] - 1, values[first:], float(values[0]) if first else 0.0)
 

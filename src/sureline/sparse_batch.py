@@ -16,9 +16,10 @@ from ._gaussian import Gaussian
 from ._groups import GroupState
 from ._numbers import Policy
 from ._parameters import GROUPS, documented
-from ._rows import Array, as_rows
+from ._rows import Array, as_rows, is_sparse, with_columns
 
 _COUNT = Number(1, integer=True, optional=True)
+_WIDE = 1 << 24  # columns, beyond which only those that come in the batch have scores
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -90,11 +91,17 @@ class _GroupLearner(BatchLearner):
 
     def _after(self, state: GroupState, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None) -> GroupState:
         s = np.ones(len(labels)) if weight is None else weight
+        width, columns = state.n_columns, None
+        if is_sparse(X) and width > _WIDE:
+            columns = np.union1d(X.indices, state.columns).astype(np.int64)
+            X = with_columns(X, np.searchsorted(columns, X.indices), len(columns))
+            state = state.renumbered(len(columns), lambda theirs: np.searchsorted(columns, theirs))
         with np.errstate(all="ignore"):
-            batch = Batch(as_rows(X, X.dtype), labels, C=float(self.C) * s, C2=self._C2() * s)
+            batch = Batch(as_rows(X, X.dtype), labels, C=float(self.C) * s, C2=self._C2() * s, columns=columns)
             if not (np.isfinite(batch.C).all() and np.isfinite(batch.C2).all()):
                 raise ValueError(f"C of {type(self).__name__} times sample_weight is beyond float64.")
-            return after(state, batch, self._plan())
+            state = after(state, batch, self._plan())
+        return state if columns is None else state.renumbered(width, lambda theirs: columns[theirs])
 
     def _refuse_state(self, state: Any) -> None:
         if not isinstance(state, GroupState) or state.has_covariance != self._covariance:

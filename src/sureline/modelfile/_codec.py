@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, get_args
 
@@ -12,6 +12,7 @@ from .. import _core
 from .._gaussian_batch import PrecisionState
 from .._groups import GroupState
 from .._kernel_model import KernelModel
+from .._memory import Touched
 from .._numbers import (
     COVARIANCE_SCALE,
     DUAL,
@@ -99,51 +100,15 @@ def _weights(state: State) -> dict[str, Tensor]:
     """All numbers, or if that takes less room the places of those weights that are not all zero bits, and theirs."""
     width, dtype = width_of(state.shape), state.dtype
     numbers = state.weights[: state.n_columns + 1].reshape(-1, width)
-    touched = _Touched(numbers)
+    touched = Touched(numbers)
+    count = touched.count()
     index = _index_dtype(len(numbers))
-    if touched.count * (index.itemsize + width * dtype.itemsize) >= numbers.nbytes:
+    if count * (index.itemsize + width * dtype.itemsize) >= numbers.nbytes:
         return {"weights": Tensor(dtype, (state.n_columns + 1, state.n_heads, width), Tensor.of(numbers).pieces)}
     return {
-        "places": Tensor(index, (touched.count,), partial(touched.pieces, lambda at: at.astype(index))),
-        "values": Tensor(dtype, (touched.count, width), partial(touched.pieces, lambda at: numbers[at])),
+        "places": Tensor(index, (count,), partial(touched.pieces, lambda at: at.astype(index))),
+        "values": Tensor(dtype, (count, width), partial(touched.pieces, lambda at: numbers[at])),
     }
-
-
-class _Touched:
-    """Which rows of `numbers` are not all zero bits. No list of them is made: only one of the groups that have some.
-
-    A group is about a page, which a wide model has many of that nobody ever touched.
-    """
-
-    _GROUP = 256
-    _AT_ONCE = _BLOCK // _GROUP
-
-    def __init__(self, numbers: Array) -> None:
-        bits = numbers.view(f"u{numbers.dtype.itemsize}")
-        whole = len(numbers) // self._GROUP
-        self._bits = bits[: whole * self._GROUP].reshape(whole, self._GROUP, bits.shape[1])
-        self._rest = bits[whole * self._GROUP :]
-        found = [np.empty(0, np.intp)]
-        for start in range(0, whole, self._AT_ONCE):
-            block = self._bits[start : start + self._AT_ONCE].reshape(-1, self._bits[0].size)
-            found.append(np.flatnonzero(np.bitwise_or.reduce(block, axis=1)) + start)
-        self._groups = np.concatenate(found)
-        self.count = sum(len(at) for at in self.pieces(lambda at: at))
-
-    def pieces(self, of: Callable[[Array], Array]) -> Iterator[Array]:
-        """of(the next of these rows), again and again."""
-        for start in range(0, len(self._groups), self._AT_ONCE):
-            groups = self._groups[start : start + self._AT_ONCE]
-            rows = _nonzero_rows(self._bits[groups].reshape(-1, self._bits.shape[2]))
-            yield of(groups[rows // self._GROUP] * self._GROUP + rows % self._GROUP)
-        yield of(_nonzero_rows(self._rest) + len(self._bits) * self._GROUP)
-
-
-def _nonzero_rows(bits: Array) -> Array:
-    any_bit = bits[:, 0] != 0
-    for k in range(1, bits.shape[1]):  # several times as fast as any(axis=1)
-        any_bit |= bits[:, k] != 0
-    return np.flatnonzero(any_bit)
 
 
 # -- reading -------------------------------------------------------------------------------------------------
