@@ -12,7 +12,7 @@ from catalogue import every_case
 from sklearn.base import clone
 from sklearn.feature_extraction import FeatureHasher
 
-from sureline import AROW, FSOL, PA, SCW, SSOL
+from sureline import AROW, FSOL, PA, SCW, SSOL, _core
 from sureline.datasets import make_sparse_stream
 
 X, Y = make_sparse_stream(250, 60, 8, random_state=3)
@@ -65,6 +65,67 @@ def test_names_are_hashed_as_featurehasher_does_it() -> None:
     assert np.array_equal(by_dict.coef_, by_pairs.coef_)
     assert by_dict.n_mistakes_ == batch.n_mistakes_
     assert by_dict.predict_one({"never seen": 1.0}) in (True, False)
+
+
+class Name(str):
+    """Text of another type."""
+
+
+class Half:
+    """A number that Python code makes."""
+
+    def __float__(self) -> float:
+        return 0.5
+
+
+NUMBERS: list[Any] = [0.25, -1.0, 3, True, 0, -0.0, np.float64(0.1), np.float32(0.7), np.int8(-5), Half()]
+
+
+def assert_read_as_featurehasher_does_it(x: dict[Any, Any], bits: int) -> None:
+    columns, values, named = _core.read_row(x, bits)
+    assert named
+    assert np.all(np.diff(columns) > 0)
+    row = np.zeros(1 << bits)
+    row[columns] = values
+    numbers = {name: value if isinstance(value, str) else float(value) for name, value in x.items()}
+    hashed = FeatureHasher(n_features=1 << bits).transform([numbers])
+    np.testing.assert_allclose(row, hashed.toarray()[0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 16, 17, 100, 127, 128, 129, 255, 256, 1000, 8200, 70_000])
+@pytest.mark.parametrize("bits", [3, 18])
+def test_names_of_every_kind_and_number(size: int, bits: int) -> None:
+    rng = np.random.default_rng(size)
+    plain = {f"word{i}": value for i, value in enumerate(rng.standard_normal(size).tolist())}
+    assert_read_as_featurehasher_does_it(plain, bits)
+    kinds = [str, Name, np.str_, lambda name: f"naïve-{name}", lambda name: name + "漢😀"]
+    mixed = {kinds[i % 5](f"{i}"): NUMBERS[j] for i, j in enumerate(rng.integers(0, len(NUMBERS), size).tolist())}
+    assert_read_as_featurehasher_does_it({**mixed, "": 2.0, "colour": "blau", "größe": "weiß"}, bits)
+
+
+@pytest.mark.parametrize("size", [100, 400])
+def test_names_whose_hashes_are_much_the_same(size: int) -> None:
+    names = [f"n{i}" for i in range(size << 8)]
+    columns = FeatureHasher(n_features=1 << 18, input_type="string").transform([[name] for name in names]).indices
+    alike = [name for name, column in zip(names, columns, strict=True) if column < 1 << 10]
+    assert len(alike) > size / 2
+    assert_read_as_featurehasher_does_it(dict.fromkeys(reversed(alike), 1.5), 18)
+
+
+def test_a_value_that_empties_its_dict() -> None:
+    class Emptying(Half):
+        def __float__(self) -> float:
+            x.clear()
+            return 0.5
+
+    x: dict[Any, Any] = {f"a name of its own {i}": 1.0 for i in range(3)}
+    x[f"another name {len(x)}"] = Emptying()
+    x["never read"] = 1.0
+    columns, values, _ = _core.read_row(x, 18)
+    assert (len(columns), sorted(map(abs, values))) == (4, [0.5, 1, 1, 1])
+    x["text"], x[5] = 1.0, Emptying()
+    with pytest.raises(ValueError, match="not both"):
+        _core.read_row(x, 18)
 
 
 def test_the_forms_of_a_row() -> None:

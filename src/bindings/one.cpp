@@ -8,14 +8,15 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "arrays_in_place.hpp"
 #include "bindings.hpp"
+#include "example.hpp"
 #include "held_scales.hpp"
 #include "models.hpp"
 #include "text/murmur.hpp"
@@ -26,280 +27,6 @@ using namespace sureline;
 using namespace sureline::bindings;
 
 namespace {
-
-constexpr int64_t kLargestColumn = 2147483646;
-
-std::string shown(nb::handle object) {
-  const std::string text = nb::repr(object).c_str();
-  return text.size() <= 60 ? text : text.substr(0, 57) + "...";
-}
-
-[[noreturn]] void refuse_type(const std::string& message) { throw nb::type_error(message.c_str()); }
-
-// A row that is being read. Columns in any order; once it is arranged they ascend, and none is there twice.
-class Example {
- public:
-  explicit Example(int bits) : columns_{text::Columns::signed_, bits} {}
-
-  // A dict of names or column numbers with their values, a list of such pairs, or two arrays: columns and values.
-  void read(nb::handle x) {
-    indices_.clear(), values_.clear();
-    named_ = numbered_ = false;
-    if (PyDict_Check(x.ptr())) {
-      PyObject *key, *value;
-      Py_ssize_t at = 0;
-      while (PyDict_Next(x.ptr(), &at, &key, &value)) add(key, value);
-    } else if (PyTuple_Check(x.ptr()) && PyTuple_Size(x.ptr()) == 2 && nb::ndarray_check(nb::handle(x)[0])) {
-      read_arrays(nb::handle(x)[0], nb::handle(x)[1]);
-    } else if (PyList_Check(x.ptr()) || PyTuple_Check(x.ptr())) {
-      for (nb::handle entry : x) {
-        if (PyUnicode_Check(entry.ptr())) {
-          add_named(entry.ptr(), 1.0);
-        } else if (PyTuple_Check(entry.ptr()) && PyTuple_Size(entry.ptr()) == 2) {
-          add(PyTuple_GetItem(entry.ptr(), 0), PyTuple_GetItem(entry.ptr(), 1));
-        } else {
-          refuse_type("A row as a list has pairs of a feature and its value, or names. Got " + shown(entry) + ".");
-        }
-      }
-    } else {
-      refuse_type("A row is a dict, a list of pairs, or a tuple of two arrays, columns and values. Got " + shown(x) +
-                  ".");
-    }
-    if (named_ && columns_.bits == 0)
-      refuse("This model's columns are no hashes of names: give features by the numbers of their columns.");
-    if (named_ && numbered_) refuse("A row has names or column numbers, not both.");
-    arrange();
-  }
-
-  int64_t width() const { return indices_.empty() ? 0 : int64_t(indices_.back()) + 1; }
-  bool named() const { return named_; }
-  int64_t size() const { return int64_t(indices_.size()); }
-  const std::vector<int32_t>& indices() const { return indices_; }
-  const std::vector<double>& values() const { return values_; }
-  void cut(int64_t n_columns) {  // leave out the columns from n_columns on
-    while (!indices_.empty() && indices_.back() >= n_columns) indices_.pop_back();
-    values_.resize(indices_.size());
-  }
-
- private:
-  void add(PyObject* key, PyObject* value) {
-    if (PyUnicode_Check(key)) {
-      if (PyUnicode_Check(value)) {  // as scikit-learn's FeatureHasher has it
-        const auto [name, length] = utf8(key);
-        const auto [text, text_length] = utf8(value);
-        joined_.assign(name, length).append(1, '=').append(text, text_length);
-        named_ = true;
-        push(text::murmur3(joined_.data(), joined_.size(), 0), 1.0);
-      } else {
-        add_named(key, number(key, value));
-      }
-    } else {
-      add_numbered(key, number(key, value));
-    }
-  }
-
-  void add_named(PyObject* name, double value) {
-    const auto [data, length] = utf8(name);
-    named_ = true;
-    if (value != 0) push(text::murmur3(data, length, 0), value);
-  }
-
-  void push(uint32_t hash, double value) {
-    indices_.push_back(columns_.column(hash));
-    values_.push_back(columns_.sign(hash) * value);
-  }
-
-  void add_numbered(PyObject* key, double value) {
-    int64_t column = -1;
-    if (PyLong_Check(key) || PyIndex_Check(key)) {
-      column = PyNumber_AsSsize_t(key, nullptr);
-      if (column == -1 && PyErr_Occurred()) PyErr_Clear();
-    } else {
-      refuse_type("A feature is named by text or by the number of its column. Got " + shown(key) + ".");
-    }
-    check_column(column);
-    numbered_ = true;
-    indices_.push_back(int32_t(column)), values_.push_back(value);
-  }
-
-  static void check_column(int64_t column) {
-    if (column < 0 || column > kLargestColumn)
-      refuse("The column " + std::to_string(column) + " is outside 0 to " + std::to_string(kLargestColumn) + ".");
-  }
-
-  static double number(PyObject* key, PyObject* value) {
-    const double x = PyFloat_AsDouble(value);
-    if (x == -1 && PyErr_Occurred()) {
-      PyErr_Clear();
-      refuse_type("The value of the feature " + shown(key) + " must be a number. Got " + shown(value) + ".");
-    }
-    if (!std::isfinite(x)) refuse("The value of the feature " + shown(key) + " is " + shown(value) + ", not finite.");
-    return x;
-  }
-
-  static std::pair<const char*, size_t> utf8(PyObject* text) {
-    Py_ssize_t length = 0;
-    const char* data = PyUnicode_AsUTF8AndSize(text, &length);
-    if (!data) {
-      PyErr_Clear();
-      refuse("The name " + shown(text) + " cannot be encoded as UTF-8.");
-    }
-    return {data, size_t(length)};
-  }
-
-  template <class I, class V>
-  void copy(const nb::ndarray<nb::ro>& columns, const nb::ndarray<nb::ro>& values) {
-    const char* c = static_cast<const char*>(columns.data());
-    const char* v = static_cast<const char*>(values.data());
-    const int64_t c_stride = columns.stride(0) * int64_t(sizeof(I)), v_stride = values.stride(0) * int64_t(sizeof(V));
-    const size_t n = columns.shape(0);
-    indices_.resize(n), values_.resize(n);
-    for (size_t i = 0; i < n; ++i, c += c_stride, v += v_stride) {
-      I column;
-      V value;
-      std::memcpy(&column, c, sizeof(I)), std::memcpy(&value, v, sizeof(V));
-      if (column < 0 || int64_t(column) > kLargestColumn) check_column(int64_t(column));
-      indices_[i] = int32_t(column), values_[i] = double(value);
-    }
-  }
-
-  void read_arrays(nb::handle columns_object, nb::handle values_object) {
-    nb::ndarray<nb::ro> columns, values;
-    if (!nb::try_cast(columns_object, columns, false) || !nb::try_cast(values_object, values, false))
-      refuse_type("Columns and values must both be arrays. Got " + shown(values_object) + ".");
-    if (columns.ndim() != 1 || values.ndim() != 1 || columns.shape(0) != values.shape(0))
-      refuse("Columns and values must be vectors of one length.");
-    const auto c = columns.dtype(), v = values.dtype();
-    const bool c32 = c == nb::dtype<int32_t>(), v32 = v == nb::dtype<float>();
-    if ((!c32 && c != nb::dtype<int64_t>()) || (!v32 && v != nb::dtype<double>()))
-      refuse_type("Columns must be int32 or int64, and values float32 or float64.");
-    if (c32)
-      v32 ? copy<int32_t, float>(columns, values) : copy<int32_t, double>(columns, values);
-    else
-      v32 ? copy<int64_t, float>(columns, values) : copy<int64_t, double>(columns, values);
-    numbered_ = true;
-  }
-
-  void arrange() {
-    const size_t n = indices_.size();
-    size_t sorted = 1;
-    while (sorted < n && indices_[sorted - 1] < indices_[sorted]) ++sorted;
-    if (sorted >= n) return;
-    sort_order(n);
-    copy_ = values_;
-    size_t written = 0;
-    for (const uint64_t key : order_) {
-      const int32_t column = int32_t(key >> 32);
-      const double value = copy_[key & 0xffffffffu];
-      if (written && indices_[written - 1] == column)
-        values_[written - 1] += value;
-      else
-        indices_[written] = column, values_[written++] = value;
-    }
-    indices_.resize(written), values_.resize(written);
-  }
-
-  // Positions by column. Hashes are uniform: with as many buckets as columns, by their first bits, each bucket has
-  // about one, and a sort by insertion has little left to do. Where they are not, it would have too much.
-  void sort_order(size_t n) {
-    order_.resize(n);
-    for (size_t i = 0; i < n; ++i) order_[i] = uint64_t(uint32_t(indices_[i])) << 32 | i;
-    if (n > 16 && named_) {
-      const int wanted = std::min(int(std::bit_width(n)), 12), shift = 32 + std::max(0, columns_.bits - wanted);
-      counts_.assign((size_t(1) << wanted) + 1, 0);
-      for (const uint64_t key : order_) ++counts_[(key >> shift) + 1];
-      uint32_t largest = 0;
-      for (size_t b = 1; b < counts_.size(); ++b) largest = std::max(largest, counts_[b]), counts_[b] += counts_[b - 1];
-      if (largest <= 16) {
-        spare_.resize(n);
-        for (const uint64_t key : order_) spare_[counts_[key >> shift]++] = key;
-        order_.swap(spare_);
-        for (size_t i = 1; i < n; ++i) {
-          const uint64_t key = order_[i];
-          size_t j = i;
-          for (; j > 0 && order_[j - 1] > key; --j) order_[j] = order_[j - 1];
-          order_[j] = key;
-        }
-        return;
-      }
-    }
-    std::sort(order_.begin(), order_.end());
-  }
-
-  const text::Columns columns_;
-  bool named_ = false, numbered_ = false;
-  std::vector<int32_t> indices_;
-  std::vector<double> values_, copy_;
-  std::vector<uint64_t> order_, spare_;
-  std::vector<uint32_t> counts_;
-  std::string joined_;
-};
-
-// Two arrays, columns and values, that the loops can read where they are: in one piece, of the dtype of the model.
-class ArraysInPlace {
- public:
-  ArraysInPlace(PyObject* x, bool single) {
-    if (!PyTuple_Check(x) || PyTuple_Size(x) != 2) return;
-    PyObject* const columns = PyTuple_GetItem(x, 0);
-    if (PyTuple_Check(columns) || PyUnicode_Check(columns) || PyList_Check(columns)) return;
-    if (!open(columns, columns_)) return;
-    if (open(PyTuple_GetItem(x, 1), values_)) {
-      const bool narrow = is(columns_, "i", 4);
-      fits_ = (narrow || is(columns_, "l", 8) || is(columns_, "q", 8)) &&
-              (single ? is(values_, "f", 4) : is(values_, "d", 8)) && columns_.shape[0] == values_.shape[0] &&
-              columns_.shape[0] < (int64_t(1) << 31);
-      wide_ = !narrow;
-      if (fits_) return;
-      PyBuffer_Release(&values_);
-    }
-    PyBuffer_Release(&columns_);
-  }
-  ~ArraysInPlace() {
-    if (!fits_) return;
-    PyBuffer_Release(&values_);
-    PyBuffer_Release(&columns_);
-  }
-  ArraysInPlace(const ArraysInPlace&) = delete;
-  ArraysInPlace& operator=(const ArraysInPlace&) = delete;
-
-  explicit operator bool() const { return fits_; }
-  int64_t size() const { return columns_.shape[0]; }
-
-  // The row, or nothing if its last column is beyond; whether the others ascend to it, the loops look at.
-  std::optional<Rows> row(int64_t n_columns, bool single, int64_t* starts) const {
-    const int64_t n = columns_.shape[0];
-    if (n > 0) {
-      const int64_t last =
-          wide_ ? static_cast<const int64_t*>(columns_.buf)[n - 1] : static_cast<const int32_t*>(columns_.buf)[n - 1];
-      if (last >= n_columns) return {};
-    }
-    if (wide_) {
-      starts[0] = 0, starts[1] = n;
-    } else {
-      int32_t narrow[2] = {0, int32_t(n)};
-      std::memcpy(starts, narrow, sizeof(narrow));
-    }
-    return Rows{
-        wide_ ? Rows::Layout::csr64 : Rows::Layout::csr32, single, values_.buf, columns_.buf, starts, 1, n_columns};
-  }
-
- private:
-  static bool open(PyObject* object, Py_buffer& view) {
-    if (PyObject_GetBuffer(object, &view, PyBUF_ND | PyBUF_FORMAT) == 0) {  // in one piece, or not at all
-      if (view.ndim == 1 && view.format && reinterpret_cast<uintptr_t>(view.buf) % size_t(view.itemsize) == 0)
-        return true;
-      PyBuffer_Release(&view);
-    } else {
-      PyErr_Clear();
-    }
-    return false;
-  }
-  static bool is(const Py_buffer& view, const char* format, Py_ssize_t size) {
-    return view.itemsize == size && std::strcmp(view.format, format) == 0;
-  }
-  Py_buffer columns_, values_;
-  bool fits_ = false, wide_ = false;
-};
 
 // A model that takes one example at a time. The arrays are those of a State, and are written in place.
 class OneByOne {
@@ -400,7 +127,7 @@ class OneByOne {
       row.n_columns = kLargestColumn + 1;
       refuse_outcome(normalize(row, false, example_.size()));
       row.n_columns = n_columns_;
-      const auto& columns = example_.indices();
+      const auto columns = example_.indices();
       starts_[1] = int32_t(std::lower_bound(columns.begin(), columns.end(), n_columns_) - columns.begin());
     }
     refuse_outcome(kernels(single_).score(row, model_, view, scores_.data()));
@@ -506,7 +233,10 @@ void bind_one(nb::module_& m) {
         if (bits < 0 || bits > text::Columns::kMostBits) refuse("bits must be from 0 to 30.");
         Example example(bits);
         example.read(x);
-        return std::make_tuple(example.indices(), example.values(), example.named());
+        const auto columns = example.indices();
+        const auto values = example.values();
+        return std::make_tuple(std::vector(columns.begin(), columns.end()), std::vector(values.begin(), values.end()),
+                               example.named());
       },
       "x"_a.none(), "bits"_a, "Columns, ascending, and values of a row, and whether its features are named.");
   nb::class_<OneByOne>(m, "OneByOne", "A model that takes one example at a time, in place.")

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
         CPA,
         CSOGD,
         CW,
-        FGM,
         FOBOS,
-        FOFS,
         FSOL,
         FTRL,
         IELLIP,
@@ -28,9 +26,7 @@ if TYPE_CHECKING:
         PAUM,
         RDA,
         ROMMA,
-        SBCW,
         SCW,
-        SOFS,
         SOP,
         SSOL,
         STG,
@@ -44,6 +40,7 @@ if TYPE_CHECKING:
     from .l1_selectors import L1SVM, SparseDCA
     from .persistence import load, save
     from .selection import feature_path
+    from .selector_estimators import FGM, FOFS, SBCW, SOFS
     from .sparsity import plot_sparsity_paths, sparsity_path
     from .training import train
 
@@ -96,9 +93,13 @@ __all__ = [
 # Where to find what is not imported before it is asked for: the command line does without scikit-learn, whose import
 # takes longer than many of its jobs.
 _ELSEWHERE = {
+    "FGM": ".selector_estimators",
+    "FOFS": ".selector_estimators",
     "KernelSCW": ".kernel_estimator",
     "L1SVM": ".l1_selectors",
+    "SBCW": ".selector_estimators",
     "SDCA": ".finite_dual",
+    "SOFS": ".selector_estimators",
     "SparseDCA": ".l1_selectors",
     "feature_path": ".selection",
     "load": ".persistence",

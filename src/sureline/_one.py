@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from ._rows import Array
 from ._state import State
 
 
-class _OneByOne(NamedTuple):
+@dataclass(slots=True, eq=False)
+class _OneByOne:
     """What learn_one keeps from one call to the next."""
 
     state: State
@@ -136,8 +137,9 @@ class SingleLearner(_Kept, RuleLearner):
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
-        if not name.startswith("_"):  # a parameter may have changed
-            self.__dict__.pop("_one", None)
+        # A parameter may have changed. Objects whose __dict__ was never asked for find their attributes sooner.
+        if not name.startswith("_") and self._one is not None:
+            self._one = None
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
@@ -174,14 +176,15 @@ class OnlineLearner(SingleLearner, ClassRuleLearner):
         'spam'
         """
         one = self._one
-        if one is None or one[0] is not self._state:
+        if one is None or one.state is not self._state:
             one = self._begin_one(x, y)
-        _, core, codes, careful = one
         try:
-            code = codes.get(y)
+            code = one.codes[y]
+        except KeyError:
+            code = None
         except TypeError:
             raise ValueError(f"A label must be a number, text, True or False. Got {y!r} instead.") from None
-        if code is None or careful or core.learn(x, code, sample_weight):
+        if code is None or one.careful or one.core.learn(x, code, sample_weight):
             self._learn_one_otherwise(x, y, sample_weight)
         return self
 

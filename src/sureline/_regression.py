@@ -108,7 +108,7 @@ class TargetLearner(SingleLearner):
         """
         target = _number(y)
         one = self._one
-        if one is None or one[0] is not self._state:
+        if one is None or one.state is not self._state:
             one = self._begin_one(x)
         if one.careful or one.core.learn(x, 0, sample_weight, target):
             self._learn_otherwise(one, lambda core: core.learn(x, 0, sample_weight, target))

@@ -10,15 +10,12 @@ from . import (
     first_order,
     online_batch,
     online_dual,
-    online_selection,
     second_order,
-    sparse_batch,
     sparse_online,
 )
-from ._batch_estimator import BatchClassifier, GaussianBatchClassifier
+from ._batch_estimator import GaussianBatchClassifier
 from ._estimator import GaussianClassifier, OnlineClassifier
 from ._regressor import OnlineRegressor
-from ._selector import Selector, WeightSelector
 
 
 class Perceptron(OnlineClassifier, first_order.Perceptron):
@@ -113,14 +110,6 @@ class PAUM(OnlineClassifier, cost_sensitive.PAUM):
     __doc__ = cost_sensitive.PAUM.__doc__
 
 
-class SOFS(WeightSelector, GaussianClassifier, online_selection.SOFS):
-    __doc__ = online_selection.SOFS.__doc__
-
-
-class FOFS(WeightSelector, OnlineClassifier, online_selection.FOFS):
-    __doc__ = online_selection.FOFS.__doc__
-
-
 class ODCA(OnlineClassifier, online_dual.ODCA):
     __doc__ = online_dual.ODCA.__doc__
 
@@ -131,11 +120,3 @@ class ODCARegressor(OnlineRegressor, online_dual.ODCARegressor):
 
 class BCW(GaussianBatchClassifier, online_batch.BCW):
     __doc__ = online_batch.BCW.__doc__
-
-
-class SBCW(Selector, GaussianBatchClassifier, sparse_batch.SBCW):
-    __doc__ = sparse_batch.SBCW.__doc__
-
-
-class FGM(Selector, BatchClassifier, sparse_batch.FGM):
-    __doc__ = sparse_batch.FGM.__doc__
