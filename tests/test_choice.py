@@ -279,6 +279,17 @@ def test_what_was_looked_at_comes_again(data: Path) -> None:
     assert rows_of(many) == before
 
 
+def test_progress_is_that_of_the_rows_that_came(data: Path) -> None:
+    """Not of those that were looked at before: how long the stream is, and what it takes, is told by it."""
+    many = stream.read([data] * 5)
+    before = [many.progress for _ in many]
+    assert before == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
+    for rows in (1, 1501, 10**9):
+        many.peek(rows, 10**9)
+        many.peek(1, 10**9)
+        assert [many.progress for _ in many] == before
+
+
 def test_nothing_of_a_pipe_is_lost(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     content = libsvm_of(X, Y)
