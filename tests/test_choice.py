@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -228,6 +229,30 @@ def test_settings_are_told_and_gone_on_with(data: Path, tmp_path: Path) -> None:
     told = run("train", data, "--algorithm", "arow", "--model", tmp_path / "m", "--resume")
     assert told.stderr.startswith("Going on after ")
     assert (tmp_path / "m").read_bytes() == (tmp_path / "alone").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "algorithm", "said"),
+    [
+        ("AROW", {"r": 7.0}, "arow", "AROW with normalize='scale', r=7.0, which is not among the settings"),
+        ("AROW", {"r": 7.0}, "auto", "AROW with normalize='scale', r=7.0, which is not among the settings"),
+        ("PA", {}, "auto", "PA with normalize='scale', which is not among the settings"),
+        ("PA", {}, "arow", "PA, and cannot be gone on with by AROW"),
+        ("AROW", {"dtype": "float64"}, "arow", "dtype='float64', and cannot be gone on with dtype='float32'"),
+        ("AROW", {"passes": 2}, "arow", "passes=2, and cannot be gone on with passes=1"),
+    ],
+)
+def test_what_was_named_is_not_gone_on_with_as_if_it_had_been_chosen(
+    data: Path, tmp_path: Path, name: str, parameters: dict[str, Any], algorithm: str, said: str
+) -> None:
+    """That would be another model than the same call makes from the beginning."""
+    learner = LEARNERS[name](**{"dtype": "float32", **parameters})
+    training = Training(learner, stream.read(data, dtype=learner.dtype))
+    with pytest.raises(KeyboardInterrupt):
+        training.run(on_progress=lambda progress: training.interrupt())
+    training.save_checkpoint(tmp_path / "c")
+    with pytest.raises(ValueError, match=f"was saved (by|with) {re.escape(said)}"):
+        sureline.train(data, algorithm, checkpoint=tmp_path / "c", resume=True)
 
 
 def test_a_slow_pipe_is_told_what_is_waited_for(tmp_path: Path) -> None:

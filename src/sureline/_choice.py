@@ -71,6 +71,11 @@ class Choice:
 _SHARED = {field.name for field in fields(ClassRuleLearner)}
 
 
+def chosen(learner: Learner) -> dict[str, Any]:
+    """The parameters that the first rows decide on: those of its own, and the normalisation."""
+    return {name: value for name, value in learner.parameters().items() if name not in _SHARED - {"normalize"}}
+
+
 def settings_of(kind: type[Learner], parameters: dict[str, Any]) -> list[dict[str, Any]]:
     """With which parameters a learner that is named is tried; the first are its defaults.
 
