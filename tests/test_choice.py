@@ -21,6 +21,7 @@ import sureline
 from sureline import _choice, stream
 from sureline._choice import CANDIDATES, candidates, choose, settings_of
 from sureline.catalogue import LEARNERS
+from sureline.cli import _progress
 from sureline.contest.grid import every_learner
 from sureline.datasets import make_sparse_stream
 from sureline.stream import DataError, Position
@@ -274,6 +275,18 @@ def test_a_slow_pipe_is_told_what_is_waited_for(tmp_path: Path) -> None:
             out, err = process.communicate()
             assert process.returncode == 0, err
             assert b"300" in out + err
+
+
+def test_what_has_come_is_not_waited_for(data: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """However long trying the settings takes."""
+    monkeypatch.setattr(_progress, "_PATIENCE", 0.01)
+    rows = stream.read(data)
+    for looks in (False, True):
+        if looks:
+            rows.peek(10, 10)
+        patience = _progress.Patience(rows, quiet=False)
+        patience._timer.join()
+        assert ("Waiting for" in capsys.readouterr().err) != looks
 
 
 # -- looking at the first rows -------------------------------------------------------------------------------

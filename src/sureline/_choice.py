@@ -139,11 +139,11 @@ class FirstRows:
             return [inf] * len(learners)
         lesson, chunk = self._lesson, self._lesson.chunk
         refused = set()
+        with np.errstate(over="ignore", under="ignore"):
+            values = {dtype: chunk.values.astype(dtype, copy=False) for dtype in {one.dtype for one in learners}}
         for learner in learners:  # before several threads ask for the rows
-            with np.errstate(over="ignore", under="ignore"):
-                values = chunk.values.astype(learner.dtype, copy=False)
             try:
-                lesson.prepare(learner, values)
+                lesson.prepare(learner, values[learner.dtype])
             except ValueError:
                 refused.add(id(learner))
 

@@ -141,7 +141,7 @@ def command(
     started, before = time.monotonic(), training.examples
     choice = None
     if to_be_chosen and not training.begun:
-        patience = Patience(quiet=quiet)
+        patience = Patience(source, quiet=quiet)
         try:
             with signals_to(training.interrupt):
                 choice = training.choose(learners)

@@ -145,6 +145,11 @@ class Stream:
         self._begun = _again(held, chunks, wrong, reading)
         return looked_at
 
+    @property
+    def looked_at(self) -> bool:
+        """Whether first chunks, which `peek` has given, are kept for the next pass."""
+        return self._begun is not None
+
     def shards(self, n: int) -> list[Stream]:
         """n streams that together have exactly the rows of this one, in its order, and about as many bytes each.
 
