@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ import sureline
 from sureline import _choice, stream
 from sureline._choice import CANDIDATES, candidates, choose, settings_of
 from sureline.catalogue import LEARNERS
+from sureline.cli import _progress
 from sureline.contest.grid import every_learner
 from sureline.datasets import make_sparse_stream
 from sureline.stream import DataError, Position
@@ -230,6 +232,30 @@ def test_settings_are_told_and_gone_on_with(data: Path, tmp_path: Path) -> None:
     assert (tmp_path / "m").read_bytes() == (tmp_path / "alone").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters", "algorithm", "said"),
+    [
+        ("AROW", {"r": 7.0}, "arow", "AROW with normalize='scale', r=7.0, which is not among the settings"),
+        ("AROW", {"r": 7.0}, "auto", "AROW with normalize='scale', r=7.0, which is not among the settings"),
+        ("PA", {}, "auto", "PA with normalize='scale', which is not among the settings"),
+        ("PA", {}, "arow", "PA, and cannot be gone on with by AROW"),
+        ("AROW", {"dtype": "float64"}, "arow", "dtype='float64', and cannot be gone on with dtype='float32'"),
+        ("AROW", {"passes": 2}, "arow", "passes=2, and cannot be gone on with passes=1"),
+    ],
+)
+def test_what_was_named_is_not_gone_on_with_as_if_it_had_been_chosen(
+    data: Path, tmp_path: Path, name: str, parameters: dict[str, Any], algorithm: str, said: str
+) -> None:
+    """That would be another model than the same call makes from the beginning."""
+    learner = LEARNERS[name](**{"dtype": "float32", **parameters})
+    training = Training(learner, stream.read(data, dtype=learner.dtype))
+    with pytest.raises(KeyboardInterrupt):
+        training.run(on_progress=lambda progress: training.interrupt())
+    training.save_checkpoint(tmp_path / "c")
+    with pytest.raises(ValueError, match=f"was saved (by|with) {re.escape(said)}"):
+        sureline.train(data, algorithm, checkpoint=tmp_path / "c", resume=True)
+
+
 def test_a_slow_pipe_is_told_what_is_waited_for(tmp_path: Path) -> None:
     content = libsvm_of(X[:300], Y[:300])
     command = [sys.executable, "-c", "from sureline.cli import _progress; _progress._PATIENCE = 0.2; "]
@@ -249,6 +275,18 @@ def test_a_slow_pipe_is_told_what_is_waited_for(tmp_path: Path) -> None:
             out, err = process.communicate()
             assert process.returncode == 0, err
             assert b"300" in out + err
+
+
+def test_what_has_come_is_not_waited_for(data: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """However long trying the settings takes."""
+    monkeypatch.setattr(_progress, "_PATIENCE", 0.01)
+    rows = stream.read(data)
+    for looks in (False, True):
+        if looks:
+            rows.peek(10, 10)
+        patience = _progress.Patience(rows, quiet=False)
+        patience._timer.join()
+        assert ("Waiting for" in capsys.readouterr().err) != looks
 
 
 # -- looking at the first rows -------------------------------------------------------------------------------
@@ -277,6 +315,17 @@ def test_what_was_looked_at_comes_again(data: Path) -> None:
     many.peek(1, 1)
     assert rows_of(many.read_from(before[1][2])) == (before[0][3:], before[1][3:])
     assert rows_of(many) == before
+
+
+def test_progress_is_that_of_the_rows_that_came(data: Path) -> None:
+    """Not of those that were looked at before: how long the stream is, and what it takes, is told by it."""
+    many = stream.read([data] * 5)
+    before = [many.progress for _ in many]
+    assert before == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
+    for rows in (1, 1501, 10**9):
+        many.peek(rows, 10**9)
+        many.peek(1, 10**9)
+        assert [many.progress for _ in many] == before
 
 
 def test_nothing_of_a_pipe_is_lost(tmp_path: Path) -> None:

@@ -71,6 +71,11 @@ class Choice:
 _SHARED = {field.name for field in fields(ClassRuleLearner)}
 
 
+def chosen(learner: Learner) -> dict[str, Any]:
+    """The parameters that the first rows decide on: those of its own, and the normalisation."""
+    return {name: value for name, value in learner.parameters().items() if name not in _SHARED - {"normalize"}}
+
+
 def settings_of(kind: type[Learner], parameters: dict[str, Any]) -> list[dict[str, Any]]:
     """With which parameters a learner that is named is tried; the first are its defaults.
 
@@ -134,11 +139,11 @@ class FirstRows:
             return [inf] * len(learners)
         lesson, chunk = self._lesson, self._lesson.chunk
         refused = set()
+        with np.errstate(over="ignore", under="ignore"):
+            values = {dtype: chunk.values.astype(dtype, copy=False) for dtype in {one.dtype for one in learners}}
         for learner in learners:  # before several threads ask for the rows
-            with np.errstate(over="ignore", under="ignore"):
-                values = chunk.values.astype(learner.dtype, copy=False)
             try:
-                lesson.prepare(learner, values)
+                lesson.prepare(learner, values[learner.dtype])
             except ValueError:
                 refused.add(id(learner))
 

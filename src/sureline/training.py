@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from . import _core
 from ._batch import BatchLearner
 from ._checkpoint import Checkpointing, Place, done_with, refuse_other_job
-from ._choice import AUTO, Choice, candidates, choose, settings_of
+from ._choice import AUTO, Choice, candidates, choose, chosen, settings_of
 from ._labels import Classes, targets_of
 from ._learner import ClassLearner, Learner
 from ._lesson import Lesson, enrol
@@ -271,19 +271,18 @@ class Training:
             place=place.to_dict(self.stream),
         )
 
-    def resume(
-        self, path: Path, *, candidates: Sequence[Learner] = (), parameters: Mapping[str, Any] | None = None
-    ) -> None:
+    def resume(self, path: Path, *, candidates: Sequence[Learner] = ()) -> None:
         """Go on where the checkpoint in `path` was saved.
 
         The learner and the stream must be those of then: another algorithm, parameter or file is refused. A learner
-        that was to be chosen among the `candidates`, with these `parameters`, is the one of the checkpoint.
+        that was to be chosen among the `candidates` is the one of them that the checkpoint has.
         """
         saved = read_learner(path)
-        if type(saved.learner) in map(type, candidates):
-            self.learner = type(saved.learner)(**{**saved.learner.parameters(), **(parameters or {})})
         place = Place.of(path, saved)
         fixed = self.labels if self.classes.fixed else None
+        if len(candidates) > 1:
+            self.learner = _chosen_before(path, saved.learner, candidates)
+            enrol(self.learner, self.stream, fixed)
         refuse_other_job(path, saved, learner=self.learner, stream=self.stream, labels=fixed)
         if place.batch != self._batch_size:
             raise ValueError(
@@ -300,6 +299,24 @@ class Training:
     @property
     def _batch_size(self) -> int | None:
         return self.batch if isinstance(self.learner, BatchLearner) else None
+
+
+def _chosen_before(path: Path, saved: Learner, candidates: Sequence[Learner]) -> Learner:
+    """The candidate whose settings a checkpoint has; it may be of another job in what all learners have."""
+    for learner in candidates:
+        if type(learner) is type(saved) and chosen(learner) == chosen(saved):
+            return learner
+    kinds = {type(learner) for learner in candidates}
+    if len(kinds) == 1 and type(saved) not in kinds:
+        return candidates[0]  # so that the other algorithm is what is refused
+    usual = chosen(type(saved)())
+    told = ", ".join(
+        f"{name}={value!r}" for name, value in chosen(saved).items() if name == "normalize" or value != usual[name]
+    )
+    raise ValueError(
+        f"{path} was saved by {type(saved).__name__} with {told}, which is not among the settings that are tried where "
+        "none is named: name them to go on with it."
+    )
 
 
 def _powers_of_two(after: int, up_to: int) -> list[int]:
@@ -392,7 +409,7 @@ def train(
         if path is None:
             raise ValueError("resume needs the path of a checkpoint.")
         if path.exists():
-            training.resume(path, candidates=learners if len(learners) > 1 else (), parameters=parameters)
+            training.resume(path, candidates=learners)
     if len(learners) > 1 and not training.begun:
         training.choose(learners)
     training.run(

@@ -160,7 +160,7 @@ class Contest:
             said = str(error).replace("with labels", "with --labels")
             raise click.UsageError(said.replace("one dtype.", "one dtype (--dtype float32).")) from None
         show = Line(quiet=self.quiet)
-        patience = Patience(quiet=self.quiet, waits=any(entry.others for entry in entries))
+        patience = Patience(source, quiet=self.quiet, waits=any(entry.others for entry in entries))
 
         def begin(sentence: str) -> None:
             patience.over()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from .._choice import ROWS
+from ..stream import Stream
 from ..training import Progress
 
 _PATIENCE = 3.0  # seconds
@@ -143,13 +144,16 @@ class _Told(NamedTuple):
 class Patience:
     """Says what is waited for, if the rows that are to decide are long in coming, as those of a slow pipe are."""
 
-    def __init__(self, *, quiet: bool, waits: bool = True) -> None:
+    def __init__(self, stream: Stream, *, quiet: bool, waits: bool = True) -> None:
+        self._stream = stream
         self._timer = threading.Timer(_PATIENCE, self._say)
         self._timer.daemon = True
         if waits and not quiet:
             self._timer.start()
 
     def _say(self) -> None:
+        if self._stream.looked_at:  # what takes the time is trying the settings
+            return
         print(
             f"Waiting for the first {ROWS:,} rows, or the end, to choose settings by; with a learner and one of its "
             "parameters or --normalize named it begins at once.",

@@ -128,7 +128,7 @@ def command(
         raise click.UsageError("Standard input can be read only once: --passes needs files.")
     place = model_path.with_name(model_path.name + ".checkpoint")
     if resume and place.exists():
-        training.resume(place, candidates=learners if to_be_chosen else (), parameters=parameters)
+        training.resume(place, candidates=learners)
         _say(f"Going on after {training.examples:,} examples.", quiet)
     elif resume:
         _say(f"There is no checkpoint {place}: starting from the beginning.", quiet)
@@ -141,7 +141,7 @@ def command(
     started, before = time.monotonic(), training.examples
     choice = None
     if to_be_chosen and not training.begun:
-        patience = Patience(quiet=quiet)
+        patience = Patience(source, quiet=quiet)
         try:
             with signals_to(training.interrupt):
                 choice = training.choose(learners)

@@ -36,9 +36,9 @@ class Stream:
     def __init__(self, parts: list[Part], format: str, options: Options) -> None:
         self._parts, self.format, self._options = parts, format, options
         self.paths = [part.source.path for part in parts]
-        self._reading: Reading | None = None
         self._model_options: dict[str, Any] | None = None
 
+    _reading: Reading | None = None
     _begun: Generator[Chunk, None, None] | None = None  # a pass whose first chunks were looked at
 
     def __repr__(self) -> str:
@@ -128,20 +128,27 @@ class Stream:
         The next pass from the beginning has them again and reads on, so that nothing of a pipe is lost.
         """
         chunks = self.read_from(Position())
-        held: list[Chunk] = []
+        held: list[tuple[Chunk, tuple[int, int]]] = []
         wrong: DataError | None = None
+        reading = self._reading
         try:
             while rows > 0 and entries > 0:
                 chunk = next(chunks)
-                held.append(chunk)
+                held.append((chunk, (0, 0) if reading is None else reading.consumed))
                 rows -= len(chunk)
                 entries -= len(chunk.indices)
         except StopIteration:
             pass
         except DataError as error:
             wrong = error
-        self._begun = _again(held, chunks, wrong)
-        return list(held)
+        looked_at = [chunk for chunk, _ in held]
+        self._begun = _again(held, chunks, wrong, reading)
+        return looked_at
+
+    @property
+    def looked_at(self) -> bool:
+        """Whether first chunks, which `peek` has given, are kept for the next pass."""
+        return self._begun is not None
 
     def shards(self, n: int) -> list[Stream]:
         """n streams that together have exactly the rows of this one, in its order, and about as many bytes each.
@@ -164,12 +171,22 @@ class Stream:
 
 
 def _again(
-    held: list[Chunk], rest: Generator[Chunk, None, None], wrong: DataError | None
+    held: list[tuple[Chunk, tuple[int, int]]],
+    rest: Generator[Chunk, None, None],
+    wrong: DataError | None,
+    reading: Reading | None,
 ) -> Generator[Chunk, None, None]:
-    """What was looked at, and then the rest of the pass."""
+    """What was looked at, each chunk with how far the pass had come by then, and then the rest of the pass."""
+    come_to = (0, 0) if reading is None else reading.consumed
     try:
         while held:
-            yield held.pop(0)
+            chunk, consumed = held.pop(0)
+            if reading is not None:
+                reading.consumed = consumed
+            yield chunk
+            del chunk
+        if reading is not None:
+            reading.consumed = come_to
         if wrong is not None:
             raise wrong
         yield from rest
