@@ -18,7 +18,7 @@ from .running import Tournament
 
 _TOP = 20
 _CHOICE = (
-    "Of each learner that was named without parameters, the settings that did best on the first {:,} rows took part. "
+    "Each learner whose settings were not named took part with those that did best on the first {:,} rows. "
     "Errors over hardly more rows than these are a little too good."
 )
 
