@@ -42,6 +42,7 @@ struct Identity {
   static constexpr bool kCovariance = false;
   static constexpr bool kSelects = true;
   static constexpr bool kKeysFall = false;
+  static constexpr bool kFetchesAhead = one_head;  // while a score is summed up
   T* weights;
   int64_t n_slots, n_heads;
   bool intercept;
@@ -55,8 +56,7 @@ struct Identity {
 
   template <class Row>
   double score(const Row& x, int64_t head) const {
-    const double f =
-        sum<double, kLanes<Row>>(x.size(), [&](int64_t i) { return double(x.value(i)) * *at(x.index(i), head); });
+    const double f = sum_over<double>(x, [&](int64_t i) { return double(x.value(i)) * *at(x.index(i), head); });
     return intercept ? f + *at(-1, head) : f;
   }
   template <class Row>
@@ -106,6 +106,7 @@ struct Diagonal {
   static constexpr bool kCovariance = true;
   static constexpr bool kSelects = !theta;
   static constexpr bool kKeysFall = true;
+  static constexpr bool kFetchesAhead = one_head;
   T* weights;
   int64_t n_slots, n_heads;
   bool intercept;
@@ -119,8 +120,7 @@ struct Diagonal {
 
   template <class Row>
   double score(const Row& x, int64_t head) const {
-    const double f =
-        sum<double, kLanes<Row>>(x.size(), [&](int64_t i) { return x.value(i) * weight(at(x.index(i), head)); });
+    const double f = sum_over<double>(x, [&](int64_t i) { return x.value(i) * weight(at(x.index(i), head)); });
     return intercept ? f + weight(at(-1, head)) : f;
   }
   template <class Row>
@@ -150,7 +150,7 @@ struct Diagonal {
       double f, v;
       void operator+=(const Pair& other) { f += other.f, v += other.v; }
     };
-    const Pair pair = sum<Pair, kLanes<Row>>(x.size(), [&](int64_t i) {
+    const Pair pair = sum_over<Pair>(x, [&](int64_t i) {
       const T* p = at(x.index(i), head);
       const double value = x.value(i);
       return Pair{value * weight(p), value * value * S(p)};

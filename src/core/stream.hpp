@@ -49,13 +49,20 @@ class Stream {
     const bool ahead = !Row::dense && space_.n_slots * space_.n_heads * int64_t(Space::kWidth * sizeof(T)) > (1 << 20);
     const int64_t n = task_.order ? task_.n_order : task_.rows.n_rows;
     for (int64_t k = 0; k < n; ++k) {
-      const int64_t row = task_.order ? task_.order[k] : k;
-      if (ahead && k + 1 < n) prefetch(rows_[task_.order ? task_.order[k + 1] : k + 1]);
+      const int64_t row = row_at(k);
+      Row x = rows_[row];
+      if (ahead) {
+        if constexpr (kFetches) {
+          if (k + kRowsAhead < n) set_ahead(x, rows_[row_at(k + kRowsAhead)]);
+        } else {
+          if (k + 1 < n) prefetch(rows_[row_at(k + 1)]);
+        }
+      }
       const double s = task_.sample_weight ? task_.sample_weight[row] : 1.0;
-      outcome_.refusal = rows_[row].inspect(task_.rows.n_columns);
+      outcome_.refusal = x.inspect(task_.rows.n_columns);
       if (outcome_.refusal == Refusal::none) {
         if (s == 0) continue;
-        take(row, s);
+        take(row, x, s);
       }
       if (outcome_.refusal != Refusal::none) {
         outcome_.row = row;
@@ -82,8 +89,17 @@ class Stream {
  private:
   Self& self() { return static_cast<Self&>(*this); }
 
-  void take(int64_t row, double s) {
-    const Row x = rows_[row];
+  // Whether the score fetches the weights of a row to come, two rows from here; otherwise those of the next are fetched
+  // before it.
+  static constexpr bool kFetches = [] {
+    if constexpr (requires(Row x) { Space::kFetchesAhead && x.ahead.n; }) return Space::kFetchesAhead;
+    return false;
+  }();
+  static constexpr int64_t kRowsAhead = 2;
+
+  int64_t row_at(int64_t k) const { return task_.order ? task_.order[k] : k; }
+
+  void take(int64_t row, const Row& x, double s) {
     const int64_t label = task_.labels[row];
     Tally& tally = task_.tally[label];
     ++tally.seen;
@@ -171,12 +187,15 @@ class Stream {
     return ok;
   }
 
-  void prefetch(const Row& x) const {
-    // The row has not been looked at yet: its indices may be anything, and so the address is no pointer arithmetic.
-    const uintptr_t first = reinterpret_cast<uintptr_t>(space_.weights);
-    const uintptr_t stride = uintptr_t(space_.n_heads) * Space::kWidth * sizeof(T);
-    for (int64_t i = 0; i < x.size(); ++i)
-      __builtin_prefetch(reinterpret_cast<const void*>(first + (uintptr_t(x.index(i)) + 1) * stride), 1);
+  void set_ahead(Row& x, const Row& to_come) const {
+    x.ahead = {to_come.indices, to_come.n, reinterpret_cast<uintptr_t>(space_.weights),
+               uintptr_t(space_.n_heads) * Space::kWidth * sizeof(T)};
+  }
+  void prefetch(Row to_come) const {
+    if constexpr (requires { to_come.ahead; }) {
+      set_ahead(to_come, to_come);
+      to_come.ahead.fetch(0, to_come.n);
+    }
   }
 };
 
