@@ -16,6 +16,7 @@ from catalogue import Case, every_case, every_case_that_grows, stream
 from forge import take_apart
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from peak_memory import PEAK, needs_proc
 from scipy import sparse
 from test_width import far_apart
 
@@ -298,6 +299,7 @@ def test_every_share_of_touched_weights(n_columns: int, shape: Any, tmp_path: Pa
     assert layouts == {True, False} or n_columns == 0
 
 
+@needs_proc
 def test_two_billion_columns(tmp_path: Path) -> None:
     width = 2**31 - 1
     X, y = far_apart(300, width, 10)
@@ -305,11 +307,10 @@ def test_two_billion_columns(tmp_path: Path) -> None:
     save(model, tmp_path / "m")
     assert (tmp_path / "m").stat().st_size < 30_000
     script = (
-        "import resource, sys\n"
-        "from sureline.modelfile import read_model\n"
-        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "import sys\n" + PEAK + "from sureline.modelfile import read_model\n"
+        "before = peak()\n"
         "state = read_model(sys.argv[1]).state\n"
-        "print(state.n_columns, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)\n"
+        "print(state.n_columns, peak() - before)\n"
     )
     done = subprocess.run([sys.executable, "-c", script, tmp_path / "m"], capture_output=True, text=True, check=True)
     n_columns, megabytes = done.stdout.split()
@@ -319,16 +320,16 @@ def test_two_billion_columns(tmp_path: Path) -> None:
     np.testing.assert_array_equal(twin.decision_function(X), model.decision_function(X))
 
 
+@needs_proc
 def test_saving_takes_no_copy_of_the_model(tmp_path: Path) -> None:
     script = (
-        "import resource, sys\n"
-        "from sureline._state import State\n"
+        "import sys\n" + PEAK + "from sureline._state import State\n"
         "from sureline.modelfile import write_model\n"
         "state = State('diagonal', 'float64', 4_000_000, True)\n"
         "state.weights[:: int(sys.argv[2]), :, 0] = 0.5\n"
-        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "before = peak()\n"
         "write_model(sys.argv[1], class_name='AROW', parameters={}, labels=[0, 1], state=state)\n"
-        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)\n"
+        "print(peak() - before)\n"
     )
     for step in ("1", "2"):  # all of them, and places and values
         command = [sys.executable, "-c", script, tmp_path / "m", step]

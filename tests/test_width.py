@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from peak_memory import PEAK, needs_proc
 from scipy import sparse
 
 import sureline
@@ -32,7 +33,7 @@ def far_apart(n_rows: int, width: int, nonzeros: int, seed: int = 0) -> tuple[sp
 
 # In a process of its own, whose peak is its own.
 PROGRAM = """
-import copy, resource, sys
+import copy, sys
 import numpy as np
 sys.path.insert(0, {tests!r})
 from test_width import far_apart
@@ -62,11 +63,11 @@ if {growing}:
     assert model.nonzero_ > 0
 else:
     assert copy.deepcopy(model).nonzero_ > 0
-print(np.unique(X.indices).size, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(np.unique(X.indices).size, peak())
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="how much of a mapping is resident is Linux's business")
+@needs_proc
 @pytest.mark.parametrize(
     ("dtype", "growing", "penalty", "width"),
     [
@@ -78,7 +79,7 @@ print(np.unique(X.indices).size, resource.getrusage(resource.RUSAGE_SELF).ru_max
     ids=["float32", "float64", "growing", "budget"],
 )
 def test_indices_up_to_two_billion(dtype: str, growing: bool, penalty: str, width: int) -> None:
-    program = PROGRAM.format(
+    program = PEAK + PROGRAM.format(
         tests=str(Path(__file__).parent), dtype=dtype, growing=growing, penalty=penalty, width=width
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
