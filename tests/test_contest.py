@@ -15,10 +15,11 @@ from stream_files import write_rows
 
 import sureline
 from sureline import AROW, BCW, FGM, PA, SBCW, SCW, ODCARegressor, Perceptron, stream
-from sureline._choice import settings_of
+from sureline._choice import FirstRows, settings_of
 from sureline._precision import BLOCK_BYTES
 from sureline.catalogue import LEARNERS
-from sureline.contest import TournamentResult, tournament
+from sureline.contest import Tournament, TournamentResult, tournament
+from sureline.contest.arrays import rows_of
 from sureline.contest.grid import entries_of, every_learner, settings
 from sureline.contest.memory import model_bytes
 from sureline.datasets import make_sparse_stream
@@ -116,6 +117,25 @@ def test_a_name_alone_has_the_best_of_its_settings_by_the_metric(metric: Any) ->
         chosen = result.models[name].get_params()
         assert run.parameters.items() <= chosen.items()
     assert result.run("AROW").all_parameters["r"] == AROW().r
+
+
+def test_choosing_keeps_to_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more models are tried at a time than there is room for; none if there is none, which is said as ever."""
+    asked = []
+    losses = FirstRows.losses
+    monkeypatch.setattr(
+        FirstRows, "losses", lambda *given, **options: asked.append(options["at_a_time"]) or losses(*given, **options)
+    )
+    size = model_bytes(AROW(dtype="float32"), X.shape[1], 2, len(Y), 1)
+    shared = 16 * X.shape[1]
+    for room, workers in ((size + shared, 1), (100 * (size + shared), 3)):
+        rows, labels = rows_of((X, Y), "float32", None)
+        contest = Tournament(entries_of(["arow"]), rows, labels=labels, memory=room, workers=3)
+        contest.run()
+        assert asked.pop() == workers
+    with pytest.raises(ValueError, match="may take"):
+        tournament(["arow"], (X, Y), memory=size - 1)
+    assert not asked
 
 
 def test_learners_of_batches_are_asked_before_they_learn(tmp_path: Path) -> None:

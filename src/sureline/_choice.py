@@ -125,15 +125,17 @@ class FirstRows:
         classes = Classes(labels)
         chunk = _first_rows(stream.peek(rows, ENTRIES), rows, classes, stream.paths[0])
         self._lesson: Lesson | None = None
-        self.n_rows = 0
+        self.n_rows = self.n_columns = self.n_classes = 0
         if chunk is not None and chunk.n_rows >= FEWEST and len(np.unique(chunk.labels[0])) >= 2:
             self._lesson = Lesson(chunk, chunk.labels[0], classes.array(), Normalizers())
-            self.n_rows = chunk.n_rows
+            self.n_rows, self.n_columns, self.n_classes = chunk.n_rows, chunk.n_columns, len(classes.labels)
 
-    def losses(self, learners: Sequence[Learner], loss: Callable[[Tally], float] = _mistakes) -> list[float]:
+    def losses(
+        self, learners: Sequence[Learner], loss: Callable[[Tally], float] = _mistakes, *, at_a_time: int | None = None
+    ) -> list[float]:
         """By what each has seen and got wrong; infinite of one that overflows, and of all if there are no such rows.
 
-        The learners keep nothing.
+        So many learn at a time, as many as there are cores if None. The learners keep nothing.
         """
         if self._lesson is None:
             return [inf] * len(learners)
@@ -160,7 +162,7 @@ class FirstRows:
                 learner.__dict__.pop("_state", None)
 
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        with ThreadPoolExecutor(cores, thread_name_prefix="sureline-choice") as pool:
+        with ThreadPoolExecutor(at_a_time or cores, thread_name_prefix="sureline-choice") as pool:
             return list(pool.map(of, learners))
 
 

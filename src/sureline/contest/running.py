@@ -165,7 +165,19 @@ class Tournament:
             return
         first = FirstRows(self.stream, self.labels)
         tried = [contestant.settings() for contestant in open_ones]
-        losses = iter(first.losses([*chain(*tried)], lambda tally: self.judge.loss(tally[:, SEEN], tally[:, MISTAKES])))
+        learners = [*chain(*tried)]
+        largest = max(model_bytes(one, first.n_columns, first.n_classes, first.n_rows, self.batch) for one in learners)
+        scales = scale_bytes(first.n_columns) * len({one.dtype for one in learners})
+        at_a_time = min(self.workers, max(0, self.limit - scales) // largest)
+        if at_a_time == 0:  # there is no room for them at all, which is said in its place
+            return
+        losses = iter(
+            first.losses(
+                learners,
+                lambda tally: self.judge.loss(tally[:, SEEN], tally[:, MISTAKES]),
+                at_a_time=at_a_time,
+            )
+        )
         for contestant, settings in zip(open_ones, tried, strict=True):
             best = int(np.argmin([next(losses) for _ in settings]))
             if best > 0:
