@@ -11,6 +11,7 @@ template <class T_, bool one_head>
 struct ConfidentFull {
   using T = T_;
   static constexpr int kWidth = 1;
+  static constexpr bool kOneHead = one_head;
   static constexpr bool kAbsorbs = true;
   static constexpr bool kScoresOnTheWay = false;
   static constexpr bool kSized = true;

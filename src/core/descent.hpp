@@ -84,7 +84,7 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
   bool absorb(const Row& x, int64_t head, double s) {
     const Round& round = view().of(head);
     if constexpr (Space::kScoresOnTheWay)
-      if (task_.policy == Policy::binary) return space_.absorb_and_score(x, round.r / s, round, score_);
+      if (this->policy() == Policy::binary) return space_.absorb_and_score(x, round.r / s, round, score_);
     return space_.absorb(x, head, round.r / s);
   }
 

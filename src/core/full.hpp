@@ -17,8 +17,10 @@ template <class T_, bool one_head>
 struct Full {
   using T = T_;
   static constexpr int kWidth = 1;
+  static constexpr bool kOneHead = one_head;
   static constexpr bool kTheta = false;
   static constexpr bool kCovariance = true;
+  static constexpr bool kPaired = false;
   static constexpr bool kSelects = false;
   T* weights;
   int64_t n_slots, n_heads;

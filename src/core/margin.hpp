@@ -32,9 +32,15 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
   bool begin(const Row&, int64_t, double) { return true; }
   void end(const Row&) {}
 
+  // Whether the variance is computed with the score: where it is needed in any case, or lies beside the weights, so
+  // that it costs less there than in a second pass over the rows that turn out to need it.
+  bool comes_with_variance() const {
+    if (this->policy() != Policy::binary) return false;
+    return task_.rule->needs_variance || (Space::kPaired && !Row::dense && task_.rule->uses_variance);
+  }
   double score(const Row& x, MovedHead& moved) const {
     const double scale = task_.memory->weight_scale;
-    return scale * (task_.rule->needs_variance ? space_.score_and_variance(x, 0, moved.v) : space_.score(x, 0));
+    return scale * (comes_with_variance() ? space_.score_and_variance(x, 0, moved.v) : space_.score(x, 0));
   }
   void scores(const Row& x, double* f) const {
     space_.scores(x, f);
@@ -45,7 +51,7 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
   // One binary problem's turn. Everything is checked before anything is written: a refused row leaves no trace.
   bool turn(int64_t row, const Row& x, Worth worth, int64_t problem, MovedHead* moved, int n_moved) {
     Memory& memory = task_.memory[problem];
-    const bool have_variance = task_.policy == Policy::binary && task_.rule->needs_variance;
+    const bool have_variance = comes_with_variance();
     double m = 0, v = 0;
     for (int i = 0; i < n_moved; ++i) m += moved[i].sign * moved[i].f;
     if (!task_.rule->active(m)) return rest(memory, moved[0].head);

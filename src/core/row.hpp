@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "kernels.hpp"
@@ -119,7 +118,7 @@ struct Ahead {
   int64_t n = 0;
   uintptr_t first = 0, stride = 0;  // of a column, in bytes
   void fetch(int64_t from, int64_t to) const {
-    for (int64_t i = from; i < (to < n ? to : n); ++i)
+    for (int64_t i = from; i < to; ++i)
       __builtin_prefetch(reinterpret_cast<const void*>(first + (uintptr_t(indices[i]) + 1) * stride), 1);
   }
 };
@@ -176,22 +175,14 @@ auto with_rows(const Rows& rows, const F& f) {
                                   static_cast<const int64_t*>(rows.indptr), rows.n_rows});
 }
 
-struct Nothing {
-  void operator()(int64_t, int64_t) const {}
-};
-
 // sum of term(0) ... term(n - 1) in L interleaved partial sums: enough of them to keep the adders busy, and their
-// number is fixed, so that the result has the same bits whatever width of vector the compiler chose. In between
-// meanwhile(from, to) is called, once for all numbers from 0 on.
-template <class A, int L, class Term, class Meanwhile = Nothing>
-inline A sum(int64_t n, const Term& term, const Meanwhile& meanwhile = {}) {
+// number is fixed, so that the result has the same bits whatever width of vector the compiler chose.
+template <class A, int L, class Term>
+inline A sum(int64_t n, const Term& term) {
   A lanes[L] = {};
   int64_t i = 0;
-  for (; i + L <= n; i += L) {
-    meanwhile(i, i + L);
+  for (; i + L <= n; i += L)
     for (int l = 0; l < L; ++l) lanes[l] += term(i + l);
-  }
-  meanwhile(i, std::numeric_limits<int64_t>::max());
   for (int l = 0; l < L; ++l)  // not up to n - i, which would keep the lanes out of registers
     if (i + l < n) lanes[l] += term(i + l);
   for (int half = L / 2; half > 0; half /= 2)
@@ -201,14 +192,5 @@ inline A sum(int64_t n, const Term& term, const Meanwhile& meanwhile = {}) {
 
 template <class Row>
 inline constexpr int kLanes = Row::dense ? 8 : 4;
-
-// The same over the entries of a row, while that which comes ahead is fetched, if there is one.
-template <class A, class Row, class Term>
-inline A sum_over(const Row& x, const Term& term) {
-  if constexpr (requires { x.ahead; })
-    if (x.ahead.n > 0)
-      return sum<A, kLanes<Row>>(x.size(), term, [&](int64_t from, int64_t to) { x.ahead.fetch(from, to); });
-  return sum<A, kLanes<Row>>(x.size(), term);
-}
 
 }  // namespace sureline::SURELINE_ISA

@@ -74,7 +74,15 @@ class Stream {
   }
 
  protected:
-  bool alone() const { return task_.policy == Policy::one_vs_rest; }
+  static constexpr bool regresses() {
+    return requires(Self& self, Row x) { self.regress(0, x, 0.0); };
+  }
+  // One head leaves no choice, but for targets.
+  Policy policy() const {
+    if constexpr (Space::kOneHead && !regresses()) return Policy::binary;
+    return task_.policy;
+  }
+  bool alone() const { return !Space::kOneHead && task_.policy == Policy::one_vs_rest; }
   int64_t n_problems() const { return alone() ? space_.n_heads : 1; }
   void refuse(Refusal why) { outcome_.refusal = why; }
   void refuse_score(const Row& x) { refuse(finite(largest_size(x.values, x.n)) ? Refusal::score : Refusal::contents); }
@@ -89,13 +97,13 @@ class Stream {
  private:
   Self& self() { return static_cast<Self&>(*this); }
 
-  // Whether the score fetches the weights of a row to come, two rows from here; otherwise those of the next are fetched
-  // before it.
+  // Whether the score fetches the weights of a row to come, three rows from here; otherwise those of the next are
+  // fetched before it.
   static constexpr bool kFetches = [] {
     if constexpr (requires(Row x) { Space::kFetchesAhead && x.ahead.n; }) return Space::kFetchesAhead;
     return false;
   }();
-  static constexpr int64_t kRowsAhead = 2;
+  static constexpr int64_t kRowsAhead = 3;
 
   int64_t row_at(int64_t k) const { return task_.order ? task_.order[k] : k; }
 
@@ -106,18 +114,18 @@ class Stream {
     for (int64_t problem = 0; problem < n_problems(); ++problem) task_.memory[problem].t += 1;
     if (!self().begin(x, row, s)) return;
     bool moved = false;
-    switch (task_.policy) {
+    switch (policy()) {
       case Policy::binary:
         moved = binary(row, x, label, s);
         break;
       case Policy::rival:
-        moved = rival(row, x, label, s);
+        if constexpr (!Space::kOneHead) moved = rival(row, x, label, s);
         break;
       case Policy::one_vs_rest:
-        moved = one_vs_rest(row, x, label, s);
+        if constexpr (!Space::kOneHead) moved = one_vs_rest(row, x, label, s);
         break;
       case Policy::regression:
-        if constexpr (requires { self().regress(row, x, s); }) moved = self().regress(row, x, s);
+        if constexpr (regresses()) moved = self().regress(row, x, s);
         break;
     }
     if (outcome_.refusal != Refusal::none) return;

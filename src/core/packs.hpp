@@ -1,0 +1,115 @@
+// Four numbers side by side. A formula that is written for a pack of them is one for a single number as well, which is
+// a pack of width 1, and has the same bits either way.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "row.hpp"
+
+namespace sureline::SURELINE_ISA {
+
+template <class T, int W>
+struct PackOf {
+  typedef T type __attribute__((vector_size(W * sizeof(T))));
+};
+template <class T>
+struct PackOf<T, 1> {
+  using type = T;
+};
+template <class T, int W>
+using Pack = typename PackOf<T, W>::type;
+
+template <int W>
+using Width = std::integral_constant<int, W>;
+inline constexpr int kFour = 4;
+
+template <int W, class T>
+[[gnu::always_inline]] inline Pack<double, W> in_double(Pack<T, W> pack) {
+  if constexpr (W == 1)
+    return pack;
+  else
+    return __builtin_convertvector(pack, Pack<double, W>);
+}
+
+// Of W entries of a row, from the i-th on.
+template <int W, class Row>
+[[gnu::always_inline]] inline auto values_at(const Row& x, int64_t i) {
+  return load<Pack<std::remove_cvref_t<decltype(*x.values)>, W>>(x.values + i);
+}
+
+template <class V>
+[[gnu::always_inline]] inline void store(void* p, const V& pack) {
+  __builtin_memcpy(p, &pack, sizeof pack);
+}
+
+// Two numbers of each of W places.
+template <class T, int W>
+struct Pairs {
+  Pack<T, W> first, second;
+};
+
+template <class T>
+[[gnu::always_inline]] inline Pairs<T, 4> read_pairs(const T* a, const T* b, const T* c, const T* d) {
+  using Two = Pack<T, 2>;
+  const auto ab = __builtin_shufflevector(load<Two>(a), load<Two>(b), 0, 1, 2, 3);
+  const auto cd = __builtin_shufflevector(load<Two>(c), load<Two>(d), 0, 1, 2, 3);
+  return {__builtin_shufflevector(ab, cd, 0, 2, 4, 6), __builtin_shufflevector(ab, cd, 1, 3, 5, 7)};
+}
+
+template <class T>
+[[gnu::always_inline]] inline void write_pairs(const Pairs<T, 4>& pairs, T* a, T* b, T* c, T* d) {
+  const auto ab = __builtin_shufflevector(pairs.first, pairs.second, 0, 4, 1, 5);
+  const auto cd = __builtin_shufflevector(pairs.first, pairs.second, 2, 6, 3, 7);
+  store(a, Pack<T, 2>(__builtin_shufflevector(ab, ab, 0, 1)));  // one by one: GCC would make a loop a slow scatter
+  store(b, Pack<T, 2>(__builtin_shufflevector(ab, ab, 2, 3)));
+  store(c, Pack<T, 2>(__builtin_shufflevector(cd, cd, 0, 1)));
+  store(d, Pack<T, 2>(__builtin_shufflevector(cd, cd, 2, 3)));
+}
+
+// N numbers of each of W entries, which are to be summed up.
+template <int W, int N>
+struct Terms {
+  Pack<double, W> at[N];
+};
+
+// The sums of N terms over the entries of a row, as `sum` in row.hpp adds them up: terms(Width<W>, i) are those of W
+// entries from the i-th on. Meanwhile that which comes ahead is fetched.
+template <int N, class Row, class F>
+inline Terms<1, N> sums_over(const Row& x, const F& terms) {
+  if constexpr (Row::dense) {
+    struct Lane : Terms<1, N> {
+      void operator+=(const Terms<1, N>& more) {
+        for (int k = 0; k < N; ++k) this->at[k] += more.at[k];
+      }
+    };
+    return sum<Lane, kLanes<Row>>(x.size(), [&](int64_t i) { return terms(Width<1>(), i); });
+  } else {
+    static_assert(kLanes<Row> == kFour);
+    Pack<double, kFour> lanes[N] = {};
+    const int64_t n = x.size(), whole = n - n % kFour;
+    const int64_t both = whole < x.ahead.n ? whole : x.ahead.n - x.ahead.n % kFour;
+    const auto add_four = [&](int64_t i) {
+      const auto four = terms(Width<kFour>(), i);
+      for (int k = 0; k < N; ++k) lanes[k] += four.at[k];
+    };
+    int64_t i = 0;
+    for (; i < both; i += kFour) {
+      x.ahead.fetch(i, i + kFour);
+      add_four(i);
+    }
+    x.ahead.fetch(both, x.ahead.n);
+    for (; i < whole; i += kFour) add_four(i);
+    for (int l = 0; l < kFour - 1; ++l)
+      if (whole + l < n) {
+        const auto one = terms(Width<1>(), whole + l);
+        for (int k = 0; k < N; ++k) lanes[k][l] += one.at[k];
+      }
+    Terms<1, N> sums;
+    for (int k = 0; k < N; ++k) sums.at[k] = (lanes[k][0] + lanes[k][2]) + (lanes[k][1] + lanes[k][3]);
+    return sums;
+  }
+}
+
+}  // namespace sureline::SURELINE_ISA
