@@ -86,13 +86,12 @@ class Scales {
   void each(const F& f) const {
     if (!memory_) return;
     const size_t size = single_ ? sizeof(Scale<float>) : sizeof(Scale<double>);
-    int64_t next = 0;  // column that has not been looked at
-    each_touched_range(memory_->data, size_t(n_scales_) * size, [&](size_t begin, size_t end) {
-      for (next = std::max(next, int64_t(begin / size)); size_t(next) * size < end; ++next) {
-        const auto [mean, count] = at(next);
-        if (count > 0) f(next, mean, count);
+    constexpr int64_t kGroup = 32;
+    for (const int64_t group : nonzero_groups(memory_->data, size_t(n_scales_) * size, kGroup * size))
+      for (int64_t column = group * kGroup; column < std::min((group + 1) * kGroup, n_scales_); ++column) {
+        const auto [mean, count] = at(column);
+        if (count > 0) f(column, mean, count);
       }
-    });
   }
 
   std::pair<double, double> at(int64_t column) const {

@@ -79,6 +79,15 @@ void bind_mapped(nb::module_& m) {
         copy_touched(to.data(), from.data(), from.nbytes());
       },
       "to"_a, "from_"_a, "Copy to the beginning of `to`, which is zero, without touching what is zero.");
+  m.def(
+      "give_back",
+      [](const Vector<uint8_t>& file, int64_t begin, int64_t end) {
+        if (begin < 0 || end < begin || size_t(end) > file.size()) refuse("The range is not one of the file.");
+        nb::gil_scoped_release release;
+        give_back(file.data() + begin, size_t(end - begin));
+      },
+      "file"_a, "begin"_a, "end"_a,
+      "Give back the memory of a part of a mapped file, which is read from the file again if it is wanted again.");
   m.def("nonzero_groups", &groups, "array"_a, "size"_a,
         "Which groups of `size` numbers have a bit that is not zero, ascending; the last group may have fewer.");
   m.def(

@@ -5,7 +5,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "bindings.hpp"
 #include "held_scales.hpp"
@@ -44,18 +46,17 @@ Answer pass(Scales& scales, const HeldRows& held, const std::optional<Output>& o
 using Arrays = std::tuple<NewArray<int64_t>, NewArray<double>, NewArray<int64_t>>;
 
 Arrays arrays(const Scales& scales) {
-  int64_t n = 0;
-  scales.each([&](int64_t, double, double) { ++n; });
-  Arrays all = {new_array<int64_t>(n), new_array<double>(n), new_array<int64_t>(n)};
-  // Not names of the parts of `all`, which lambdas cannot take up with Clang 14.
-  int64_t* columns = std::get<0>(all).data();
-  double* means = std::get<1>(all).data();
-  int64_t* counts = std::get<2>(all).data();
-  int64_t i = 0;
+  std::vector<int64_t> columns, counts;
+  std::vector<double> means;
   scales.each([&](int64_t column, double mean, double count) {
-    columns[i] = column, means[i] = mean, counts[i++] = int64_t(count);
+    columns.push_back(column), means.push_back(mean), counts.push_back(int64_t(count));
   });
-  return all;
+  const auto as_array = []<class T>(const std::vector<T>& numbers) {
+    NewArray<T> array = new_array<T>(int64_t(numbers.size()));
+    std::copy(numbers.begin(), numbers.end(), array.data());
+    return array;
+  };
+  return {as_array(columns), as_array(means), as_array(counts)};
 }
 
 Scales restored(const std::string& dtype, const Vector<int64_t>& columns, const Vector<double>& means,

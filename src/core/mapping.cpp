@@ -10,6 +10,7 @@
 #if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 #ifndef MAP_NORESERVE
 #define MAP_NORESERVE 0
@@ -17,7 +18,6 @@
 #if defined(__linux__)
 #include <fcntl.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 #endif
 
 namespace sureline {
@@ -200,6 +200,14 @@ void unmap(void* memory, [[maybe_unused]] size_t bytes) {
   munmap(memory, bytes);
 #else
   std::free(memory);
+#endif
+}
+
+void give_back([[maybe_unused]] const void* memory, [[maybe_unused]] size_t bytes) {
+#if defined(MADV_DONTNEED) && defined(MAP_ANONYMOUS)
+  const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE)), first = reinterpret_cast<uintptr_t>(memory);
+  const uintptr_t begin = first / page * page;
+  madvise(reinterpret_cast<void*>(begin), first - begin + bytes, MADV_DONTNEED);  // no more than advice
 #endif
 }
 

@@ -6,6 +6,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
 #include "row.hpp"
 
 namespace sureline::SURELINE_ISA {
@@ -27,10 +31,11 @@ inline constexpr int kFour = 4;
 
 template <int W, class T>
 [[gnu::always_inline]] inline Pack<double, W> in_double(Pack<T, W> pack) {
-  if constexpr (W == 1)
-    return pack;
-  else
-    return __builtin_convertvector(pack, Pack<double, W>);
+  if constexpr (W == 1) return pack;
+#if defined(__AVX__)
+  if constexpr (W == 4 && sizeof(T) == 4) return _mm256_cvtps_pd(pack);  // GCC would make four instructions of it
+#endif
+  if constexpr (W != 1) return __builtin_convertvector(pack, Pack<double, W>);
 }
 
 // Of W entries of a row, from the i-th on.
@@ -51,10 +56,16 @@ struct Pairs {
 };
 
 template <class T>
+[[gnu::always_inline]] inline Pack<T, 4> side_by_side(const T* a, const T* b) {
+  if constexpr (sizeof(T) == 4)  // as bits, whatever they mean: one instruction each
+    return std::bit_cast<Pack<T, 4>>(Pack<double, 2>{load<double>(a), load<double>(b)});
+  else
+    return __builtin_shufflevector(load<Pack<T, 2>>(a), load<Pack<T, 2>>(b), 0, 1, 2, 3);
+}
+
+template <class T>
 [[gnu::always_inline]] inline Pairs<T, 4> read_pairs(const T* a, const T* b, const T* c, const T* d) {
-  using Two = Pack<T, 2>;
-  const auto ab = __builtin_shufflevector(load<Two>(a), load<Two>(b), 0, 1, 2, 3);
-  const auto cd = __builtin_shufflevector(load<Two>(c), load<Two>(d), 0, 1, 2, 3);
+  const Pack<T, 4> ab = side_by_side(a, b), cd = side_by_side(c, d);
   return {__builtin_shufflevector(ab, cd, 0, 2, 4, 6), __builtin_shufflevector(ab, cd, 1, 3, 5, 7)};
 }
 

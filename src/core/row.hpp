@@ -116,10 +116,10 @@ template <class I>
 struct Ahead {
   const I* indices = nullptr;
   int64_t n = 0;
-  uintptr_t first = 0, stride = 0;  // of a column, in bytes
+  uintptr_t first = 0, stride = 0;  // where that of column 0 is, and from one column to the next
   void fetch(int64_t from, int64_t to) const {
     for (int64_t i = from; i < to; ++i)
-      __builtin_prefetch(reinterpret_cast<const void*>(first + (uintptr_t(indices[i]) + 1) * stride), 1);
+      __builtin_prefetch(reinterpret_cast<const void*>(first + uintptr_t(indices[i]) * stride), 1);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "row.hpp"
+#include "touched.hpp"
 
 namespace sureline::SURELINE_ISA {
 
@@ -64,6 +65,9 @@ class Pass {
     V value[kAtOnce], quotient[kAtOnce];
     for (int64_t start = 0; start < x.n; start += kAtOnce) {
       const int n = int(std::min<int64_t>(kAtOnce, x.n - start)), whole = in_vectors(n);
+      if (is_huge_)
+        for (int i = 0; i < n; ++i)
+          if (x.values[start + i] != 0) make_page(scales_ + x.index(start + i));
       for (int i = 0; i < n; ++i) {
         if constexpr (!Row::dense) fetch(x, start + i + kAhead, end);
         const Scale<T>& scale = scales_[x.index(start + i)];
@@ -123,6 +127,7 @@ class Pass {
   }
 
   Normalizing& n_;
+  const bool is_huge_ = n_.n_scales * int64_t(sizeof(Scale<T>)) > kHuge;
   Scale<T>* const scales_;
   V* const out_;
 };

@@ -45,8 +45,9 @@ class Stream {
       : task_(task), space_(space), rows_(rows), scores_(scores), journal_(task.journal) {}
 
   Outcome run() {
+    const int64_t bytes = space_.n_slots * space_.n_heads * int64_t(Space::kWidth * sizeof(T));
     // Worth it only where the weights do not stay in the nearer caches.
-    const bool ahead = !Row::dense && space_.n_slots * space_.n_heads * int64_t(Space::kWidth * sizeof(T)) > (1 << 20);
+    const bool ahead = !Row::dense && bytes > (1 << 20), huge = !Row::dense && bytes > kHuge;
     const int64_t n = task_.order ? task_.n_order : task_.rows.n_rows;
     for (int64_t k = 0; k < n; ++k) {
       const int64_t row = row_at(k);
@@ -62,6 +63,8 @@ class Stream {
       outcome_.refusal = x.inspect(task_.rows.n_columns);
       if (outcome_.refusal == Refusal::none) {
         if (s == 0) continue;
+        if (huge)
+          for (int64_t i = 0; i < x.size(); ++i) make_page(space_.at(x.index(i), 0));
         take(row, x, s);
       }
       if (outcome_.refusal != Refusal::none) {
@@ -196,7 +199,7 @@ class Stream {
   }
 
   void set_ahead(Row& x, const Row& to_come) const {
-    x.ahead = {to_come.indices, to_come.n, reinterpret_cast<uintptr_t>(space_.weights),
+    x.ahead = {to_come.indices, to_come.n, reinterpret_cast<uintptr_t>(space_.at(0, 0)),
                uintptr_t(space_.n_heads) * Space::kWidth * sizeof(T)};
   }
   void prefetch(Row to_come) const {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 
@@ -10,6 +11,8 @@ def main() -> None:
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # and not ignored, as under nohup
     if usual:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # The threads of BLAS, which most commands never need, would keep the other cores busy for a while with waiting.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     from .cli import main as run
 
     if usual:

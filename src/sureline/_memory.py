@@ -26,11 +26,12 @@ def memory_of_machine() -> int | None:
 class Touched:
     """Which rows of `numbers` are not all zero bits. No list of them is made: only one of the groups that have some.
 
-    A group is about a page, which a wide model has many of that nobody ever touched. The core finds the groups: it
-    asks the system which pages were written, where NumPy would have each of them made to look at it.
+    A group is much smaller than a page: of columns far apart each has a page of its own, empty but for that. The core
+    finds the groups: it asks the system which pages were written, where NumPy would have each of them made to look at
+    it.
     """
 
-    _NUMBERS_IN_GROUP = 1 << 9
+    _NUMBERS_IN_GROUP = 1 << 6
     _NUMBERS_AT_ONCE = 1 << 17
 
     def __init__(self, numbers: Array) -> None:

@@ -115,9 +115,10 @@ class IpcFile(Batches):
 
     def __init__(self, reader: Reader, first: int, end: int | None) -> None:
         pa = pyarrow()
-        self._map = mmap.mmap(reader.raw.fd, 0, access=mmap.ACCESS_READ)
-        buffer = pa.py_buffer(self._map)
+        mapped = mmap.mmap(reader.raw.fd, 0, access=mmap.ACCESS_READ)
+        buffer = pa.py_buffer(mapped)
         self._address, self._length = buffer.address, buffer.size
+        self._bytes = np.frombuffer(mapped, np.uint8)
         self._file = pa.ipc.open_file(pa.BufferReader(buffer))
         self.schema = self._file.schema
         self.n_batches = self._file.num_record_batches
@@ -139,8 +140,7 @@ class IpcFile(Batches):
                 if buffer is not None and 0 <= buffer.address - self._address < self._length:
                     low = min(low, buffer.address - self._address)
                     high = max(high, buffer.address - self._address + buffer.size)
-        low -= low % mmap.PAGESIZE
-        return partial(self._map.madvise, mmap.MADV_DONTNEED, low, high - low) if low < high else None
+        return partial(_core.give_back, self._bytes, low, high) if low < high else None
 
 
 class IpcStream(Batches):

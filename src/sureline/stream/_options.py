@@ -34,7 +34,7 @@ READING = (
 
 BLOCK = 1 << 22  # bytes of text at a time: of less, what a block costs besides its parsing is felt
 TABLE_BLOCK = 1 << 18  # of text that becomes Python objects first, which take many times the room
-PIECE = 1 << 19  # entries of columns at a time
+PIECE = 5 << 17  # entries of columns at a time: two blocks of most text
 MOST_THREADS = 16  # more than one learner can keep busy, each with a few MiB
 
 

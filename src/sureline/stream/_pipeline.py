@@ -38,8 +38,8 @@ class Task:
     """A piece of a stream: of which file, from where to where, and what makes rows of it.
 
     `consumed` is how far into the file as it is on the disk one had to read for it, and `size` what it weighs in
-    memory. `line` is how many lines come before it, said with the first piece of each file. `release` is called when
-    its rows are no longer wanted.
+    memory. `line` is how many lines come before it, said with the first piece of each file. `release` is called, on any
+    thread, some time after its rows are no longer wanted.
     """
 
     file: int
@@ -93,6 +93,7 @@ class Pipeline:
         self._wanted = 0
         self._n_cut = 0
         self._weight = 0
+        self._releases: list[Callable[[], None]] = []  # of those that have been consumed
         self._all_cut = False
         self._threads: list[threading.Thread] = []
         self._closed = False
@@ -114,9 +115,12 @@ class Pipeline:
                 with self._lock:
                     while self._weight >= self._limit and not self._stop.is_set:
                         self._lighter.wait()
+                    releases, self._releases = self._releases, []
                 if self._stop.is_set or self._all_cut:
                     return
                 try:
+                    for release in releases:
+                        release()
                     task = self._tasks.next(room)
                 except BaseException as error:
                     self._all_cut = True
@@ -158,6 +162,9 @@ class Pipeline:
                 finally:
                     del result  # or it would keep this frame, and all that it holds, alive
             yield result
+            if result.task.release is not None:
+                with self._lock:
+                    self._releases.append(result.task.release)
 
     def close(self) -> None:
         """Stop the workers and wait for them."""

@@ -175,8 +175,6 @@ class Reading:
                     yield replace(parsed.chunk, end=at)
                 if parsed.rows_end is not None:
                     raise self._fault(task, before.line, parsed.faults[0])
-                if task.release is not None:
-                    task.release()
                 del outcome, task, parsed
         except AtThisLine as wrong:
             line = at.line if tasks.line is None else tasks.line
