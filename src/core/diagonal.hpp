@@ -48,7 +48,6 @@ struct Identity {
   static constexpr bool kSelects = true;
   static constexpr bool kKeysFall = false;
   static constexpr bool kOneHead = one_head;
-  static constexpr bool kFetchesAhead = one_head;  // while a score is summed up
   T* weights;
   int64_t n_slots, n_heads;
   bool intercept;
@@ -121,7 +120,6 @@ struct Diagonal {
   static constexpr bool kSelects = !theta;
   static constexpr bool kKeysFall = true;
   static constexpr bool kOneHead = one_head;
-  static constexpr bool kFetchesAhead = one_head;
   T* weights;
   int64_t n_slots, n_heads;
   bool intercept;

@@ -86,7 +86,7 @@ struct Terms {
 };
 
 // The sums of N terms over the entries of a row, as `sum` in row.hpp adds them up: terms(Width<W>, i) are those of W
-// entries from the i-th on. Meanwhile that which comes ahead is fetched.
+// entries from the i-th on.
 template <int N, class Row, class F>
 inline Terms<1, N> sums_over(const Row& x, const F& terms) {
   if constexpr (Row::dense) {
@@ -100,18 +100,10 @@ inline Terms<1, N> sums_over(const Row& x, const F& terms) {
     static_assert(kLanes<Row> == kFour);
     Pack<double, kFour> lanes[N] = {};
     const int64_t n = x.size(), whole = n - n % kFour;
-    const int64_t both = whole < x.ahead.n ? whole : x.ahead.n - x.ahead.n % kFour;
-    const auto add_four = [&](int64_t i) {
+    for (int64_t i = 0; i < whole; i += kFour) {
       const auto four = terms(Width<kFour>(), i);
       for (int k = 0; k < N; ++k) lanes[k] += four.at[k];
-    };
-    int64_t i = 0;
-    for (; i < both; i += kFour) {
-      x.ahead.fetch(i, i + kFour);
-      add_four(i);
     }
-    x.ahead.fetch(both, x.ahead.n);
-    for (; i < whole; i += kFour) add_four(i);
     for (int l = 0; l < kFour - 1; ++l)
       if (whole + l < n) {
         const auto one = terms(Width<1>(), whole + l);

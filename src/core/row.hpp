@@ -109,27 +109,12 @@ struct DenseRow {
   Refusal inspect(int64_t) const { return Refusal::none; }
 };
 
-// The weights of a row that is to come, fetched while another is read: as many at a time as are read there, since of
-// all at once the processor has no more than a few dozens on their way. Its indices have not been looked at and may be
-// anything, and so the address is no pointer arithmetic.
-template <class I>
-struct Ahead {
-  const I* indices = nullptr;
-  int64_t n = 0;
-  uintptr_t first = 0, stride = 0;  // where that of column 0 is, and from one column to the next
-  void fetch(int64_t from, int64_t to) const {
-    for (int64_t i = from; i < to; ++i)
-      __builtin_prefetch(reinterpret_cast<const void*>(first + uintptr_t(indices[i]) * stride), 1);
-  }
-};
-
 template <class T, class I>
 struct SparseRow {
   static constexpr bool dense = false;
   const T* values;
   const I* indices;
   int64_t n;
-  Ahead<I> ahead = {};
   int64_t size() const { return n; }
   int64_t index(int64_t i) const { return indices[i]; }
   T value(int64_t i) const { return values[i]; }

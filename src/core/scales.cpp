@@ -117,7 +117,7 @@ class Pass {
   void fetch(const Row& x, int64_t at, const I* end) const {
     if (at >= end - x.indices) return;
     const uintptr_t first = reinterpret_cast<uintptr_t>(scales_);
-    __builtin_prefetch(reinterpret_cast<const void*>(first + uintptr_t(x.indices[at]) * sizeof(Scale<T>)), 1);
+    __builtin_prefetch(reinterpret_cast<const void*>(first + uintptr_t(x.indices[at]) * sizeof(Scale<T>)), 0, 2);
   }
 
   static const int32_t* end_of(const DenseRows<V>&) { return nullptr; }

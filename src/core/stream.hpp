@@ -52,13 +52,7 @@ class Stream {
     for (int64_t k = 0; k < n; ++k) {
       const int64_t row = row_at(k);
       Row x = rows_[row];
-      if (ahead) {
-        if constexpr (kFetches) {
-          if (k + kRowsAhead < n) set_ahead(x, rows_[row_at(k + kRowsAhead)]);
-        } else {
-          if (k + 1 < n) prefetch(rows_[row_at(k + 1)]);
-        }
-      }
+      if (ahead && k + kRowsAhead < n) fetch(rows_[row_at(k + kRowsAhead)]);
       const double s = task_.sample_weight ? task_.sample_weight[row] : 1.0;
       outcome_.refusal = x.inspect(task_.rows.n_columns);
       if (outcome_.refusal == Refusal::none) {
@@ -100,12 +94,6 @@ class Stream {
  private:
   Self& self() { return static_cast<Self&>(*this); }
 
-  // Whether the score fetches the weights of a row to come, three rows from here; otherwise those of the next are
-  // fetched before it.
-  static constexpr bool kFetches = [] {
-    if constexpr (requires(Row x) { Space::kFetchesAhead && x.ahead.n; }) return Space::kFetchesAhead;
-    return false;
-  }();
   static constexpr int64_t kRowsAhead = 3;
 
   int64_t row_at(int64_t k) const { return task_.order ? task_.order[k] : k; }
@@ -198,14 +186,15 @@ class Stream {
     return ok;
   }
 
-  void set_ahead(Row& x, const Row& to_come) const {
-    x.ahead = {to_come.indices, to_come.n, reinterpret_cast<uintptr_t>(space_.at(0, 0)),
-               uintptr_t(space_.n_heads) * Space::kWidth * sizeof(T)};
-  }
-  void prefetch(Row to_come) const {
-    if constexpr (requires { to_come.ahead; }) {
-      set_ahead(to_come, to_come);
-      to_come.ahead.fetch(0, to_come.n);
+  // The weights of a row that is to come, into the second cache: of those for the first the processor has no more than
+  // a few dozens on their way at a time, and waits. The indices have not been looked at and may be anything, and so the
+  // address is no pointer arithmetic.
+  void fetch(const Row& to_come) const {
+    if constexpr (!Row::dense) {
+      const uintptr_t first = reinterpret_cast<uintptr_t>(space_.at(0, 0)),
+                      stride = uintptr_t(Space::kOneHead ? 1 : space_.n_heads) * Space::kWidth * sizeof(T);
+      for (int64_t i = 0; i < to_come.n; ++i)
+        __builtin_prefetch(reinterpret_cast<const void*>(first + uintptr_t(to_come.indices[i]) * stride), 0, 2);
     }
   }
 };
