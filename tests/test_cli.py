@@ -150,6 +150,9 @@ def test_what_a_careless_user_is_told(folder: Path, tmp_path: Path) -> None:
     assert "bad.svm:2:6" in fail(1, "train", tmp_path / "bad.svm", "--model", new, "--quiet")
     (tmp_path / "empty.svm").write_text("")
     assert "there are no examples" in fail(1, "train", tmp_path / "empty.svm", "--format", "libsvm", "--model", new)
+    (tmp_path / "cut.arrow").write_bytes(b"ARROW1\0\0" + bytes(100))
+    for command in (("train", "--model", new), ("compare",), ("tune", "--algorithm", "arow")):
+        assert "cut.arrow: the file is damaged" in fail(1, command[0], tmp_path / "cut.arrow", *command[1:])
     assert not new.exists()
     assert "train.svm:" in fail(1, "predict", data, "--model", data)
     assert "gone.sureline" in fail(1, "inspect", tmp_path / "gone.sureline")

@@ -156,6 +156,8 @@ class Contest:
                 batch=self.batch,
                 reliability=reliability,
             )
+        except stream.DataError:
+            raise  # what is wrong with the data is no mistake in the command
         except ValueError as error:
             said = str(error).replace("with labels", "with --labels")
             raise click.UsageError(said.replace("one dtype.", "one dtype (--dtype float32).")) from None

@@ -120,6 +120,8 @@ def command(
     try:
         given = None if labels is None else [stream.from_text(label.strip()) for label in labels.split(",")]
         training = Training(learner, source, labels=given, batch=batch)
+    except stream.DataError:
+        raise  # what is wrong with the data is no mistake in the command
     except ValueError as error:
         raise click.UsageError(
             re.sub(r"(?<=with )labels|(?<=: )(labels|batch)(?= is for)", r"--\g<0>", str(error))
