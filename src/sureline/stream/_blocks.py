@@ -140,6 +140,7 @@ class RandomBlocks:
         if start > length:
             raise DataError(reader.name, f"there are only {length} bytes, and reading was to go on after {start}")
         self._end = length if end is None else row_start(self._fd, end, length)
+        self._waits = not hasattr(os, "RWF_NOWAIT")  # whether the disk had to be waited for
         self._announced = start
         self._users = 1  # of the open file: those who cut, and every worker who still has to read
         self._lock = threading.Lock()
@@ -150,7 +151,8 @@ class RandomBlocks:
             return None
         end = self._end if start + self._size > self._end else self._last_end(start, start + self._size)
         self._at = end
-        self._announce(end + 4 * self._size)
+        if self._waits:
+            self._announce(end + 4 * self._size)
         with self._lock:
             self._users += 1
 
@@ -166,19 +168,29 @@ class RandomBlocks:
         return Task(self._file, start, end, end, end - start, run)
 
     def _announce(self, end: int) -> None:
-        """Tell the system what will be read, for files that are not in its memory: the workers do not read in order."""
+        """Tell the system what will be read, as the workers do not read in order; in vain if it is there already."""
         if hasattr(os, "posix_fadvise") and self._announced < min(end, self._end):
             os.posix_fadvise(self._fd, self._announced, end - self._announced, os.POSIX_FADV_WILLNEED)
             self._announced = end
 
     def _fetch(self, view: memoryview, at: int) -> None:
-        n = 0
+        n = 0 if self._waits else self._fetch_at_once(view, at)
         while n < len(view):
             with naming(self._reader.name):
                 got = os.preadv(self._fd, [view[n:]], at + n)
             if not got:
                 raise DataError(self._reader.name, "the file became shorter while it was read")
             n += got
+
+    def _fetch_at_once(self, view: memoryview, at: int) -> int:
+        """What the system has in its memory, and how much that is; once it is not all, there is more to announce."""
+        try:
+            n = os.preadv(self._fd, [view], at, os.RWF_NOWAIT)
+        except OSError:  # nothing of it, or this file system cannot tell
+            n = 0
+        if n < len(view):
+            self._announced, self._waits = max(self._announced, at), True
+        return n
 
     def _last_end(self, start: int, stop: int) -> int:
         """After the last newline in [start, stop), or else after the first one that comes."""
