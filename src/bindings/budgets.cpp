@@ -6,7 +6,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <new>
 #include <string>
 #include <tuple>
@@ -24,12 +23,6 @@ namespace {
 
 void check_budget(int64_t max) {
   if (max < 1 || max > int64_t(1) << 60) refuse("max must be from 1 to 2^60.");
-}
-
-NewArray<int64_t> as_array(const std::vector<int64_t>& numbers) {
-  NewArray<int64_t> array = new_array<int64_t>(int64_t(numbers.size()));
-  std::copy(numbers.begin(), numbers.end(), array.data());
-  return array;
 }
 
 Selection restored_selection(int64_t max, int64_t n_heads, const int64_t* members, size_t n) {

@@ -2,7 +2,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <algorithm>
 #include <new>
 #include <utility>
 #include <vector>
@@ -37,12 +36,6 @@ NewArray<T> zeros(int64_t size) {
 }
 
 using Groups = std::vector<int64_t>;
-
-NewArray<int64_t> as_array(const Groups& numbers) {
-  NewArray<int64_t> array = new_array<int64_t>(int64_t(numbers.size()));
-  std::copy(numbers.begin(), numbers.end(), array.data());
-  return array;
-}
 
 NewArray<int64_t> groups(const Input& array, int64_t size) {
   if (size < 1 || size > int64_t(1) << 40) refuse("The size is out of range.");

@@ -7,6 +7,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/variant.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,6 +43,13 @@ template <class T>
 NewArray<T> new_array(int64_t size) {
   T* data = new T[static_cast<size_t>(size)];
   return NewArray<T>(data, {size_t(size)}, nb::capsule(data, [](void* p) noexcept { delete[] static_cast<T*>(p); }));
+}
+
+template <class T>
+NewArray<T> as_array(const std::vector<T>& numbers) {
+  NewArray<T> array = new_array<T>(int64_t(numbers.size()));
+  std::copy(numbers.begin(), numbers.end(), array.data());
+  return array;
 }
 
 using Counts = nb::ndarray<int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;

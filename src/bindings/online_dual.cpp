@@ -63,13 +63,6 @@ DualRule dual_rule(const std::string& loss, double epsilon, double rho, const st
   return rule;
 }
 
-template <class T>
-NewArray<T> as_array(const std::vector<T>& numbers) {
-  NewArray<T> array = new_array<T>(int64_t(numbers.size()));
-  std::copy(numbers.begin(), numbers.end(), array.data());
-  return array;
-}
-
 // The scalars, a row for each problem; the window's length; for each example how many parts and numbers it has; heads
 // and coefficients of the parts; columns and values of the numbers.
 using Scalar1 = std::vector<double>;

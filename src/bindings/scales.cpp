@@ -5,7 +5,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -51,11 +50,6 @@ Arrays arrays(const Scales& scales) {
   scales.each([&](int64_t column, double mean, double count) {
     columns.push_back(column), means.push_back(mean), counts.push_back(int64_t(count));
   });
-  const auto as_array = []<class T>(const std::vector<T>& numbers) {
-    NewArray<T> array = new_array<T>(int64_t(numbers.size()));
-    std::copy(numbers.begin(), numbers.end(), array.data());
-    return array;
-  };
   return {as_array(columns), as_array(means), as_array(counts)};
 }
 
