@@ -27,6 +27,7 @@ try:
     from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.wait import WebDriverWait
 except ImportError:
     pytest.skip("selenium is not installed", allow_module_level=True)
 if CHROMIUM is None or DRIVER is None:
@@ -64,6 +65,10 @@ class Browser:
 
     def ask(self, script: str, *arguments: Any) -> Any:
         return self.driver.execute_script(script, *arguments)
+
+    def wait_for(self, script: str) -> None:
+        """Until the script says yes: what follows a link (a new address and its event) comes when it comes."""
+        WebDriverWait(self.driver, 20, 0.02).until(lambda _: self.ask(script), script)
 
     def press(self, *keys: str) -> None:
         chain = ActionChains(self.driver, duration=0)
@@ -254,10 +259,9 @@ def test_a_link_to_settings_unfolds_them_and_a_row_stands_out(browser: Browser) 
     browser.ask("document.querySelector('table.sortable tbody tr:nth-child(3) a').focus()")
     assert browser.ask("return document.querySelectorAll('g.series.on').length") > 0
     browser.press(Keys.ENTER)
-    browser.driver.implicitly_wait(1)
-    assert browser.ask(
+    browser.wait_for(
         "const e = document.getElementById(location.hash.slice(1));"
-        "return e.open && e.parentElement.closest('details').open && e.querySelector('pre').checkVisibility()"
+        "return e && e.open && e.parentElement.closest('details').open && e.querySelector('pre').checkVisibility()"
     )
 
 
