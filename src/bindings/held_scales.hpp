@@ -6,7 +6,6 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "mapping.hpp"
 #include "models.hpp"
@@ -36,13 +35,13 @@ class Scales {
     const std::shared_ptr<Memory> memory = memory_;  // stays as long as it is read, whoever else widens
     task.scales = memory ? memory->data : nullptr, task.n_scales = memory ? n_scales_ : 0;
     std::shared_ptr<Memory> before;
-    std::vector<ScaleChange> changes;
+    std::shared_ptr<ScaleChange[]> changes;
     if (absorb && undoable) {
       if (memory && size_t(n_values) * sizeof(ScaleChange) > memory->bytes) {
         before = copied(*memory, memory->bytes);
       } else {
-        changes.resize(size_t(n_values));
-        task.changes = changes.data();
+        changes = std::make_shared_for_overwrite<ScaleChange[]>(size_t(n_values));
+        task.changes = changes.get();
       }
     }
     Outcome outcome;
@@ -53,8 +52,7 @@ class Scales {
       outcome = run(task);
     }
     if (absorb && undoable) {
-      changes.resize(size_t(task.n_changes));
-      before_ = std::move(before), changes_ = std::move(changes);
+      before_ = std::move(before), changes_ = std::move(changes), n_changes_ = task.n_changes;
       if (outcome.refusal != Refusal::none) undo();
     }
     return outcome;
@@ -63,12 +61,13 @@ class Scales {
   // Take back the latest pass, if it was undoable and nothing has been committed since.
   void undo() {
     if (before_) memory_ = std::move(before_);
-    for (size_t i = changes_.size(); i-- > 0;) set(changes_[i].column, changes_[i].mean, changes_[i].count);
+    for (int64_t i = n_changes_; i-- > 0;) set(changes_[i].column, changes_[i].mean, changes_[i].count);
     commit();
   }
   void commit() {
     before_.reset();
-    if (changes_.size() > 0) changes_.clear();
+    changes_.reset();
+    n_changes_ = 0;
   }
 
   Scales copy() const {
@@ -152,7 +151,8 @@ class Scales {
   bool by_row_, single_;
   std::shared_ptr<Memory> memory_, before_;
   int64_t n_scales_ = 0;
-  std::vector<ScaleChange> changes_;
+  std::shared_ptr<ScaleChange[]> changes_;
+  int64_t n_changes_ = 0;
 };
 
 }  // namespace sureline::bindings

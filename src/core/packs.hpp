@@ -38,6 +38,32 @@ template <int W, class T>
   if constexpr (W != 1) return __builtin_convertvector(pack, Pack<double, W>);
 }
 
+template <class T, int W>
+[[gnu::always_inline]] inline Pack<T, W> narrowed(Pack<double, W> pack) {
+  if constexpr (W == 1)
+    return T(pack);
+  else
+    return __builtin_convertvector(pack, Pack<T, W>);
+}
+
+// a where it is so, and b elsewhere. `so` is what a comparison says, of numbers of any size.
+template <class T, int W, class So>
+[[gnu::always_inline]] inline Pack<T, W> chosen(So so, Pack<T, W> a, Pack<T, W> b) {
+  using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  if constexpr (W == 1)
+    return so ? a : b;
+  else
+    return __builtin_convertvector(so, Pack<Bits, W>) ? a : b;
+}
+
+template <int W, class P>
+[[gnu::always_inline]] inline auto lane(const P& pack, int l) {
+  if constexpr (W == 1)
+    return pack;
+  else
+    return pack[l];
+}
+
 // Of W entries of a row, from the i-th on.
 template <int W, class Row>
 [[gnu::always_inline]] inline auto values_at(const Row& x, int64_t i) {

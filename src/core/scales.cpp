@@ -3,29 +3,30 @@
 #include <algorithm>
 #include <cmath>
 
-#include "row.hpp"
+#include "packs.hpp"
 #include "touched.hpp"
 
 namespace sureline::SURELINE_ISA {
 
 namespace {
 
-// Values at a time: their scales are read one by one and then divided by in whole vectors.
-constexpr int kAtOnce = 128;
-constexpr int kAhead = 64;  // values further on, whose scales are sent for
-
 template <class V, class T>
 class Pass {
  public:
-  explicit Pass(Normalizing& n) : n_(n), scales_(static_cast<Scale<T>*>(n.scales)), out_(static_cast<V*>(n.out)) {}
+  explicit Pass(Normalizing& n) : n_(n), scales_(static_cast<T*>(n.scales)), out_(static_cast<V*>(n.out)) {}
 
   template <class AllRows>
   Outcome over(const AllRows& rows) {
     const V* const first = static_cast<const V*>(n_.rows.values);
     const int64_t n = n_.order ? n_.n_order : n_.rows.n_rows;
+    const int64_t bytes = n_.n_scales * int64_t(sizeof(Scale<T>));
+    const bool sparse = n_.rows.layout != Rows::Layout::dense;
+    // Worth it only where the scales do not stay in the nearer caches.
+    const bool ahead = sparse && !n_.by_row && bytes > (1 << 20), huge = sparse && bytes > kHuge;
     for (int64_t k = 0; k < n; ++k) {
-      const int64_t row = n_.order ? n_.order[k] : k;
+      const int64_t row = row_at(k);
       const auto x = rows[row];
+      if (ahead && k + kRowsAhead < n) fetch(rows[row_at(k + kRowsAhead)]);
       if (const Refusal refusal = x.inspect(n_.rows.n_columns); refusal != Refusal::none) return {refusal, row};
       V* const out = out_ ? out_ + (x.values - first) : nullptr;
       if (n_.sample_weight && n_.sample_weight[row] == 0) {
@@ -36,9 +37,9 @@ class Pass {
       if (n_.by_row)
         by_length(x, out);
       else if (n_.absorb)
-        take_in(x, out, end_of(rows));
-      else
-        by_scale(x, out, end_of(rows));
+        take_in(x, out, huge);
+      else if (out)
+        by_scale(x, out);
     }
     return {};
   }
@@ -59,76 +60,93 @@ class Pass {
     for (int64_t i = 0; i < x.n; ++i) out[i] = V(double(x.values[i]) / m / length);
   }
 
-  template <class Row, class I>
-  void take_in(const Row& x, V* out, const I* end) {
-    T mean[kAtOnce], count[kAtOnce];
-    V value[kAtOnce], quotient[kAtOnce];
-    for (int64_t start = 0; start < x.n; start += kAtOnce) {
-      const int n = int(std::min<int64_t>(kAtOnce, x.n - start)), whole = in_vectors(n);
-      if (is_huge_)
-        for (int i = 0; i < n; ++i)
-          if (x.values[start + i] != 0) make_page(scales_ + x.index(start + i));
-      for (int i = 0; i < n; ++i) {
-        if constexpr (!Row::dense) fetch(x, start + i + kAhead, end);
-        const Scale<T>& scale = scales_[x.index(start + i)];
-        mean[i] = scale.mean, count[i] = scale.count, value[i] = x.values[start + i];
-      }
-      for (int i = n; i < whole; ++i) mean[i] = 1, count[i] = 1, value[i] = 1;
-      if (n_.changes)
-        for (int i = 0; i < n; ++i)
-          if (value[i] != 0) n_.changes[n_.n_changes++] = {x.index(start + i), double(mean[i]), double(count[i])};
-      for (int i = 0; i < whole; ++i) {
-        const double a = mean[i];
-        count[i] = count[i] + 1;
-        mean[i] = T(a + (std::fabs(double(value[i])) - a) / double(count[i]));
-        quotient[i] = value[i] != 0 ? V(double(value[i]) / double(mean[i])) : V(0);
-      }
-      for (int i = 0; i < n; ++i)
-        if (value[i] != 0) scales_[x.index(start + i)] = {mean[i], count[i]};
-      if (out) std::copy(quotient, quotient + n, out + start);
+  template <class Row>
+  void take_in(const Row& x, V* out, bool huge) {
+    if (huge)
+      for (int64_t i = 0; i < x.n; ++i)
+        if (x.values[i] != 0) make_page(at(x.index(i)));
+    // A column is in a row but once, so that four scales can be read before the first is written.
+    each_pack(x, [&]<int W>(Width<W>, int64_t i) {
+      Pairs<T, W> scales = read<W>(x, i);
+      const Pack<V, W> value = values_at<W>(x, i);
+      if (n_.changes) remember<W>(x, i, scales, value);
+      const auto is_there = value != V(0);
+      const Pack<double, W> v = in_double<W, V>(value), a = in_double<W, T>(scales.first), size = v < 0 ? -v : v;
+      const Pack<T, W> count = scales.second + T(1);
+      const auto mean = narrowed<T, W>(a + (size - a) / in_double<W, T>(count));
+      if (out) store(out + i, chosen<V, W>(is_there, narrowed<V, W>(v / in_double<W, T>(mean)), Pack<V, W>{}));
+      scales.first = chosen<T, W>(is_there, mean, scales.first);
+      scales.second = chosen<T, W>(is_there, count, scales.second);
+      write<W>(scales, x, i);
+    });
+  }
+
+  template <class Row>
+  void by_scale(const Row& x, V* out) const {
+    each_pack(x, [&]<int W>(Width<W>, int64_t i) {
+      const auto mean = means_of<W>(x, i);
+      const Pack<V, W> value = values_at<W>(x, i);
+      const Pack<double, W> v = in_double<W, V>(value), a = mean > 0 ? mean : v < 0 ? -v : v;
+      store(out + i, chosen<V, W>(value != V(0), narrowed<V, W>(v / a), Pack<V, W>{}));
+    });
+  }
+
+  template <class Row, class F>
+  static void each_pack(const Row& x, const F& f) {
+    int64_t i = 0;
+    for (; i + kFour <= x.n; i += kFour) f(Width<kFour>(), i);
+    for (; i < x.n; ++i) f(Width<1>(), i);
+  }
+
+  T* at(int64_t column) const { return scales_ + 2 * column; }
+  double mean_of(int64_t column) const { return column < n_.n_scales ? double(*at(column)) : 0.0; }
+
+  template <int W, class Row>
+  Pack<double, W> means_of(const Row& x, int64_t i) const {
+    if constexpr (W == 1)
+      return mean_of(x.index(i));
+    else
+      return Pack<double, W>{mean_of(x.index(i)), mean_of(x.index(i + 1)), mean_of(x.index(i + 2)),
+                             mean_of(x.index(i + 3))};
+  }
+  template <int W, class Row>
+  Pairs<T, W> read(const Row& x, int64_t i) const {
+    if constexpr (W == 1)
+      return {at(x.index(i))[0], at(x.index(i))[1]};
+    else
+      return read_pairs(at(x.index(i)), at(x.index(i + 1)), at(x.index(i + 2)), at(x.index(i + 3)));
+  }
+  template <int W, class Row>
+  void write(const Pairs<T, W>& scales, const Row& x, int64_t i) const {
+    if constexpr (W == 1)
+      at(x.index(i))[0] = scales.first, at(x.index(i))[1] = scales.second;
+    else
+      write_pairs(scales, at(x.index(i)), at(x.index(i + 1)), at(x.index(i + 2)), at(x.index(i + 3)));
+  }
+  template <int W, class Row>
+  void remember(const Row& x, int64_t i, const Pairs<T, W>& scales, const Pack<V, W>& value) {
+    for (int l = 0; l < W; ++l)
+      if (lane<W>(value, l) != 0)
+        n_.changes[n_.n_changes++] = {x.index(i + l), double(lane<W>(scales.first, l)),
+                                      double(lane<W>(scales.second, l))};
+  }
+
+  int64_t row_at(int64_t k) const { return n_.order ? n_.order[k] : k; }
+
+  // As with the weights of a row in stream.hpp.
+  static constexpr int64_t kRowsAhead = 3;
+  template <class Row>
+  void fetch(const Row& to_come) const {
+    if constexpr (!Row::dense) {
+      const uintptr_t first = reinterpret_cast<uintptr_t>(scales_);
+      for (int64_t i = 0; i < to_come.n; ++i)
+        __builtin_prefetch(reinterpret_cast<const void*>(first + uintptr_t(to_come.indices[i]) * sizeof(Scale<T>)), 0,
+                           2);
     }
-  }
-
-  template <class Row, class I>
-  void by_scale(const Row& x, V* out, const I* end) const {
-    if (!out) return;
-    double mean[kAtOnce];
-    V value[kAtOnce], quotient[kAtOnce];
-    for (int64_t start = 0; start < x.n; start += kAtOnce) {
-      const int n = int(std::min<int64_t>(kAtOnce, x.n - start)), whole = in_vectors(n);
-      for (int i = 0; i < n; ++i) {
-        if constexpr (!Row::dense) fetch(x, start + i + kAhead, end);
-        const int64_t column = x.index(start + i);
-        mean[i] = column < n_.n_scales ? double(scales_[column].mean) : 0.0, value[i] = x.values[start + i];
-      }
-      for (int i = n; i < whole; ++i) mean[i] = 1, value[i] = 1;
-      for (int i = 0; i < whole; ++i) {
-        const double a = mean[i] > 0 ? mean[i] : std::fabs(double(value[i]));
-        quotient[i] = value[i] != 0 ? V(double(value[i]) / a) : V(0);
-      }
-      std::copy(quotient, quotient + n, out + start);
-    }
-  }
-
-  static int in_vectors(int n) { return (n + 15) / 16 * 16; }
-
-  // Columns that have not been looked at yet may be anything, and so the address is no pointer arithmetic.
-  template <class Row, class I>
-  void fetch(const Row& x, int64_t at, const I* end) const {
-    if (at >= end - x.indices) return;
-    const uintptr_t first = reinterpret_cast<uintptr_t>(scales_);
-    __builtin_prefetch(reinterpret_cast<const void*>(first + uintptr_t(x.indices[at]) * sizeof(Scale<T>)), 0, 2);
-  }
-
-  static const int32_t* end_of(const DenseRows<V>&) { return nullptr; }
-  template <class I>
-  static const I* end_of(const SparseRows<V, I>& rows) {
-    return rows.indices + rows.indptr[rows.n_rows];
   }
 
   Normalizing& n_;
-  const bool is_huge_ = n_.n_scales * int64_t(sizeof(Scale<T>)) > kHuge;
-  Scale<T>* const scales_;
+  T* const scales_;  // mean and count of each
   V* const out_;
 };
 

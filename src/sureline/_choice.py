@@ -5,7 +5,6 @@ Where no learner is named, the choice is among settings of several; where one is
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
@@ -18,8 +17,10 @@ import numpy.typing as npt
 from ._labels import Classes
 from ._learner import ClassLearner, Learner
 from ._lesson import Lesson, Normalizers
+from ._machine import cores
 from ._numbers import MISTAKES
 from ._online import ClassRuleLearner
+from ._rows import Array
 from .catalogue import LEARNERS
 from .stream import Chunk, DataError, Label, Stream
 from .stream._chunk import joined
@@ -52,6 +53,7 @@ CANDIDATES: tuple[tuple[str, dict[str, Any]], ...] = (
 ROWS = 20_000
 ENTRIES = 1 << 21  # not zero, in these rows
 WEIGHTS = 1 << 22  # of a model that is tried: fewer rows are looked at if it would have more
+MARKS = 1 << 24  # columns, of which each can have a mark
 FEWEST = 100  # rows on which anything can be decided
 
 
@@ -161,8 +163,7 @@ class FirstRows:
             finally:
                 learner.__dict__.pop("_state", None)
 
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        with ThreadPoolExecutor(at_a_time or cores, thread_name_prefix="sureline-choice") as pool:
+        with ThreadPoolExecutor(at_a_time or cores(), thread_name_prefix="sureline-choice") as pool:
             return list(pool.map(of, learners))
 
 
@@ -183,9 +184,26 @@ def _first_rows(chunks: Sequence[Chunk], most: int, classes: Classes, file: str)
     few = ENTRIES * 4 // max(n_classes, 4)  # every class has a score
     chunk = chunk.first(min(most, int(np.searchsorted(chunk.indptr, few, side="right")) - 1))
     while True:
-        columns = np.unique(chunk.indices)
+        columns = _distinct(chunk)
         if len(columns) * n_classes <= WEIGHTS or chunk.n_rows < FEWEST:
             break
         chunk = chunk.first(chunk.n_rows // 2)
-    indices = np.searchsorted(columns, chunk.indices).astype(np.int32)
-    return replace(chunk, indices=indices, n_columns=len(columns))
+    return replace(chunk, indices=_renumbered(chunk, columns), n_columns=len(columns))
+
+
+def _distinct(chunk: Chunk) -> Array:
+    """The columns that occur, ascending. Marking them is many times as fast as sorting, where there is room to."""
+    if chunk.n_columns > MARKS:
+        return np.unique(chunk.indices)
+    occurs = np.zeros(chunk.n_columns, bool)
+    occurs[chunk.indices] = True
+    return np.flatnonzero(occurs)
+
+
+def _renumbered(chunk: Chunk, columns: Array) -> npt.NDArray[np.int32]:
+    """For each entry the place of its column among these."""
+    if chunk.n_columns > MARKS:
+        return np.searchsorted(columns, chunk.indices).astype(np.int32)
+    places = np.empty(chunk.n_columns, np.int32)  # only those of these columns are touched
+    places[columns] = np.arange(len(columns), dtype=np.int32)
+    return places[chunk.indices]

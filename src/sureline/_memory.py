@@ -1,8 +1,7 @@
-"""Memory: how much there is, and which of it a wide model has touched."""
+"""Which of its memory a wide model has touched."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,14 +12,6 @@ from . import _core
 
 Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
-
-
-def memory_of_machine() -> int | None:
-    """In bytes; None if this system does not tell."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
 
 
 class Touched:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._memory import memory_of_machine
+from ._machine import memory_of_machine
 from ._numbers import Policy
 from ._rows import Array, is_sparse
 

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._memory import Touched, memory_of_machine
+from ._machine import memory_of_machine
+from ._memory import Touched
 from ._numbers import (
     COVARIANCE_SCALE,
     CUT,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._machine import cores
 from ._numbers import Policy
 from ._precision import TOO_LARGE, Batch, Floats, Precision, fill, refuse_too_wide
 from ._rows import Array, is_sparse
@@ -164,9 +164,7 @@ def _learn_narrow(R: Floats, batch: Batch, q: int, w: Floats, policy: Policy, ta
     padded = np.zeros((len(w), _whole_vectors(w.shape[1])))
     padded[:, : w.shape[1]] = w
     for at, X, intercept in narrow_parts(batch):
-        refused = _core.learn_narrow(
-            X, intercept, W, batch.labels[at], batch.C[at], q, padded, policy, tally, os.cpu_count() or 1
-        )
+        refused = _core.learn_narrow(X, intercept, W, batch.labels[at], batch.C[at], q, padded, policy, tally, cores())
         if refused >= 0:
             return int(at.start) + refused
     w[:] = padded[:, : w.shape[1]]
@@ -268,7 +266,7 @@ def _narrow_gram_matrix(batch: Batch) -> Floats:
         return G
 
     if batch.plain:
-        n_parts = max(1, min(os.cpu_count() or 1, batch.n_rows // 10_000))
+        n_parts = max(1, min(cores(), batch.n_rows // 10_000))
         parts = np.array_split(batch.X, n_parts)
         with ThreadPoolExecutor(n_parts) as threads:
             G = sum(threads.map(lambda X: part(X, batch.intercept), parts))

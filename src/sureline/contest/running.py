@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ from .._batch import BatchLearner
 from .._choice import FirstRows
 from .._labels import Classes, times
 from .._lesson import Lesson, Normalizers, enrol
+from .._machine import cores
 from .._numbers import MISTAKES, SEEN
 from .._online import RuleLearner
 from ..stream import Chunk, DataError, Label, Position, Stream
@@ -87,8 +87,7 @@ class Tournament:
         self.race = Race(len(entries)) if race else None
         self.batch = batch
         self.limit = half_of_the_machine() if memory is None else memory
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self.workers = workers or cores
+        self.workers = workers or cores()
         self.date = datetime.now(UTC).isoformat(timespec="seconds")
         self.names: _core.NameTable | None = None
         self.rows = self.nonzeros = self.columns = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
@@ -17,6 +16,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 
 from .._estimator import OnlineClassifier, sorted_classes
+from .._machine import cores
 from .._rows import checked_sample_weight, refuse_corrupt_sparse, rows_between
 from ..metrics import tally
 from .result import SparsityPath
@@ -107,7 +107,7 @@ def sparsity_path(
         chunks = _chunks((X, y, sample_weight), chunk, "X")
 
     models = [clone(estimator).set_params(**{parameter: lam}) for lam in lams]
-    n_threads = _n_processors() if n_jobs in (None, -1) else n_jobs
+    n_threads = cores() if n_jobs in (None, -1) else n_jobs
     tests = None
     with ThreadPoolExecutor(min(n_threads, len(models))) as pool:
         n_chunks = 0
@@ -178,11 +178,6 @@ def _learn(pool: ThreadPoolExecutor, models: list[Any], chunk: _Chunk, classes: 
         if "row" not in str(error) or chunk.origin == "row 0 of X":
             raise
         raise ValueError(f"{error} Rows are counted from {chunk.origin}.") from None
-
-
-def _n_processors() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _checked_parameter(estimator: Any, parameter: str | None) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numbers
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
+
+from .._machine import cores
 
 TEXT = ("libsvm", "vw", "csv", "tsv", "jsonl", "text")
 BINARY = ("arrow", "parquet")
@@ -120,8 +121,7 @@ class Options:
         """How many threads parse; one where that happens in Python, which does one thing at a time."""
         if format in ("csv", "tsv", "jsonl", "text"):
             return 1
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return self.threads or min(cores, MOST_THREADS)
+        return self.threads or min(cores(), MOST_THREADS)
 
     def block_size(self, format: str) -> int:
         size = self.block or (BLOCK if format in ("libsvm", "vw") else TABLE_BLOCK)
