@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cut_pieces.hpp"
 #include "text/libsvm.hpp"
 
 namespace {
@@ -179,7 +180,8 @@ std::vector<Place> places_of(const Chunk<Scalar>& chunk, int64_t lines_before = 
 template <class Scalar>
 Chunk<Scalar> parse(std::string_view text, const Options& options) {
   const std::vector<char> copy(text.begin(), text.end());
-  return parse_libsvm<Scalar>(copy.data(), copy.data() + copy.size(), options);
+  OnePiece piece(copy.data(), copy.data() + copy.size());
+  return parse_libsvm<Scalar>(piece, options);
 }
 
 bool same_bits(const auto& a, const auto& b) {
@@ -225,6 +227,14 @@ void check(std::string_view text, Options options) {
     const Chunk<Scalar> middle = parse<Scalar>(ends + "\n" + std::string(text) + "\n" + ends, later);
     REQUIRE(same_bits(rows_of(middle), rows));
     REQUIRE(places_of(middle, -1) == places);
+  }
+
+  // In pieces.
+  for (const int n_lines : {1, 2, 7}) {
+    CutPieces pieces(text, n_lines);
+    const Chunk<Scalar> cut = parse_libsvm<Scalar>(pieces, options);
+    REQUIRE(same_bits(rows_of(cut), rows) && cut.label_names == all.label_names);
+    REQUIRE(places_of(cut) == places && cut.n_lines == all.n_lines && cut.n_faults == all.n_faults);
   }
 
   // In two blocks.

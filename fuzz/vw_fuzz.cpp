@@ -2,7 +2,7 @@
 // cut.
 //
 //   clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -Isrc/core
-//     fuzz/vw_fuzz.cpp src/core/text/vw.cpp src/core/text/names.cpp -o vw_fuzz && ./vw_fuzz -max_len=4096 -runs=1000000
+//     fuzz/vw_fuzz.cpp src/core/text/*.cpp -o vw_fuzz && ./vw_fuzz -max_len=4096 -runs=1000000
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "cut_pieces.hpp"
 #include "text/vw.hpp"
 
 using namespace sureline::text;
@@ -26,7 +27,8 @@ template <class Scalar>
 Chunk<Scalar> parse(const char* begin, const char* end, int bits, const Options& options, NameTable* names) {
   const std::unique_ptr<char[]> copy(new char[size_t(end - begin)]);
   std::copy(begin, end, copy.get());
-  return parse_vw<Scalar>(copy.get(), copy.get() + (end - begin), bits, options, names);
+  OnePiece piece(copy.get(), copy.get() + (end - begin));
+  return parse_vw<Scalar>(piece, bits, options, names);
 }
 
 template <class Scalar>
@@ -87,6 +89,16 @@ void run(const char* begin, const char* end, int bits, size_t cut_after, bool fi
   const Chunk<Scalar> whole = parse<Scalar>(begin, end, bits, options, &names);
   check(whole, bits);
   require(names.size() <= 64 && names.total() >= whole.indices.size());
+
+  for (const int n_lines : {1, 3}) {
+    NameTable same_names(64, {Columns::masked, bits});
+    CutPieces pieces({begin, size_t(end - begin)}, n_lines);
+    const Chunk<Scalar> cut = parse_vw<Scalar>(pieces, bits, options, &same_names);
+    require(rows_of(cut) == rows_of(whole) && cut.label_names == whole.label_names);
+    require(cut.n_lines == whole.n_lines && cut.n_faults == whole.n_faults && same_names.total() == names.total());
+    for (size_t i = 0; i < cut.faults.size(); ++i)
+      require(cut.faults[i].line == whole.faults[i].line && cut.faults[i].column == whole.faults[i].column);
+  }
 
   options.skip_faults = false;
   const Chunk<Scalar> stopped = parse<Scalar>(begin, end, bits, options, nullptr);

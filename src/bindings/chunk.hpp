@@ -1,4 +1,4 @@
-// What the parsers take from Python and give to it: the bytes of any buffer, and a chunk of rows.
+// What the parsers take from Python and give to it: the bytes of any buffer or file, and a chunk of rows.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "text/chunk.hpp"
+#include "text/pieces.hpp"
 
 // The bytes of a Python object that has the buffer protocol, in one piece, without a copy. Made and destroyed with the
 // GIL held; in between it may be released, and the bytes stay.
@@ -34,6 +34,13 @@ class Block {
 struct HeldChunk {
   std::variant<sureline::text::Chunk<float>, sureline::text::Chunk<double>> any;
 };
+
+// A block that is a part of an open file.
+inline sureline::text::FilePieces file_part(int file, int64_t start, int64_t end, bool wait) {
+  if (start < 0 || end < start || end - start > 2147483647)
+    throw nanobind::value_error("A block of a file must have fewer than 2^31 bytes, from start to end.");
+  return {file, start, end, wait};
+}
 
 // parse(Scalar()) for the scalar that dtype names, without the GIL.
 template <class Parse>

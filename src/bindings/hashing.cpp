@@ -25,20 +25,33 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
 
-HashedChunk parse_vw_block(const nb::object& block, const std::string& dtype, int64_t bits, bool skip_faults,
-                           int64_t collect_names, bool first_block) {
+HashedChunk parse_vw_pieces(Pieces& pieces, const std::string& dtype, int64_t bits, bool skip_faults,
+                            int64_t collect_names, bool first_block) {
   check_hashing(bits, collect_names);
-  const Block text(block);
   Options options;
   options.skip_faults = skip_faults;
   options.first_block = first_block;
   HashedChunk result;
   if (collect_names) result.names.emplace(NameTable::kDefaultCapacity, Columns{Columns::masked, int(bits)});
   NameTable* const names = result.names ? &*result.names : nullptr;
-  static_cast<HeldChunk&>(result) = parse_as(dtype, [&](auto scalar) {
-    return parse_vw<decltype(scalar)>(text.begin(), text.end(), int(bits), options, names, collect_names);
-  });
+  static_cast<HeldChunk&>(result) = parse_as(
+      dtype, [&](auto scalar) { return parse_vw<decltype(scalar)>(pieces, int(bits), options, names, collect_names); });
   return result;
+}
+
+HashedChunk parse_vw_block(const nb::object& block, const std::string& dtype, int64_t bits, bool skip_faults,
+                           int64_t collect_names, bool first_block) {
+  const Block text(block);
+  OnePiece piece(text.begin(), text.end());
+  return parse_vw_pieces(piece, dtype, bits, skip_faults, collect_names, first_block);
+}
+
+std::optional<HashedChunk> parse_vw_file(int file, int64_t start, int64_t end, bool wait, const std::string& dtype,
+                                         int64_t bits, bool skip_faults, int64_t collect_names, bool first_block) {
+  FilePieces pieces = file_part(file, start, end, wait);
+  HashedChunk chunk = parse_vw_pieces(pieces, dtype, bits, skip_faults, collect_names, first_block);
+  if (pieces.failed()) return std::nullopt;
+  return chunk;
 }
 
 // Names are bytes in some files, and cut ones may end in the middle of anything.
@@ -187,6 +200,10 @@ void bind_hashing(nb::module_& m) {
         "first_block"_a = false,
         "Rows of Vowpal Wabbit's text, without its constant. The block begins and ends where a line does, or ends with "
         "the data. With collect_names = k the names of every k-th row are counted, k times each.");
+  m.def("parse_vw_file", &parse_vw_file, "file"_a, "start"_a, "end"_a, "wait"_a, "dtype"_a, "bits"_a,
+        "skip_faults"_a = false, "collect_names"_a = 0, "first_block"_a = false,
+        "The same for the bytes of an open file from start to end. None if they could not be read, or, without `wait`, "
+        "not at once.");
   m.def("hash_rows", &hash_rows, "rows"_a, "bits"_a, "dtype"_a, "signed"_a = true, "collect_names"_a = 0,
         nb::sig("def hash_rows(rows: list, bits: int, dtype: str, signed: bool = True, collect_names: int = 0) -> "
                 "HashedChunk"),

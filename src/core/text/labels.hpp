@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,12 +16,12 @@ namespace sureline::text {
 
 class Labels {
  public:
-  // The text that the labels come from must outlive the object.
-  Labels(const char* text_end, std::vector<std::string>& names) : text_end_(text_end), names_(names) {}
+  explicit Labels(std::vector<std::string>& names) : names_(names) {}
 
-  int32_t code(const char* begin, const char* end) {
+  // Of a label in a text that goes on until text_end.
+  int32_t code(const char* begin, const char* end, const char* text_end) {
     const int64_t length = end - begin;
-    if (length > 7 || text_end_ - begin < 8) return look_up({begin, size_t(length)});
+    if (length > 7 || text_end - begin < 8) return look_up({begin, size_t(length)});
     // Short ones are numbers themselves, and those seen lately wait in a table of their own.
     const uint64_t key = (load_eight(begin) & ((uint64_t{1} << (8 * length)) - 1)) | uint64_t(length) << 56;
     Recent& recent = recent_[(key * 0x9E3779B97F4A7C15) >> 58];
@@ -36,14 +37,14 @@ class Labels {
 
   // A tree and no hash table: nobody can choose labels that make it slow.
   int32_t look_up(std::string_view label) {
-    const auto [entry, is_new] = codes_.try_emplace(label, int32_t(names_.size()));
-    if (is_new) names_.emplace_back(label);
-    return entry->second;
+    const auto known = codes_.find(label);
+    if (known != codes_.end()) return known->second;
+    names_.emplace_back(label);
+    return codes_.emplace(label, int32_t(names_.size()) - 1).first->second;
   }
 
-  const char* text_end_;
   std::vector<std::string>& names_;
-  std::map<std::string_view, int32_t> codes_;
+  std::map<std::string, int32_t, std::less<>> codes_;
   std::array<Recent, 64> recent_;
 };
 

@@ -40,36 +40,22 @@ bool ends_word(char c) { return is_blank(c) || c == '\n' || c == '\r' || c == '#
 template <class Scalar>
 class Parser {
  public:
-  Parser(const char* begin, const char* end, const Options& options)
-      : begin_(begin),
-        end_(end),
-        options_(options),
+  explicit Parser(const Options& options)
+      : options_(options),
         // A larger shift leaves no index in range either, and this one cannot overflow.
         shift_(std::clamp(options.shift, -kLargestIndex - 1, kLargestIndex + 1)),
-        labels_(end, chunk_.label_names) {}
+        labels_(chunk_.label_names) {}
 
-  Chunk<Scalar> parse() {
+  Chunk<Scalar> parse(Pieces& block) {
     // A pair takes at least four bytes: "1:1" and the blank before it, for there is a label before that.
-    const int64_t most_pairs = (end_ - begin_) / 4, rows = (end_ - begin_) / 64 + 1;
+    const int64_t most_pairs = block.size() / 4, rows = block.size() / 64 + 1;
     chunk_.indices.allocate(most_pairs);
     chunk_.values.allocate(most_pairs);
     chunk_.labels.allocate(rows);
     chunk_.starts.allocate(rows + 1);
     chunk_.starts.push(0);
 
-    const char* p = begin_;
-    while (p != end_) {
-      line_ = p;
-      ++chunk_.n_lines;
-      if (p == begin_ && options_.first_block && std::string_view(p, end_).starts_with("\xEF\xBB\xBF")) p += 3;
-      const Wrong wrong = read_line(p);
-      if (wrong != Wrong::nothing) {
-        refuse(wrong, p);
-        if (!options_.skip_faults) break;
-      }
-      p = static_cast<const char*>(std::memchr(p, '\n', size_t(end_ - p)));
-      if (!p) break;
-      ++p;
+    for (std::string_view piece = block.next(); !piece.empty() && read_lines(piece); piece = block.next()) {
     }
     chunk_.indices.resize(chunk_.starts.end()[-1]);
     chunk_.values.resize(chunk_.starts.end()[-1]);
@@ -77,6 +63,26 @@ class Parser {
   }
 
  private:
+  // False if it stopped at a fault.
+  bool read_lines(std::string_view piece) {
+    begin_ = piece.data(), end_ = begin_ + piece.size();
+    const char* p = begin_;
+    while (p != end_) {
+      line_ = p;
+      ++chunk_.n_lines;
+      if (chunk_.n_lines == 1 && options_.first_block && piece.starts_with("\xEF\xBB\xBF")) p += 3;
+      const Wrong wrong = read_line(p);
+      if (wrong != Wrong::nothing) {
+        refuse(wrong, p);
+        if (!options_.skip_faults) return false;
+      }
+      p = static_cast<const char*>(std::memchr(p, '\n', size_t(end_ - p)));
+      if (!p) break;
+      ++p;
+    }
+    return true;
+  }
+
   bool at_line_end(const char* p) const {
     return p == end_ || *p == '\n' || *p == '#' || (*p == '\r' && (p + 1 == end_ || p[1] == '\n'));
   }
@@ -121,7 +127,7 @@ class Parser {
 
     if (n_ != start) chunk_.n_columns = std::max(chunk_.n_columns, int64_t{chunk_.indices.data()[n_ - 1]} + 1);
     if (chunk_.labels.size() == chunk_.labels.capacity()) chunk_.labels.grow(), chunk_.starts.grow();
-    chunk_.labels.push(labels_.code(label, label_end));
+    chunk_.labels.push(labels_.code(label, label_end, end_));
     chunk_.starts.push(int32_t(n_));
     return Wrong::nothing;
   }
@@ -141,7 +147,7 @@ class Parser {
 
   // Pairs of an index of n_index_ digits and a value of at most eight, with n_whole_ before its point if it has one;
   // both numbers seldom change from one pair to the next. After each there is a blank or the end of the line. p is at
-  // the blank before the first, eight characters or more after the beginning of the block. Returns where it stopped: at
+  // the blank before the first, eight characters or more after the beginning of the piece. Returns where it stopped: at
   // the end of the line, or at the blank before a pair that is different.
   [[gnu::noinline]] const char* read_plain_pairs(const char* p) {
     // By twice the number of digits after the point, and one more for negative values.
@@ -352,7 +358,7 @@ class Parser {
     return {};
   }
 
-  const char *const begin_, *const end_;
+  const char *begin_ = nullptr, *end_ = nullptr;  // of the piece
   const Options options_;
   const int64_t shift_;
   Chunk<Scalar> chunk_;
@@ -374,11 +380,11 @@ class Parser {
 }  // namespace
 
 template <class Scalar>
-Chunk<Scalar> parse_libsvm(const char* begin, const char* end, const Options& options) {
-  return Parser<Scalar>(begin, end, options).parse();
+Chunk<Scalar> parse_libsvm(Pieces& block, const Options& options) {
+  return Parser<Scalar>(options).parse(block);
 }
 
-template Chunk<float> parse_libsvm<float>(const char*, const char*, const Options&);
-template Chunk<double> parse_libsvm<double>(const char*, const char*, const Options&);
+template Chunk<float> parse_libsvm<float>(Pieces&, const Options&);
+template Chunk<double> parse_libsvm<double>(Pieces&, const Options&);
 
 }  // namespace sureline::text

@@ -39,36 +39,18 @@ uint32_t hash_of(const char* begin, const char* end, uint32_t seed) {
 template <class Scalar>
 class Parser {
  public:
-  Parser(const char* begin, const char* end, int bits, const Options& options, NameTable* names, int64_t every)
-      : begin_(begin), end_(end), columns_{Columns::masked, bits}, options_(options), names_(names), every_(every) {
+  Parser(int bits, const Options& options, NameTable* names, int64_t every)
+      : columns_{Columns::masked, bits}, options_(options), names_(names), every_(every) {}
+
+  Chunk<Scalar> parse(Pieces& block) {
     // Room for what is usual; it grows if that is not enough, which is when features are short or rows are.
-    const int64_t features = (end - begin) / 4 + 1, rows = (end - begin) / 64 + 1;
+    const int64_t features = block.size() / 4 + 1, rows = block.size() / 64 + 1;
     chunk_.indices.allocate(features);
     chunk_.values.allocate(features);
     chunk_.labels.allocate(rows);
     chunk_.starts.allocate(rows + 1);
     chunk_.starts.push(0);
-  }
-
-  Chunk<Scalar> parse() {
-    const char* line = begin_;
-    if (options_.first_block && end_ - line >= 3 && std::memcmp(line, "\xef\xbb\xbf", 3) == 0) line += 3;
-    while (line != end_) {
-      const auto* newline = static_cast<const char*>(std::memchr(line, '\n', size_t(end_ - line)));
-      const char* const next = newline ? newline + 1 : end_;
-      const char* eol = newline ? newline : end_;
-      while (eol != line && eol[-1] == '\r') --eol;
-      ++chunk_.n_lines;
-      if (!read_line(line, eol)) {
-        ++chunk_.n_faults;
-        if (int64_t(chunk_.faults.size()) < options_.max_faults_kept)
-          chunk_.faults.push_back({chunk_.n_lines, fault_at_ - line_start(line) + 1, std::move(reason_)});
-        const int64_t kept = chunk_.starts.data()[chunk_.n_rows()];
-        chunk_.indices.resize(kept);
-        chunk_.values.resize(kept);
-        if (!options_.skip_faults) break;
-      }
-      line = next;
+    for (std::string_view piece = block.next(); !piece.empty() && read_lines(piece); piece = block.next()) {
     }
     return std::move(chunk_);
   }
@@ -86,6 +68,31 @@ class Parser {
     size_t in_namespace;
     const char *begin, *middle, *end;  // the name, and the text after the colon
   };
+
+  // False if it stopped at a fault.
+  bool read_lines(std::string_view piece) {
+    begin_ = piece.data(), end_ = begin_ + piece.size();
+    const char* line = begin_;
+    if (chunk_.n_lines == 0 && options_.first_block && piece.starts_with("\xef\xbb\xbf")) line += 3;
+    while (line != end_) {
+      const auto* newline = static_cast<const char*>(std::memchr(line, '\n', size_t(end_ - line)));
+      const char* const next = newline ? newline + 1 : end_;
+      const char* eol = newline ? newline : end_;
+      while (eol != line && eol[-1] == '\r') --eol;
+      ++chunk_.n_lines;
+      if (!read_line(line, eol)) {
+        ++chunk_.n_faults;
+        if (int64_t(chunk_.faults.size()) < options_.max_faults_kept)
+          chunk_.faults.push_back({chunk_.n_lines, fault_at_ - line_start(line) + 1, std::move(reason_)});
+        const int64_t kept = chunk_.starts.data()[chunk_.n_rows()];
+        chunk_.indices.resize(kept);
+        chunk_.values.resize(kept);
+        if (!options_.skip_faults) return false;
+      }
+      line = next;
+    }
+    return true;
+  }
 
   // The byte order mark is not of the line, but its columns are.
   const char* line_start(const char* line) const { return chunk_.n_lines == 1 ? begin_ : line; }
@@ -283,7 +290,7 @@ class Parser {
     if (has_tag_ && chunk_.tags.empty()) chunk_.tags.resize(n_before);
     if (has_tag_ || !chunk_.tags.empty()) chunk_.tags.emplace_back(tag_);
     if (chunk_.labels.size() == chunk_.labels.capacity()) chunk_.labels.grow(), chunk_.starts.grow();
-    chunk_.labels.push(label_.empty() ? -1 : labels_.code(label_.data(), label_.data() + label_.size()));
+    chunk_.labels.push(label_.empty() ? -1 : labels_.code(label_.data(), label_.data() + label_.size(), end_));
     chunk_.starts.push(static_cast<int32_t>(size));
     if (counts_names_) count_names();
     return true;
@@ -309,14 +316,14 @@ class Parser {
       });
   }
 
-  const char *const begin_, *const end_;
+  const char *begin_ = nullptr, *end_ = nullptr;  // of the piece
   const Columns columns_;
   const Options& options_;
   NameTable* const names_;
   const int64_t every_;
   Chunk<Scalar> chunk_;
   RowOrder order_;
-  Labels labels_{end_, chunk_.label_names};
+  Labels labels_{chunk_.label_names};
   // Of the row that is being read.
   std::string_view label_, tag_;
   bool has_tag_ = false, counts_names_ = false;
@@ -330,12 +337,11 @@ class Parser {
 }  // namespace
 
 template <class Scalar>
-Chunk<Scalar> parse_vw(const char* begin, const char* end, int bits, const Options& options, NameTable* names,
-                       int64_t every) {
-  return Parser<Scalar>(begin, end, bits, options, names, every).parse();
+Chunk<Scalar> parse_vw(Pieces& block, int bits, const Options& options, NameTable* names, int64_t every) {
+  return Parser<Scalar>(bits, options, names, every).parse(block);
 }
 
-template Chunk<float> parse_vw(const char*, const char*, int, const Options&, NameTable*, int64_t);
-template Chunk<double> parse_vw(const char*, const char*, int, const Options&, NameTable*, int64_t);
+template Chunk<float> parse_vw(Pieces&, int, const Options&, NameTable*, int64_t);
+template Chunk<double> parse_vw(Pieces&, int, const Options&, NameTable*, int64_t);
 
 }  // namespace sureline::text

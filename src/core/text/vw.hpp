@@ -17,8 +17,8 @@
 // carriage return inside a line. An initial prediction other than 0 is a fault too: the learners have none.
 #pragma once
 
-#include "chunk.hpp"
 #include "names.hpp"
+#include "pieces.hpp"
 
 namespace sureline::text {
 
@@ -26,7 +26,6 @@ namespace sureline::text {
 // of names, with the columns {Columns::masked, bits}, the names of every `every`-th row are counted in it, that many
 // times each. Of the options, shift and sum_duplicates mean nothing here.
 template <class Scalar>
-Chunk<Scalar> parse_vw(const char* begin, const char* end, int bits, const Options& options, NameTable* names = nullptr,
-                       int64_t every = 1);
+Chunk<Scalar> parse_vw(Pieces& block, int bits, const Options& options, NameTable* names = nullptr, int64_t every = 1);
 
 }  // namespace sureline::text

@@ -136,6 +136,7 @@ class RandomBlocks:
     ) -> None:
         self._file, self._reader, self._fd, self._at = file, reader, reader.raw.fd, start
         self._size, self._max_line, self._parse = size, max_line, parse
+        self._from_file: Callable[[int, int, int, bool], Parsed | None] | None = getattr(parse, "from_file", None)
         length = os.fstat(self._fd).st_size
         if start > length:
             raise DataError(reader.name, f"there are only {length} bytes, and reading was to go on after {start}")
@@ -157,13 +158,16 @@ class RandomBlocks:
             self._users += 1
 
         def run() -> Parsed:
-            buffer = room.make(max(end - start, self._size))
-            with memoryview(buffer) as view:
-                try:
+            try:
+                straight = self._from_file(self._fd, start, end, self._waits) if self._from_file else None
+                if straight is not None:
+                    return straight
+                buffer = room.make(max(end - start, self._size))
+                with memoryview(buffer) as view:
                     self._fetch(view[: end - start], start)
-                finally:
-                    self.close()
-                return self._parse(view[: end - start], start)
+                    return self._parse(view[: end - start], start)
+            finally:
+                self.close()
 
         return Task(self._file, start, end, end, end - start, run)
 

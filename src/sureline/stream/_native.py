@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ._blocks import Parse
 from ._chunk import Chunk, Parsed, keep_rows
 from ._errors import KEPT, Fault
 from ._labels import LabelReader
@@ -21,58 +20,68 @@ _SOME_NAMES = 16
 CoreParse = Callable[..., Any]  # of a block: a chunk of the core
 
 
-def native_parser(format: str, options: Options) -> Parse:
+class NativeParser:
     """What makes rows of a block of one of the two formats."""
-    core: CoreParse
-    if format == "libsvm":
-        core = partial(
-            _core.parse_libsvm,
-            dtype=options.dtype,
-            shift=int(options.zero_based),
-            sum_duplicates=options.duplicates == "sum",
-            skip_faults=options.skip,
+
+    def __init__(self, format: str, options: Options) -> None:
+        self._options, self._hashed, self._reader = options, format == "vw", LabelReader()
+        self._core: tuple[CoreParse, CoreParse]  # of text, and of a part of a file
+        if self._hashed:
+            self._core = _core.parse_vw, _core.parse_vw_file
+            self._how: dict[str, Any] = {"bits": options.bits}
+        else:
+            self._core = _core.parse_libsvm, _core.parse_libsvm_file
+            self._how = {"shift": int(options.zero_based), "sum_duplicates": options.duplicates == "sum"}
+        self._how |= {"dtype": options.dtype, "skip_faults": options.skip}
+
+    def __call__(self, block: Any, start: int) -> Parsed:
+        core = partial(self._core[0], **self._how_at(start))
+        parsed, raw, bad = self._parsed(core(block))
+        if bad:
+            _refuse_labels(parsed, core, block, raw.labels, bad, self._options)
+        if parsed.n_faults and not self._options.skip:
+            parsed.rows_end = line_start(block, parsed.faults[0].line)
+        return parsed
+
+    def from_file(self, file: int, start: int, end: int, wait: bool) -> Parsed | None:
+        """The same for a part of an open file, which is read as it is parsed, where that is all there is to it.
+
+        None if it cannot be read, or not at once if it is not to be waited for; or if there is a fault in it to stop
+        at, which has to be looked for in the text.
+        """
+        raw = self._core[1](file, start, end, wait, **self._how_at(start))
+        if raw is None:
+            return None
+        parsed, _, bad = self._parsed(raw)
+        return None if bad or (parsed.n_faults and not self._options.skip) else parsed
+
+    def _how_at(self, start: int) -> dict[str, Any]:
+        names = {"collect_names": self._every(start)} if self._hashed else {}
+        return {**self._how, **names, "first_block": start == 0}
+
+    def _parsed(self, raw: Any) -> tuple[Parsed, Any, dict[int, str]]:
+        """Rows; what the core made of them; and which of its labels are none, and why."""
+        options, hashed = self._options, self._hashed
+        codes, labels, bad = self._reader.read(raw.labels, raw.label_names)
+        chunk = Chunk(
+            values=raw.values,
+            indices=raw.indices,
+            indptr=raw.indptr,
+            labels=(codes, labels),
+            n_columns=1 << options.bits if hashed else raw.n_columns,
+            weights=raw.weights,
+            tags=raw.tags,
+            names=raw.names if hashed and options.collect_names else None,
         )
-    else:
-        core = partial(
-            _core.parse_vw,
-            dtype=options.dtype,
-            bits=options.bits,
-            skip_faults=options.skip,
-        )
-    return partial(_parse, core, LabelReader(), options, format == "vw")
+        if hashed and options.need_label and (raw.labels < 0).any():  # a row of LIBSVM has one
+            bad[-1] = "the row has no label"
+        return Parsed(chunk, raw.n_lines, raw.n_faults, [Fault(*fault) for fault in raw.faults]), raw, bad
 
-
-def _parse(core: CoreParse, reader: LabelReader, options: Options, hashed: bool, block: Any, start: int) -> Parsed:
-    first = start == 0
-    if hashed:
-        core = partial(core, collect_names=_every(options, start))
-    raw = core(block, first_block=first)
-    codes, labels, bad = reader.read(raw.labels, raw.label_names)
-    chunk = Chunk(
-        values=raw.values,
-        indices=raw.indices,
-        indptr=raw.indptr,
-        labels=(codes, labels),
-        n_columns=1 << options.bits if hashed else raw.n_columns,
-        weights=raw.weights,
-        tags=raw.tags,
-        names=raw.names if hashed and options.collect_names else None,
-    )
-    parsed = Parsed(chunk, raw.n_lines, raw.n_faults, [Fault(*fault) for fault in raw.faults])
-    if hashed and options.need_label and (raw.labels < 0).any():  # a row of LIBSVM has one
-        bad[-1] = "the row has no label"
-    if bad:
-        _refuse_labels(parsed, partial(core, first_block=first), block, raw.labels, bad, options)
-    if parsed.n_faults and not options.skip:
-        parsed.rows_end = line_start(block, parsed.faults[0].line)
-    return parsed
-
-
-def _every(options: Options, start: int) -> int:
-    """Of every how many rows the names are counted: counting takes longer than parsing, so of all only at first."""
-    if options.collect_names is True:
-        return 1 if start < _ALL_NAMES else _SOME_NAMES
-    return int(options.collect_names)
+    def _every(self, start: int) -> int:
+        """Of every how many rows the names are counted: counting takes longer than parsing, so of all only at first."""
+        if self._options.collect_names is True:
+            return 1 if start < _ALL_NAMES else _SOME_NAMES
+        return int(self._options.collect_names)
 
 
 def line_start(block: Any, line: int) -> int:

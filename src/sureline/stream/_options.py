@@ -9,7 +9,8 @@ from typing import Any
 
 from .._machine import cores
 
-TEXT = ("libsvm", "vw", "csv", "tsv", "jsonl", "text")
+NATIVE = ("libsvm", "vw")  # parsed by the core
+TEXT = (*NATIVE, "csv", "tsv", "jsonl", "text")
 BINARY = ("arrow", "parquet")
 FORMATS = TEXT + BINARY
 _TABLES = ("csv", "tsv", "jsonl", *BINARY)
@@ -124,9 +125,9 @@ class Options:
         return self.threads or min(cores(), MOST_THREADS)
 
     def block_size(self, format: str) -> int:
-        size = self.block or (BLOCK if format in ("libsvm", "vw") else TABLE_BLOCK)
+        size = self.block or (BLOCK if format in NATIVE else TABLE_BLOCK)
         return min(size, self.max_line or size)
 
     def longest_line(self, format: str) -> int:
         """64 MiB, and 8 MiB where it becomes Python objects."""
-        return self.max_line or ((64 << 20) if format in ("libsvm", "vw") else (8 << 20))
+        return self.max_line or ((64 << 20) if format in NATIVE else (8 << 20))

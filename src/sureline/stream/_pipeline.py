@@ -176,6 +176,7 @@ class Pipeline:
             self._lighter.notify()
         for thread in self._threads:
             thread.join()
+        self._done.clear()  # an error that nobody came for would keep the frames, and with them all this, alive
         self._tasks.close()
         self._stop.close()
 

@@ -9,13 +9,16 @@ from ._arrow import ColumnPieces, open_batches
 from ._blocks import AtThisLine, Lines, Parse, QuotedLines, RandomBlocks, SequentialBlocks, count_lines, row_start
 from ._chunk import Chunk, Parsed
 from ._errors import KEPT, DataError, Fault, Faults
-from ._native import native_parser
-from ._options import BINARY, PIECE, Options
+from ._native import NativeParser
+from ._options import BINARY, NATIVE, PIECE, Options
 from ._pipeline import Pipeline, Room, Task, Tasks
 from ._position import Position
 from ._source import Reader, Source, Stop
 from ._tables import DelimitedRows, JsonLines, TextLines, Wrong
 
+# Blocks that are parsed and not yet consumed, at least: on two cores, which three threads share, now this one and now
+# that one is ahead, and none of them shall have to wait for it.
+_AHEAD = 8
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _ENOUGH_FAULTS = 100
 
@@ -108,8 +111,8 @@ class FileTasks:
 
 def _parser(format: str, options: Options) -> Parse | None:
     """What makes rows of a block, for the formats for which that does not depend on the file."""
-    if format in ("libsvm", "vw"):
-        return native_parser(format, options)
+    if format in NATIVE:
+        return NativeParser(format, options)
     if format == "jsonl":
         return JsonLines(options)
     return TextLines(options) if format == "text" else None
@@ -152,7 +155,8 @@ class Reading:
             raise
         threads = options.n_threads(self._format)
         weight = 8 * PIECE if self._format in BINARY else options.block_size(self._format)
-        pipeline = Pipeline(tasks, stop, threads, limit=(threads + 2) * weight)
+        ahead = max(threads + 2, _AHEAD if self._format in NATIVE else 0)
+        pipeline = Pipeline(tasks, stop, threads, limit=ahead * weight)
         at = self._position
         try:
             for outcome in pipeline:
