@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "mapping.hpp"
 #include "models.hpp"
@@ -80,13 +81,16 @@ class Scales {
   bool by_row() const { return by_row_; }
   bool single() const { return single_; }
 
-  // f(column, mean, count) for the features that were seen.
-  template <class F>
-  void each(const F& f) const {
-    if (!memory_) return;
+  // Outside of these groups of columns no feature was seen.
+  std::vector<int64_t> groups() const {
     const size_t size = single_ ? sizeof(Scale<float>) : sizeof(Scale<double>);
-    constexpr int64_t kGroup = 32;
-    for (const int64_t group : nonzero_groups(memory_->data, size_t(n_scales_) * size, kGroup * size))
+    if (!memory_) return {};
+    return nonzero_groups(memory_->data, size_t(n_scales_) * size, kGroup * size);
+  }
+  // f(column, mean, count) for the features in there that were seen.
+  template <class F>
+  void each(const std::vector<int64_t>& groups, const F& f) const {
+    for (const int64_t group : groups)
       for (int64_t column = group * kGroup; column < std::min((group + 1) * kGroup, n_scales_); ++column) {
         const auto [mean, count] = at(column);
         if (count > 0) f(column, mean, count);
@@ -112,6 +116,8 @@ class Scales {
   }
 
  private:
+  static constexpr int64_t kGroup = 32;
+
   struct Memory {
     explicit Memory(size_t n) : data(map_zeros(n)), bytes(n) {
       if (!data) throw std::bad_alloc();

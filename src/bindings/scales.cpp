@@ -4,8 +4,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 
 #include <cmath>
+#include <variant>
 #include <vector>
 
 #include "bindings.hpp"
@@ -42,15 +44,27 @@ Answer pass(Scales& scales, const HeldRows& held, const std::optional<Output>& o
   return {outcome.row, name_of(outcome.refusal)};
 }
 
-using Arrays = std::tuple<NewArray<int64_t>, NewArray<double>, NewArray<int64_t>>;
+template <class T>
+using Arrays = std::tuple<NewArray<int64_t>, NewArray<T>, NewArray<int64_t>>;
 
-Arrays arrays(const Scales& scales) {
-  std::vector<int64_t> columns, counts;
-  std::vector<double> means;
-  scales.each([&](int64_t column, double mean, double count) {
-    columns.push_back(column), means.push_back(mean), counts.push_back(int64_t(count));
+template <class T>
+Arrays<T> arrays_in(const Scales& scales) {
+  const std::vector<int64_t> groups = scales.groups();
+  int64_t n = 0;
+  scales.each(groups, [&](int64_t, double, double) { ++n; });
+  auto columns = new_array<int64_t>(n);
+  auto means = new_array<T>(n);
+  auto counts = new_array<int64_t>(n);
+  n = 0;
+  scales.each(groups, [&](int64_t column, double mean, double count) {
+    columns.data()[n] = column, means.data()[n] = T(mean), counts.data()[n++] = int64_t(count);
   });
-  return {as_array(columns), as_array(means), as_array(counts)};
+  return {columns, means, counts};
+}
+
+std::variant<Arrays<float>, Arrays<double>> arrays(const Scales& scales) {
+  if (scales.single()) return arrays_in<float>(scales);
+  return arrays_in<double>(scales);
 }
 
 Scales restored(const std::string& dtype, const Vector<int64_t>& columns, const Vector<double>& means,
@@ -96,7 +110,8 @@ void bind_scales(nb::module_& m) {
       .def("undo", &Scales::undo, "Take back what the latest call changed, if it was undoable.")
       .def("commit", &Scales::commit, "From now on the latest call cannot be taken back.")
       .def("copy", &Scales::copy)
-      .def("arrays", &arrays, "Of the features that were seen: columns, ascending, mean sizes and counts.")
+      .def("arrays", &arrays,
+           "Of the features that were seen: columns, ascending, mean sizes, in the scalars of the scales, and counts.")
       .def("means_of", &means_of, "columns"_a, "The mean size of each of these columns; 1 if it was never seen.")
       .def_static("restored", &restored, "dtype"_a, "columns"_a, "means"_a, "counts"_a);
 }

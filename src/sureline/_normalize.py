@@ -132,8 +132,7 @@ class Normalizer:
     def arrays(self) -> tuple[npt.NDArray[np.int64], Array, npt.NDArray[np.int64]]:
         """Of the features that were seen: columns, ascending, mean sizes in `dtype`, and in how many rows."""
         assert self.core is not None
-        columns, means, counts = self.core.arrays()
-        return columns, means.astype(self.dtype), counts
+        return self.core.arrays()
 
     @classmethod
     def restored(cls, dtype: npt.DTypeLike, columns: Array, means: Array, counts: Array) -> Self:
