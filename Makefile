@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 DATA := $(or $(SURELINE_DATA),../shared/data)
 SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(shell find src -type f -not -path '*/__pycache__/*' 2>/dev/null)
 
+CXX_FILES = $(shell find src benchmarks fuzz -name '*.?pp')
+
 # The first Python that is new enough, or the one named by PYTHON=...
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
@@ -59,7 +61,7 @@ quicktest: install
 lint: install
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
-	$(BIN)/clang-format --dry-run --Werror $(wildcard src/core/*.?pp src/core/text/*.?pp src/bindings/*.?pp benchmarks/*.?pp fuzz/*.?pp)
+	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
 	$(BIN)/lint-imports --no-cache
 	@rm -rf build/types && mkdir -p build/types && cp -R src/sureline build/types/
 	@cp "$$($(BIN)/python -c 'import importlib.util as u; print(u.find_spec("sureline").submodule_search_locations[0])')/_core.pyi" build/types/sureline/
@@ -69,7 +71,7 @@ lint: install
 format: install
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --exit-zero --quiet .
-	$(BIN)/clang-format -i $(wildcard src/core/*.?pp src/core/text/*.?pp src/bindings/*.?pp benchmarks/*.?pp fuzz/*.?pp)
+	$(BIN)/clang-format -i $(CXX_FILES)
 
 bench: install
 	@$(BIN)/python -c "import river" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check "river>=0.21" || echo "River could not be installed; the benchmark goes on without it."

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <optional>
 
-#include "kernels.hpp"
+#include "loops/kernels.hpp"
 
 namespace sureline::bindings {
 

@@ -1,5 +1,5 @@
 // Proximal dual coordinate ascent, and what goes over rows with double weights, for Python.
-#include "dual_ascent.hpp"
+#include "sdca/dual_ascent.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "by_column.hpp"
+#include "rows/by_column.hpp"
 #include "models.hpp"
 #include "text/murmur.hpp"
 

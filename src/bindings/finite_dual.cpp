@@ -1,5 +1,5 @@
 // Dual coordinate ascent over rows that are all there, with the losses and regularisers of O-DCA, for Python.
-#include "finite_dual.hpp"
+#include "sdca/finite_dual.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

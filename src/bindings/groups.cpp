@@ -1,5 +1,5 @@
 // Learning in groups of features, for Python.
-#include "groups.hpp"
+#include "groups/groups.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

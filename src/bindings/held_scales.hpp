@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "mapping.hpp"
+#include "memory/mapping.hpp"
 #include "models.hpp"
-#include "scales.hpp"
+#include "scaling/scales.hpp"
 
 namespace sureline::bindings {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "mapping.hpp"
+#include "memory/mapping.hpp"
 #include "models.hpp"
 
 namespace {

@@ -15,9 +15,9 @@
 #include <variant>
 #include <vector>
 
-#include "dispatch.hpp"
-#include "dual_memory.hpp"
-#include "kernels.hpp"
+#include "loops/dispatch.hpp"
+#include "windows/dual_memory.hpp"
+#include "loops/kernels.hpp"
 
 namespace sureline::bindings {
 

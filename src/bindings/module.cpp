@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "check.hpp"
-#include "dispatch.hpp"
-#include "kernels.hpp"
+#include "rows/check.hpp"
+#include "loops/dispatch.hpp"
+#include "loops/kernels.hpp"
 #include "models.hpp"
 
 namespace nb = nanobind;

@@ -33,7 +33,7 @@ class Block(NamedTuple):
 class Normalizer:
     """What divides the rows of a learner: nothing, their length, or the scale of each feature so far.
 
-    The scale of a feature is the mean of its sizes in the rows in which it is not zero; core/scales.hpp has the
+    The scale of a feature is the mean of its sizes in the rows in which it is not zero; core/scaling/scales.hpp has the
     recursion. It depends on the rows alone: learners of the same rows and the same dtype can share what they become.
     """
 

@@ -20,7 +20,7 @@ Shape = MarginShape | CoordinateShape | DualShape
 Policy = Literal["binary", "rival", "ovr", "regression"]
 Rule = _core.Rule | _core.CoordinateRule | _core.DualRule
 
-# Numbers of a weight that lie together; core/shape.hpp says what they are. Two where it is not said here.
+# Numbers of a weight that lie together; core/spaces/shape.hpp says what they are. Two where it is not said here.
 _WIDTH: dict[Shape, int] = {
     "identity": 1,
     "full": 1,
@@ -36,11 +36,11 @@ SELECTABLE: tuple[Shape, ...] = ("identity", "diagonal")  # whose budget is a se
 OF_MARGIN_RULES: tuple[Shape, ...] = ("identity", "diagonal", "theta", "full")
 DUAL: tuple[Shape, ...] = get_args(DualShape)
 
-# The columns of `State.memory`, in the order of struct Memory in core/rules.hpp.
+# The columns of `State.memory`, in the order of struct Memory in core/rules/margin_rules.hpp.
 WEIGHT_SCALE, COVARIANCE_SCALE, NORM2, DOUBT, K, C, T, CUT, BOUND, RESOLUTION = range(_core.MEMORY_COLUMNS)
-# Two of the columns of `State.ascent.scalars`, in the order of struct Ascent in core/dual_rule.hpp.
+# Two of the columns of `State.ascent.scalars`, in the order of struct Ascent in core/rules/dual_rule.hpp.
 CUT_OF_ASCENT, LOSS_OF_ASCENT = 6, 7
-# The columns of `State.tally`, in the order of struct Tally in core/kernels.hpp.
+# The columns of `State.tally`, in the order of struct Tally in core/loops/kernels.hpp.
 SEEN, MISTAKES, UPDATES = range(3)
 
 
@@ -63,7 +63,7 @@ class Numbers:
     pair of weight and variance ("diagonal"; for "theta" of theta and variance), or those of a coordinate rule. Slot 0
     is the intercept and slot j + 1 is column j; there is one head, or one for each class. Variances are stored with
     the bits of 1 flipped, so that zeros are a fresh model and memory that no feature touched costs nothing.
-    ``factors[head]`` is the full covariance as U D U', packed by columns (see core/full.hpp). All weights and variances
+    ``factors[head]`` is the full covariance as U D U', packed by columns (see core/spaces/full.hpp). All weights and variances
     are to be multiplied by the scales in ``memory``, which has one row for each binary problem: one per head for policy
     "ovr", otherwise a single one. ``tally`` has a row for each class: examples seen, mistakes, updates. ``budget``
     bounds the number of nonzero weights: of a coordinate rule by a threshold for all heads together, of a margin rule

@@ -15,7 +15,7 @@ from ._errors import Refusal
 WINDOW = "window"  # the field that says how many examples the sliding window holds
 _NAMES = ("window_parts", "window_numbers", "window_heads", "window_coefficients", "window_columns", "window_values")
 _DTYPES = ("int64", "int64", "int64", "float64", "int64", "float64")
-_TOTAL, _GROWTH, _TURNED = 0, 1, 2  # of the columns of the scalars; see core/dual_rule.hpp
+_TOTAL, _GROWTH, _TURNED = 0, 1, 2  # of the columns of the scalars; see core/rules/dual_rule.hpp
 _MOST_LENGTH = 10**7
 
 

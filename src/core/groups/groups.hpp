@@ -1,0 +1,128 @@
+// Learning in groups of features (Tan et al., AAAI 2016, Algorithms 2 and 3): what goes over rows, compiled once for
+// every machine. Numbers of the state are double, values of rows float or double as they come.
+//
+// A model has K groups of columns. Position p of a selected column is its place in all groups one after the other, each
+// of which starts at a multiple of kPad, so that loops over a group have no remainder. Group k has the covariance S_k,
+// or S_k = I for all k.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "loops/kernels.hpp"
+
+namespace sureline::groups {
+
+inline constexpr int64_t kPad = 8;
+
+// Positions of a few columns by their number: an open hash table, since a table over all columns would be far larger
+// than a cache. Before it a filter of bits, which nearly all columns of a wide row do not pass, and which can be asked
+// without a branch.
+class Columns {
+ public:
+  Columns(const int64_t* columns, const int64_t* positions, int64_t n);
+  // False for all columns that are not among them, but for a few.
+  bool may_have(int64_t column) const {
+    const uint64_t bit = mixed(column) >> filter_shift_;
+    return (filter_[bit / 64] >> (bit % 64)) & 1;
+  }
+  // -1 if the column is not among them.
+  int64_t position(int64_t column) const {
+    size_t slot = size_t(mixed(column) >> shift_);
+    while (slots_[slot].column != column && slots_[slot].column >= 0) slot = (slot + 1) & mask_;
+    return slots_[slot].position;
+  }
+  struct Slot {
+    int64_t column = -1, position = -1;
+  };
+  const std::vector<Slot>& all() const { return all_; }
+
+ private:
+  static uint64_t mixed(int64_t column) { return uint64_t(column) * 0x9e3779b97f4a7c15u; }
+  std::vector<Slot> slots_, all_;
+  std::vector<uint64_t> filter_;
+  size_t mask_ = 0;
+  int shift_ = 63, filter_shift_ = 63;
+};
+
+// The batch: what a row weighs, C_i (none of weight 0 is ever looked at), and the sign of its label in a problem.
+struct Batch {
+  const double* C = nullptr;
+  const int32_t* labels = nullptr;
+  int32_t positive = 1;  // the class with the sign +
+  double sign(int64_t row) const { return labels[row] == positive ? 1.0 : -1.0; }
+};
+
+// s[j] += sum_i C_i alpha_i y_i x_ij over all columns j. Rows whose alpha is 0 are passed over. Columns need not
+// ascend.
+Outcome add_scores(const Rows& rows, const Batch& batch, const double* alpha, double* s);
+
+// At most `most` columns with the largest scores, largest first; of equal ones the lower column first. None with score
+// 0.
+std::vector<int64_t> best(const double* scores, int64_t n_columns, int64_t most);
+
+// What a problem's objective is made of, besides its rows.
+struct Objective {
+  double sigma = 1;
+  int q = 1;
+  bool intercept = true;
+  double P_b = 1;      // precision of the intercept
+  bool exact = false;  // steps to the maximum along a row, rather than the paper's
+};
+
+// The dual variables of a problem.
+struct Duals {
+  double* alpha = nullptr;  // of each row
+  double* z = nullptr;    // sum of C_i alpha_i y_i x_i of the selected columns, those of the groups one after the other
+  double* z_b = nullptr;  // the same for the intercept
+};
+
+struct Sweep {
+  Outcome outcome;
+  double gap = 0;  // sum of what each row added to the duality gap when its turn came
+};
+
+struct Value {
+  double dual = 0, theta = 0, gap = 0;
+};
+
+// The rows of a batch, reduced to the selected columns.
+class Selection {
+ public:
+  virtual ~Selection() = default;
+  // More groups, of so many columns each. Nothing is changed if a row is refused, or (Refusal::memory) if the arrays
+  // would then take more than `most_bytes`.
+  virtual Outcome add_groups(const Rows& rows, const double* C, const std::vector<int64_t>& columns,
+                             const std::vector<int64_t>& sizes, int64_t most_bytes) = 0;
+  // sum_i weight_i x_i x_i' of the columns of a group, row by row.
+  virtual void gram(int64_t group, const double* weight, double* G) const = 0;
+  // The covariance of the first group that has none yet, which each needs before the next pass; null is the identity,
+  // for all groups or none.
+  virtual void set_covariance(const double* S) = 0;
+  // One pass over the rows. `scores`, if there is room for them, are those before the row's own step; moved[i] is set
+  // to 1 if row i made one.
+  virtual Sweep sweep(const Batch& batch, const Objective& objective, const Duals& duals, double* scores,
+                      uint8_t* moved) const = 0;
+  // The objective at the alpha reached. Without the gap no row is looked at.
+  virtual Value value(const Batch& batch, const Objective& objective, const Duals& duals, bool with_gap) const = 0;
+
+  virtual int64_t n_rows() const = 0;
+  virtual int64_t n_groups() const = 0;
+  virtual int64_t n_ready() const = 0;  // groups that have their covariance
+  virtual int64_t size(int64_t group) const = 0;
+  virtual int64_t nbytes() const = 0;
+  virtual bool has_covariance() const = 0;
+  int64_t n_selected() const;  // columns of all groups
+};
+
+std::unique_ptr<Selection> make_selection(int64_t n_rows, bool single);
+
+// out[row][head] = intercept + weights . x, for weights[position][head] of the selected columns.
+Outcome score(const Rows& rows, const Columns& columns, const double* weights, const double* intercepts,
+              int64_t n_heads, double* out);
+// out[row] = intercept + sum_k x_k' S_k x_k; S has the blocks of the groups one after the other.
+Outcome variance(const Rows& rows, const Columns& columns, const std::vector<int64_t>& sizes, const double* S,
+                 double intercept, double* out);
+
+}  // namespace sureline::groups

@@ -1,0 +1,202 @@
+// The loop: predict, count, and let the learner have its turn. One loop for all learners, rows and numbers of classes.
+#pragma once
+
+#include <cmath>
+
+#include "loops/journal.hpp"
+#include "loops/kernels.hpp"
+
+namespace sureline::SURELINE_ISA {
+
+template <class T>
+inline constexpr double kLargestWeight = sizeof(T) == 4 ? 1e37 : 1e300;
+
+inline bool finite(double a) { return std::isfinite(a); }
+
+// A head that an example moves, with the sign of the move and the head's own score and variance. Two heads form one
+// problem over the pair of their weights, whose example is x for the one and -x for the other: the margin is
+// the difference of their scores, the variance the sum of their variances.
+struct MovedHead {
+  int64_t head;
+  double sign;
+  double f = 0;
+  double v = 0;
+};
+
+// What an example brings besides its row: weight, and the c of its label.
+struct Worth {
+  double s, c;
+};
+
+// Self is the learner. It has
+//   bool begin(x, row, s)                                  before the scores; false if it refused
+//   double score(x, MovedHead&), void scores(x, double*)   of one head, of all
+//   bool turn(row, x, worth, problem, MovedHead*, n)       one binary problem's turn; true if anything moved
+//   void end(x)                                            after all turns
+// and if it is one for targets rather than classes
+//   bool regress(row, x, s)                                the turn of the only head
+template <class Self, class Space, class Rows>
+class Stream {
+ public:
+  using T = typename Space::T;
+  using Row = typename Rows::Row;
+
+  Stream(const Task& task, const Space& space, const Rows& rows, double* scores)
+      : task_(task), space_(space), rows_(rows), scores_(scores), journal_(task.journal) {}
+
+  Outcome run() {
+    const int64_t bytes = space_.n_slots * space_.n_heads * int64_t(Space::kWidth * sizeof(T));
+    // Worth it only where the weights do not stay in the nearer caches.
+    const bool ahead = !Row::dense && bytes > (1 << 20), huge = !Row::dense && bytes > kHuge;
+    const int64_t n = task_.order ? task_.n_order : task_.rows.n_rows;
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t row = row_at(k);
+      Row x = rows_[row];
+      if (ahead && k + kRowsAhead < n) fetch(rows_[row_at(k + kRowsAhead)]);
+      const double s = task_.sample_weight ? task_.sample_weight[row] : 1.0;
+      outcome_.refusal = x.inspect(task_.rows.n_columns);
+      if (outcome_.refusal == Refusal::none) {
+        if (s == 0) continue;
+        if (huge)
+          for (int64_t i = 0; i < x.size(); ++i) make_page(space_.at(x.index(i), 0));
+        take(row, x, s);
+      }
+      if (outcome_.refusal != Refusal::none) {
+        outcome_.row = row;
+        journal_.undo(space_, rows_);
+        break;
+      }
+    }
+    return outcome_;
+  }
+
+ protected:
+  static constexpr bool regresses() {
+    return requires(Self& self, Row x) { self.regress(0, x, 0.0); };
+  }
+  // One head leaves no choice, but for targets.
+  Policy policy() const {
+    if constexpr (Space::kOneHead && !regresses()) return Policy::binary;
+    return task_.policy;
+  }
+  bool alone() const { return !Space::kOneHead && task_.policy == Policy::one_vs_rest; }
+  int64_t n_problems() const { return alone() ? space_.n_heads : 1; }
+  void refuse(Refusal why) { outcome_.refusal = why; }
+  void refuse_score(const Row& x) { refuse(finite(largest_size(x.values, x.n)) ? Refusal::score : Refusal::contents); }
+
+  const Task& task_;
+  const Space space_;
+  const Rows rows_;
+  double* scores_;  // one for each head
+  Journal<Space> journal_;
+  Outcome outcome_;
+
+ private:
+  Self& self() { return static_cast<Self&>(*this); }
+
+  static constexpr int64_t kRowsAhead = 3;
+
+  int64_t row_at(int64_t k) const { return task_.order ? task_.order[k] : k; }
+
+  void take(int64_t row, const Row& x, double s) {
+    const int64_t label = task_.labels[row];
+    Tally& tally = task_.tally[label];
+    ++tally.seen;
+    for (int64_t problem = 0; problem < n_problems(); ++problem) task_.memory[problem].t += 1;
+    if (!self().begin(x, row, s)) return;
+    bool moved = false;
+    switch (policy()) {
+      case Policy::binary:
+        moved = binary(row, x, label, s);
+        break;
+      case Policy::rival:
+        if constexpr (!Space::kOneHead) moved = rival(row, x, label, s);
+        break;
+      case Policy::one_vs_rest:
+        if constexpr (!Space::kOneHead) moved = one_vs_rest(row, x, label, s);
+        break;
+      case Policy::regression:
+        if constexpr (regresses()) moved = self().regress(row, x, s);
+        break;
+    }
+    if (outcome_.refusal != Refusal::none) return;
+    self().end(x);
+    tally.updates += moved;
+  }
+
+  bool binary(int64_t row, const Row& x, int64_t label, double s) {
+    MovedHead moved{0, label == 1 ? 1.0 : -1.0};
+    moved.f = self().score(x, moved);
+    if (!finite(moved.f)) return refuse_score(x), false;
+    task_.tally[label].mistakes += (moved.f > 0) != (moved.sign > 0);
+    const double c = task_.balanced ? ratio(label == 1, task_.tally[1].seen, task_.tally[0].seen) : task_.cost[label];
+    return self().turn(row, x, {s, c}, 0, &moved, 1);
+  }
+
+  bool rival(int64_t row, const Row& x, int64_t label, double s) {
+    if (!score_all(x)) return refuse_score(x), false;
+    int64_t rival = label == 0 ? 1 : 0;
+    for (int64_t head = rival + 1; head < space_.n_heads; ++head)
+      if (head != label && scores_[head] > scores_[rival]) rival = head;
+    // As with argmax, the first of equal scores is predicted.
+    task_.tally[label].mistakes +=
+        scores_[rival] > scores_[label] || (scores_[rival] == scores_[label] && rival < label);
+    MovedHead moved[2] = {{label, 1, scores_[label]}, {rival, -1, scores_[rival]}};
+    return self().turn(row, x, {s, task_.balanced ? share(label) : task_.cost[1]}, 0, moved, 2);
+  }
+
+  bool one_vs_rest(int64_t row, const Row& x, int64_t label, double s) {
+    if (!score_all(x)) return refuse_score(x), false;
+    int64_t best = 0;
+    for (int64_t head = 1; head < space_.n_heads; ++head)
+      if (scores_[head] > scores_[best]) best = head;
+    task_.tally[label].mistakes += best != label;
+    const int64_t total = task_.balanced ? all_seen() : 0;
+    bool any = false;
+    for (int64_t head = 0; head < space_.n_heads && outcome_.refusal == Refusal::none; ++head) {
+      MovedHead moved{head, head == label ? 1.0 : -1.0, scores_[head]};
+      const int64_t positive = task_.tally[head].seen;
+      const double c = task_.balanced ? ratio(head == label, positive, total - positive) : task_.cost[head == label];
+      if (self().turn(row, x, {s, c}, head, &moved, 1)) any = true;
+    }
+    return any;
+  }
+
+  // The cost that makes positive and negative examples count the same: rho = T- / T+ for a positive one, 1 for a
+  // negative one (section 4.4, with mu+ = mu-). Until both have been seen there is nothing to balance.
+  static double ratio(bool is_positive, int64_t positive, int64_t negative) {
+    return is_positive && negative > 0 ? double(negative) / double(positive) : 1.0;
+  }
+  // The same for more classes in one problem: each counts as if it had its equal share of the examples.
+  double share(int64_t label) const {
+    int64_t classes = 0;
+    for (int64_t head = 0; head < space_.n_heads; ++head) classes += task_.tally[head].seen > 0;
+    return double(all_seen()) / (double(classes) * double(task_.tally[label].seen));
+  }
+  int64_t all_seen() const {
+    int64_t seen = 0;
+    for (int64_t head = 0; head < space_.n_heads; ++head) seen += task_.tally[head].seen;
+    return seen;
+  }
+
+  bool score_all(const Row& x) {
+    self().scores(x, scores_);
+    bool ok = true;
+    for (int64_t head = 0; head < space_.n_heads; ++head) ok = ok && finite(scores_[head]);
+    return ok;
+  }
+
+  // The weights of a row that is to come, into the second cache: of those for the first the processor has no more than
+  // a few dozens on their way at a time, and waits. The indices have not been looked at and may be anything, and so the
+  // address is no pointer arithmetic.
+  void fetch(const Row& to_come) const {
+    if constexpr (!Row::dense) {
+      const uintptr_t first = reinterpret_cast<uintptr_t>(space_.at(0, 0)),
+                      stride = uintptr_t(Space::kOneHead ? 1 : space_.n_heads) * Space::kWidth * sizeof(T);
+      for (int64_t i = 0; i < to_come.n; ++i)
+        __builtin_prefetch(reinterpret_cast<const void*>(first + uintptr_t(to_come.indices[i]) * stride), 0, 2);
+    }
+  }
+};
+
+}  // namespace sureline::SURELINE_ISA

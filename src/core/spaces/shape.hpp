@@ -1,0 +1,50 @@
+// How the numbers of one weight are shaped in memory, and how a weight comes from them.
+#pragma once
+
+namespace sureline {
+
+// Slot 0 is the intercept, slot j + 1 is column j, and the heads (one per class, or a single one) of a slot lie side by
+// side: numbers[slot][head] is what is listed here. S is stored so that zero bytes mean 1; a factor holds S = U D U' of
+// a head, see full.hpp. All zero bytes is a fresh coordinate in every shape.
+enum class Shape {
+  // of the margin rules, margin_rules.hpp
+  identity,  // w                S = I
+  diagonal,  // w, S
+  theta,     // theta, S         the weight is S theta
+  full,      // w, and factors
+  // of the coordinate rules, coordinate_rules.hpp
+  averaged,            // theta            scale soft(theta, threshold)
+  confident,           // theta, S         soft(S theta, threshold)
+  confident_full,      // theta, and factors, likewise
+  adaptive,            // theta, sqrt(G)   scale / (delta + sqrt(G)) soft(theta, threshold)
+  proximal,            // the same, with FTRL's step
+  truncated,           // w, cut           soft(w, threshold - cut) where |w| <= limit
+  adaptive_truncated,  // w, sqrt(G), cut  soft(w, (threshold - cut) / (delta + sqrt(G)))
+  // of online dual coordinate ascent, dual_rule.hpp; without a threshold where limit is infinite
+  dual,           // theta               scale soft(theta, threshold)
+  dual_counted,   // theta, n            likewise, and n examples of the sliding window are in theta
+  dual_smoothed,  // theta, u, n         r u + (scale theta - sign(theta) delta, where |theta| > threshold)
+  simplex,        // w, theta            w
+};
+
+inline constexpr int width_of(Shape shape) {
+  switch (shape) {
+    case Shape::identity:
+    case Shape::full:
+    case Shape::averaged:
+    case Shape::confident_full:
+    case Shape::dual:
+      return 1;
+    case Shape::adaptive_truncated:
+    case Shape::dual_smoothed:
+      return 3;
+    default:
+      return 2;
+  }
+}
+
+inline constexpr bool is_dual(Shape shape) { return shape >= Shape::dual; }
+
+inline constexpr bool has_factors(Shape shape) { return shape == Shape::full || shape == Shape::confident_full; }
+
+}  // namespace sureline
