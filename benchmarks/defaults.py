@@ -39,11 +39,11 @@ from scipy.sparse import csr_matrix
 
 import sureline
 from sureline import datasets
-from sureline._choice import AUTO, CANDIDATES, ROWS, candidates, choose, settings_of
-from sureline._learner import Learner
-from sureline.catalogue import LEARNERS
-from sureline.contest.arrays import rows_of
-from sureline.contest.grid import every_learner
+from sureline.learners.catalogue import LEARNERS
+from sureline.learners.learner import Learner
+from sureline.stream.arrays import rows_of
+from sureline.training.choosing import AUTO, CANDIDATES, ROWS, candidates, choose, settings_of
+from sureline.training.grid import every_learner
 
 ROOT = Path(__file__).resolve().parent.parent
 NORMALIZATIONS = ("none", "row", "scale")

@@ -25,9 +25,10 @@ from ratios import compiled, failures, pointer, report, shortest
 from sklearn.linear_model import SGDClassifier
 
 import sureline
-from sureline import AROW, ODCA, PA, Perceptron, _core
-from sureline._rows import as_rows
+from sureline import AROW, ODCA, PA, Perceptron
+from sureline._native import _core
 from sureline.datasets import make_stream_like
+from sureline.models.rows import as_rows
 
 
 def compiled_floors() -> ctypes.CDLL:

@@ -18,8 +18,12 @@ from types import FunctionType
 import atheris
 import safetensors
 
-from sureline import modelfile, persistence
-from sureline.modelfile import ModelFileError, _codec, _container, _json
+from sureline import modelfile
+from sureline.learners import saving as persistence
+from sureline.modelfile import ModelFileError
+from sureline.models.file import canonical as _json
+from sureline.models.file import codec as _codec
+from sureline.models.file import container as _container
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import forge

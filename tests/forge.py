@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from sureline import _core
-from sureline.catalogue import LEARNERS
+from sureline._native import _core
+from sureline.learners.catalogue import LEARNERS
+from sureline.learners.saving import ModelFile, read_learner, write_learner
 from sureline.modelfile import ModelFileError, read_model
-from sureline.persistence import ModelFile, read_learner, write_learner
 
 Pick = Callable[[int], int]  # a number from 0 to n - 1
 Tensors = dict[str, tuple[str, list[int], bytes]]  # name: type, shape, bytes

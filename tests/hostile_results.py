@@ -8,7 +8,7 @@ from typing import Any
 
 import tournaments
 
-from sureline.contest.result import Run, TournamentResult
+from sureline.training.result import Run, TournamentResult
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 LONG = "W" * 300

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from sureline import _core
+from sureline._native import _core
 
 
 def parse(text, dtype: str = "float64", **options) -> _core.Chunk:

@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sureline._state import State
 from sureline.modelfile import WriteError, read_model, remove_stale, write_model
+from sureline.models.state import State
 
 FAIL, FAIL_FROM_HERE_ON, KILL_BEFORE, KILL_AFTER, WRITE_HALF = range(5)
 

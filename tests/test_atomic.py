@@ -296,7 +296,7 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
 def test_a_file_grown_too_large(tmp_path: Path) -> None:
     script = (
         "import resource, sys\n"
-        "from sureline._atomic import replacing\n"
+        "from sureline._system import replacing\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "try:\n"
         "    with replacing(sys.argv[1]) as output: output.write(bytes(2000))\n"

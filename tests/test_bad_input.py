@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sureline import AROW, CW, IELLIP, PA, ROMMA, SCW, SOP, Perceptron, _core, reference
+from sureline import AROW, CW, IELLIP, PA, ROMMA, SCW, SOP, Perceptron, reference
+from sureline._native import _core
 
 
 def csr(X=None) -> sparse.csr_matrix:

@@ -15,12 +15,13 @@ from scipy import sparse
 from stream_files import write_rows
 
 import sureline
-from sureline import BCW, _gaussian_batch, stream
-from sureline._checkpoint import Checkpointing
-from sureline.catalogue import learner_named
+from sureline import BCW, stream
 from sureline.cli import run as run_command
+from sureline.learners.catalogue import learner_named
 from sureline.modelfile import ModelFileError
+from sureline.models.precision import state as _gaussian_batch
 from sureline.training import Training
+from sureline.training.checkpoint import Checkpointing
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("bcw", {"C": 0.5}),
@@ -151,7 +152,7 @@ def test_a_state_that_does_not_fit_together_is_refused(tmp_path: Path, form: Any
     X, y = rows(60, 400 if form is not None else 20)
     model = BCW(normalize="none").fit(X if form is None else form(X), y)
     state = model._state
-    original = sureline.modelfile._codec.arrays_of
+    original = sureline.models.file.codec.arrays_of
     arrays = original(state)
     for name, array in arrays.items():
         wrong: list[Any] = [array.astype(np.float32), array.reshape(-1, 1, 1), None]
@@ -169,11 +170,11 @@ def test_a_state_that_does_not_fit_together_is_refused(tmp_path: Path, form: Any
         for replacement in wrong:
             forged = {**arrays, name: replacement}
             forged = {key: value for key, value in forged.items() if value is not None}
-            monkeypatch.setattr(sureline.modelfile._codec, "arrays_of", lambda _, forged=forged: forged)
+            monkeypatch.setattr(sureline.models.file.codec, "arrays_of", lambda _, forged=forged: forged)
             sureline.save(model, tmp_path / "m")
             with pytest.raises(ModelFileError):
                 sureline.load(tmp_path / "m")
-    monkeypatch.setattr(sureline.modelfile._codec, "arrays_of", original)
+    monkeypatch.setattr(sureline.models.file.codec, "arrays_of", original)
     sureline.save(model, tmp_path / "m")
     assert sureline.load(tmp_path / "m").n_seen_ == 60
 

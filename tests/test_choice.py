@@ -18,14 +18,15 @@ from scipy.sparse import csr_matrix, hstack
 from stream_files import libsvm_of, write_rows
 
 import sureline
-from sureline import _choice, stream
-from sureline._choice import CANDIDATES, candidates, choose, settings_of
-from sureline.catalogue import LEARNERS
+from sureline import stream
 from sureline.cli import _progress
-from sureline.contest.grid import every_learner
 from sureline.datasets import make_sparse_stream
+from sureline.learners.catalogue import LEARNERS
 from sureline.stream import DataError, Position
 from sureline.training import Training
+from sureline.training import choosing as _choice
+from sureline.training.choosing import CANDIDATES, candidates, choose, settings_of
+from sureline.training.grid import every_learner
 
 X, Y = make_sparse_stream(1500, 200, 10, n_informative=40, random_state=0)
 

@@ -25,8 +25,8 @@ from stream_files import libsvm_of
 
 import sureline
 from sureline import stream
-from sureline.catalogue import LEARNERS
 from sureline.datasets import make_sparse_stream
+from sureline.learners.catalogue import LEARNERS
 
 
 @pytest.fixture(scope="module")

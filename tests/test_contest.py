@@ -15,15 +15,15 @@ from stream_files import write_rows
 
 import sureline
 from sureline import AROW, BCW, FGM, PA, SBCW, SCW, ODCARegressor, Perceptron, stream
-from sureline._choice import FirstRows, settings_of
-from sureline._precision import BLOCK_BYTES
-from sureline.catalogue import LEARNERS
 from sureline.contest import Tournament, TournamentResult, tournament
-from sureline.contest.arrays import rows_of
-from sureline.contest.grid import entries_of, every_learner, settings
-from sureline.contest.memory import model_bytes
 from sureline.datasets import make_sparse_stream
+from sureline.learners.catalogue import LEARNERS
+from sureline.models.precision.batch import BLOCK_BYTES
 from sureline.stream import DataError
+from sureline.stream.arrays import rows_of
+from sureline.training.choosing import FirstRows, settings_of
+from sureline.training.grid import entries_of, every_learner, settings
+from sureline.training.room import model_bytes
 
 X, Y = make_sparse_stream(1500, 200, 10, n_informative=40, random_state=0)
 NARROW = [case for case in ALL if not case.fixed]
@@ -383,7 +383,7 @@ def test_what_a_tournament_refuses() -> None:
 
 
 def _chunks() -> Any:
-    from sureline.contest.arrays import ArrayStream
+    from sureline.stream.arrays import ArrayStream
 
     return ArrayStream(X, Y.astype(np.int32), [0, 1], None, "float64")
 

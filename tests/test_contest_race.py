@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import sureline
-from sureline.contest.judge import Judge, Measures, tied, wilson
-from sureline.contest.race import FIRST, Race, index_of, points
-from sureline.contest.running import _row_of
 from sureline.datasets import make_sparse_stream
+from sureline.training.judge import Judge, Measures, tied, wilson
+from sureline.training.race import FIRST, Race, index_of, points
+from sureline.training.tournament import _row_of
 
 LENGTH = 100_000
 

@@ -13,8 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 from test_bad_input import CORRUPT, corrupt, other_formats
 
-from sureline import SparseDCA, _core, reference
-from sureline._rows import as_rows
+from sureline import SparseDCA, reference
+from sureline._native import _core
+from sureline.models.rows import as_rows
 
 LOSSES = ["hinge", "squared_hinge"]
 

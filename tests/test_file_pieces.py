@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from libsvm import same
 
-from sureline import _core, stream
+from sureline import stream
+from sureline._native import _core
 
 PIECE = 256 << 10  # of core/text/pieces.hpp
 

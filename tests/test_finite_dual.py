@@ -17,8 +17,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from test_bad_input import CORRUPT, corrupt, other_formats
 from test_dual_ascent import problem
 
-from sureline import SDCA, _core, reference
-from sureline._rows import as_rows
+from sureline import SDCA, reference
+from sureline._native import _core
+from sureline.models.rows import as_rows
 
 LOSSES = ["hinge", "squared_hinge", "log", "squared", "absolute", "huber"]
 REGULARIZERS = ["l2", "elastic_net", "kl"]

@@ -10,9 +10,10 @@ import pytest
 from scipy import sparse
 from test_groups import LITERAL, assert_same, data, learn
 
-from sureline import FGM, SBCW, _core, reference
-from sureline._groups import GroupState, inverse
-from sureline._rows import as_rows
+from sureline import FGM, SBCW, reference
+from sureline._native import _core
+from sureline.models.groups import GroupState, inverse
+from sureline.models.rows import as_rows
 
 # -- batches -----------------------------------------------------------------------------------------------------
 

@@ -9,10 +9,11 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from sureline import FGM, SBCW, _core, reference
-from sureline._cutting_planes import greedy
-from sureline._groups import shares
-from sureline._rows import as_rows
+from sureline import FGM, SBCW, reference
+from sureline._native import _core
+from sureline.learners.cutting_planes import greedy
+from sureline.models.groups import shares
+from sureline.models.rows import as_rows
 from sureline.reference.sparse_batch import grad_Omega_star
 
 LITERAL = {"C2": 0.05, "final_passes": 0}

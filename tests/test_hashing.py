@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction import FeatureHasher
 
-from sureline import _core
+from sureline._native import _core
 
 # Its hash is -2^31, the one number whose magnitude an int32 does not hold.
 LEAST_HASH = "f523b4766"

@@ -14,7 +14,8 @@ from catalogue import ALL, Case, every_case, everything, stream
 from scipy import sparse
 from sklearn.base import clone
 
-from sureline import AROW, PA, SCW, _core
+from sureline import AROW, PA, SCW
+from sureline._native import _core
 
 
 @every_case
@@ -213,7 +214,7 @@ for case in ALL:
                 model = case.make(dtype=dtype).fit(rows, y)
                 digest.update(repr(everything(model)).encode())
                 digest.update(model.decision_function(rows).tobytes())
-from sureline import _core
+from sureline._native import _core
 print(_core.instruction_set(), digest.hexdigest())
 """
 

@@ -15,7 +15,8 @@ from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import laplacian_kernel
 from test_bad_input import CORRUPT, corrupt
 
-from sureline import SCW, KernelSCW, _projection, reference
+from sureline import SCW, KernelSCW, reference
+from sureline.models.kernel import projection as _projection
 
 KERNELS: list[dict[str, Any]] = [
     {"kernel": "linear"},

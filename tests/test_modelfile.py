@@ -22,8 +22,8 @@ from test_width import far_apart
 
 import sureline
 from sureline import PA, SSOL
-from sureline._state import State
 from sureline.modelfile import ModelContents, read_model, write_model
+from sureline.models.state import State
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = ROOT / "tests" / "golden"
@@ -323,7 +323,7 @@ def test_two_billion_columns(tmp_path: Path) -> None:
 @needs_proc
 def test_saving_takes_no_copy_of_the_model(tmp_path: Path) -> None:
     script = (
-        "import sys\n" + PEAK + "from sureline._state import State\n"
+        "import sys\n" + PEAK + "from sureline.models.state import State\n"
         "from sureline.modelfile import write_model\n"
         "state = State('diagonal', 'float64', 4_000_000, True)\n"
         "state.weights[:: int(sys.argv[2]), :, 0] = 0.5\n"

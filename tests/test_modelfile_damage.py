@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 from forge import canonical, put_together, reason_for, sealed, take_apart
 
-from sureline._state import State
-from sureline.modelfile import ModelFileError, _container, read_model, write_model
+from sureline.modelfile import ModelFileError, read_model, write_model
+from sureline.models.file import container as _container
+from sureline.models.state import State
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = [(ROOT / "tests" / "golden" / f"{name}.sureline").read_bytes() for name in ("sparse", "full")]

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sureline import _core
+from sureline._native import _core
 
 NameTable = _core.NameTable
 

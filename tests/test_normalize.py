@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 import sureline
 from sureline import reference
-from sureline._normalize import Normalizer
+from sureline.models.scaling import Normalizer
 
 KINDS = ["row", "scale"]
 # One of each family and shape of the state.
@@ -260,7 +260,7 @@ def test_chunks_and_single_examples_are_one_call_to_the_bit(case: Case, kind: st
 def test_blocks_of_a_fit_are_one_call(monkeypatch) -> None:
     X, y = rows(300)
     expected = sureline.SCW(normalize="scale").fit(X, y)
-    monkeypatch.setattr("sureline._normalize._BLOCK", 37)
+    monkeypatch.setattr("sureline.models.scaling._BLOCK", 37)
     for form in (X, sparse.csr_matrix(X)):
         assert everything(sureline.SCW(normalize="scale").fit(form, y))[3:] == everything(expected)[3:]
     assert everything(sureline.SCW(normalize="scale").fit(X, y)) == everything(expected)

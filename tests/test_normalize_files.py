@@ -17,10 +17,10 @@ from test_normalize import CASES, both_kinds, rows, scales
 
 import sureline
 from sureline import stream
-from sureline._checkpoint import Checkpointing
-from sureline._lesson import Lesson, Normalizers
-from sureline.catalogue import LEARNERS
+from sureline.learners.catalogue import LEARNERS
 from sureline.training import Training
+from sureline.training.checkpoint import Checkpointing
+from sureline.training.chunks import Lesson, Normalizers
 
 # -- what a user sees ----------------------------------------------------------------------------------------
 

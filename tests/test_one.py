@@ -12,7 +12,8 @@ from catalogue import every_case
 from sklearn.base import clone
 from sklearn.feature_extraction import FeatureHasher
 
-from sureline import AROW, FSOL, PA, SCW, SSOL, _core
+from sureline import AROW, FSOL, PA, SCW, SSOL
+from sureline._native import _core
 from sureline.datasets import make_sparse_stream
 
 X, Y = make_sparse_stream(250, 60, 8, random_state=3)

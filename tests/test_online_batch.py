@@ -9,10 +9,11 @@ import pytest
 from scipy import sparse
 
 import sureline
-from sureline import BCW, _gaussian_batch, reference
-from sureline._span import Span
-from sureline._triangle import Triangle
-from sureline.online_batch import BCW as Learner
+from sureline import BCW, reference
+from sureline.learners.online_batch import BCW as Learner
+from sureline.models.precision import state as _gaussian_batch
+from sureline.models.precision.span import Span
+from sureline.models.precision.triangle import Triangle
 
 
 def data(n: int = 300, d: int = 12, n_classes: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

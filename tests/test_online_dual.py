@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sureline import ODCA, _core, load, reference, save, train
+from sureline import ODCA, load, reference, save, train
+from sureline._native import _core
 
 WINDOWS = [{"window": "infinite"}, {"window": "exponential", "beta": 0.9}, {"window": "sliding", "length": 15}]
 LOSSES = ["hinge", "squared_hinge", "log", "squared", "absolute", "huber"]

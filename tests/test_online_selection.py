@@ -16,10 +16,11 @@ from stream_files import libsvm_of
 from test_against_reference import compare
 
 import sureline
-from sureline import AROW, FOFS, SOFS, _core, reference
-from sureline._numbers import BOUND, NORM2, WEIGHT_SCALE
-from sureline.catalogue import LEARNERS
+from sureline import AROW, FOFS, SOFS, reference
+from sureline._native import _core
 from sureline.datasets import make_sparse_stream
+from sureline.learners.catalogue import LEARNERS
+from sureline.models.numbers import BOUND, NORM2, WEIGHT_SCALE
 
 every_selecting = pytest.mark.parametrize("case", SELECTING, ids=str)
 

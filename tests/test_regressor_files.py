@@ -22,9 +22,9 @@ from test_resume import run as train_until
 
 import sureline
 from sureline import ODCA, ODCARegressor
-from sureline.catalogue import LEARNERS
 from sureline.datasets import make_sparse_stream
 from sureline.evaluate import evaluate, prequential
+from sureline.learners.catalogue import LEARNERS
 from sureline.modelfile import ModelFileError
 from sureline.stream import DataError, read
 from sureline.training import Progress, Training

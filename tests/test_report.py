@@ -23,7 +23,6 @@ import tournaments
 from hostile_results import HOSTILE, hostile_result, odd_results
 
 from sureline._atomic import WriteError
-from sureline.contest.result import Run, TournamentResult
 from sureline.report import (
     Axis,
     Cell,
@@ -43,6 +42,7 @@ from sureline.report import (
     write_report,
 )
 from sureline.report.advice import advise, chosen
+from sureline.training.result import Run, TournamentResult
 
 # -- the result ----------------------------------------------------------------------------------------------
 
@@ -309,7 +309,7 @@ def test_the_same_result_gives_the_same_bytes_in_every_process(tmp_path: Path) -
     result = tournaments.compared()
     told.write_text(json.dumps(result.to_dict()))
     script = (
-        "import json, sys; from sureline.contest.result import TournamentResult\n"
+        "import json, sys; from sureline.training.result import TournamentResult\n"
         "from sureline.report import write_report\n"
         "write_report(TournamentResult.from_dict(json.load(open(sys.argv[1]))), sys.argv[2])"
     )

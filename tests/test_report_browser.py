@@ -15,8 +15,8 @@ import pytest
 import tournaments
 from hostile_results import HOSTILE, hostile_result, odd_results
 
-from sureline.contest.result import TournamentResult
 from sureline.report import Axis, Chart, Series, write_report
+from sureline.training.result import TournamentResult
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")

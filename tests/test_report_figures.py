@@ -13,16 +13,7 @@ import numpy as np
 import pytest
 from hostile_results import HOSTILE, LONG
 
-from sureline.report import (
-    Axis,
-    Bar,
-    Bars,
-    Chart,
-    HeatMap,
-    MapCell,
-    Reference,
-    Series,
-)
+from sureline.report import Axis, Bar, Bars, Chart, HeatMap, MapCell, Reference, Series
 from sureline.report.colours import DARK, LIGHT, contrast
 from sureline.report.labels import Box, place, spread
 from sureline.report.scales import scale_of

@@ -10,19 +10,7 @@ import numpy as np
 import pytest
 
 from sureline import reproduce
-from sureline.reproduce import (
-    Cell,
-    Column,
-    Findings,
-    Mean,
-    Missing,
-    Outcome,
-    Picture,
-    Row,
-    Series,
-    Table,
-    Verdict,
-)
+from sureline.reproduce import Cell, Column, Findings, Mean, Missing, Outcome, Picture, Row, Series, Table, Verdict
 from sureline.reproduce import data as data_module
 from sureline.reproduce.entry import FOLDER, DataSet, EntryError, read_entry, values_of
 from sureline.reproduce.learners import build

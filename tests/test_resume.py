@@ -19,9 +19,9 @@ import zstandard
 from catalogue import ALL
 
 from sureline import cli, stream
-from sureline._checkpoint import Checkpointing
 from sureline.datasets import make_mail, make_sparse_stream
 from sureline.training import Training
+from sureline.training.checkpoint import Checkpointing
 
 SURELINE = [sys.executable, "-m", "sureline"]
 KILLS = int(os.environ.get("SURELINE_KILLS", "4"))  # in all; make torture asks for 200
@@ -129,7 +129,7 @@ def test_every_learner_goes_on_from_its_checkpoint(case: Any, tmp_path: Path) ->
     place = tmp_path / "c.sureline"
 
     def training() -> Training:
-        from sureline.catalogue import LEARNERS
+        from sureline.learners.catalogue import LEARNERS
 
         learner = LEARNERS[case.name](**case.parameters, **({"columns": 30} if case.fixed else {}), normalize="none")
         # Blocks of a kilobyte, so that there are many places to stop at.
@@ -173,7 +173,7 @@ def test_every_place_to_stop_at(tmp_path: Path, packing: str) -> None:
     format = packing if packing in ("text", "jsonl") else "libsvm"
 
     def training() -> Training:
-        from sureline.catalogue import LEARNERS
+        from sureline.learners.catalogue import LEARNERS
 
         source = stream.read(paths, format=format, errors="skip", max_error_share=0.5, collect_names=True)
         return Training(LEARNERS["SCW"](normalize="none"), source._with(block=1 << 11))
@@ -201,7 +201,7 @@ def test_labels_of_two_kinds(tmp_path: Path) -> None:
     data.write_text("".join(f"{'a' if i % 3 else 1} {i % 11}:1 {11 + i % 7}:0.5\n" for i in range(600)))
 
     def training() -> Training:
-        from sureline.catalogue import LEARNERS
+        from sureline.learners.catalogue import LEARNERS
 
         return Training(LEARNERS["PA"](normalize="none"), stream.read(data)._with(block=1 << 10))
 
@@ -218,7 +218,7 @@ def test_labels_of_two_kinds(tmp_path: Path) -> None:
 
 
 def test_what_stopped_inside_a_chunk_is_not_saved(tmp_path: Path) -> None:
-    from sureline.catalogue import LEARNERS
+    from sureline.learners.catalogue import LEARNERS
 
     data = tmp_path / "rows.svm"
     data.write_bytes(rows_as_text(1000, 3))

@@ -15,8 +15,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from test_bad_input import CORRUPT, corrupt
 
 from sureline import AROW, L1SVM, SparseDCA, feature_path
-from sureline._penalty_search import search_penalty
 from sureline.datasets import make_correlated_groups
+from sureline.estimators.penalty_search import search_penalty
 from sureline.selection import FeaturePath, jaccard, stability
 
 SELECTORS = [SparseDCA, L1SVM]

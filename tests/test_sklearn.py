@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sureline
 from sureline import AROW, BCW, CSOGD, FGM, PAUM, SBCW, SCW, KernelSCW
-from sureline.catalogue import LEARNERS
+from sureline.learners.catalogue import LEARNERS
 
 REPETITION = (
     "A weight of 2 makes the loss count twice in the objective of one step; two rows are two steps, each taken from "

@@ -9,22 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sureline import (
-    CPA,
-    CSOGD,
-    FOBOS,
-    FSOL,
-    OGD,
-    PA,
-    PAUM,
-    RDA,
-    SSOL,
-    STG,
-    AdaFOBOS,
-    AdaRDA,
-    Perceptron,
-    sparsity_path,
-)
+from sureline import CPA, CSOGD, FOBOS, FSOL, OGD, PA, PAUM, RDA, SSOL, STG, AdaFOBOS, AdaRDA, Perceptron, sparsity_path
 from sureline.datasets import make_sparse_gaussian, make_sparse_stream
 from sureline.metrics import balanced_accuracy
 

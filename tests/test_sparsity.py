@@ -12,9 +12,10 @@ from catalogue import everything, stream
 from scipy import sparse
 from sklearn.base import clone
 
-from sureline import AROW, FSOL, FTRL, PA, SSOL, AdaRDA, _core, plot_sparsity_paths, sparsity_path
-from sureline._constraints import NOT_NEGATIVE, Constraint, Number
+from sureline import AROW, FSOL, FTRL, PA, SSOL, AdaRDA, plot_sparsity_paths, sparsity_path
+from sureline._native import _core
 from sureline.datasets import make_sparse_stream
+from sureline.learners.parameters import NOT_NEGATIVE, Constraint, Number
 from sureline.metrics import Tally, tally
 from sureline.sparsity import SparsityPath
 

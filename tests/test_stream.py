@@ -13,7 +13,7 @@ from stream_files import COMPRESSIONS, libsvm, outcome, rows_of, vw, write
 
 from sureline import stream
 from sureline.stream import DataError, Position
-from sureline.stream._labels import BadLabel, as_array, coded, from_bytes, from_text, to_text
+from sureline.stream.labels import BadLabel, as_array, coded, from_bytes, from_text, to_text
 
 
 def test_chunks_are_rows_labels_and_a_position(tmp_path):

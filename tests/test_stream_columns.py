@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from stream_files import COMPRESSIONS, csv, libsvm, outcome, rows_of, vw, write
 
-from sureline import _core, stream
+from sureline import stream
+from sureline._native import _core
 from sureline.stream import DataError
-from sureline.stream._columns import ColumnLayout
-from sureline.stream._options import Options
+from sureline.stream.formats.columns import ColumnLayout
+from sureline.stream.options import Options
 
 pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402

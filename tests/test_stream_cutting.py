@@ -150,7 +150,7 @@ def test_resuming_after_any_chunk(tmp_path, content, compression):
 
 @pytest.mark.parametrize("format", ["arrow", "arrow.gz", "parquet"])
 def test_resuming_columns(tmp_path, format, monkeypatch):
-    monkeypatch.setattr("sureline.stream._arrow.PIECE", 300)
+    monkeypatch.setattr("sureline.stream.formats.arrow.PIECE", 300)
     path = columnar(tmp_path, format.removesuffix(".gz"))
     if format.endswith(".gz"):
         path = write(tmp_path / "b.arrow", path.read_bytes(), ".gz")

@@ -9,7 +9,7 @@ from stream_files import COMPRESSIONS, csv, libsvm, vw, write
 
 from sureline import stream
 from sureline.stream import DataError
-from sureline.stream._options import FORMATS
+from sureline.stream.options import FORMATS
 
 MEGABYTE = 1_000_000
 

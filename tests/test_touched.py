@@ -17,8 +17,8 @@ from scipy import sparse
 from touched_pages import SIZE, pages, ranges
 
 import sureline
-from sureline import _core
-from sureline._memory import Touched
+from sureline._native import _core
+from sureline.models.touched import Touched
 
 HERE = Path(__file__).parent
 WIDE = 2**31 - 1
@@ -334,10 +334,10 @@ def test_rows_without_features_of_a_wide_model() -> None:
 def test_what_would_fill_more_than_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = few_of_many()
     with monkeypatch.context() as patch:
-        patch.setattr("sureline._precision.memory_of_machine", lambda: 2**34)
+        patch.setattr("sureline.models.precision.batch.usable_memory", lambda: 2**34)
         with pytest.raises(ValueError, match="BCW keeps the weights of all features: 2147483647 of them need 64 GiB"):
             sureline.BCW().fit(X, y)
-        patch.setattr("sureline._state.memory_of_machine", lambda: 2**34)
+        patch.setattr("sureline.models.state.usable_memory", lambda: 2**34)
         model = sureline.AROW(growing=True).partial_fit(X, y)
         before = pickle.dumps(model._state)
         with pytest.raises(MemoryError, match="third class has come, the variances of all 2147483647 features change"):

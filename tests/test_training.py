@@ -14,9 +14,9 @@ from stream_files import write_rows
 
 import sureline
 from sureline import AROW, PA, SSOL, ODCARegressor, stream
-from sureline.catalogue import LEARNERS
 from sureline.datasets import make_sparse_stream
 from sureline.evaluate import RankingCurve, evaluate
+from sureline.learners.catalogue import LEARNERS
 from sureline.stream import DataError
 from sureline.training import Progress
 
@@ -200,8 +200,7 @@ def test_compact_models_score_the_same(clf: Any, tmp_path: Path) -> None:
 
 def test_compact_models_keep_the_names_of_what_they_keep(tmp_path: Path) -> None:
     from sureline.demo import write_mail
-    from sureline.inspection import top_weights
-    from sureline.persistence import read_learner
+    from sureline.learners.saving import read_learner
     from sureline.training import Training
 
     write_mail(tmp_path, 3000)
@@ -212,7 +211,9 @@ def test_compact_models_keep_the_names_of_what_they_keep(tmp_path: Path) -> None
     training.save_model(tmp_path / "compact", compact=True)
     whole, small = read_learner(tmp_path / "all"), read_learner(tmp_path / "compact")
     assert (tmp_path / "compact").stat().st_size < (tmp_path / "all").stat().st_size / 5
-    assert [w.names for w in top_weights(small, 20)] == [w.names for w in top_weights(whole, 20)]
+    assert [w.names for w in small.learner.top_weights(20, small.names)] == [
+        w.names for w in whole.learner.top_weights(20, whole.names)
+    ]
 
 
 @pytest.mark.parametrize("learner", [PA(normalize="none"), ODCARegressor(normalize="none", loss="squared")])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vw_lines import GOLDEN, LINES, by_vowpal_wabbit
 
-from sureline import _core
+from sureline._native import _core
 
 has_vowpal_wabbit = pytest.mark.skipif(
     importlib.util.find_spec("vowpalwabbit") is None, reason="needs the package vowpalwabbit"

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from sureline import _core
+from sureline._native import _core
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 SIZE = (1 << 25) + (1 << 12)  # numbers of 8 bytes: just beyond the size up to which pages are large

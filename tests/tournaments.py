@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
 import sureline
-from sureline.contest.result import Run, TournamentResult
 from sureline.datasets import make_mail
+from sureline.training.result import Run, TournamentResult
 
 COMPARED = (
     *("Perceptron", "PA", "ROMMA", "OGD", "CW", "AROW", "NAROW", "NHERD", "SCW"),

@@ -6,8 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .contest import tournament
-    from .estimators import (
+    from .estimators.classifiers import (
         ALMA,
         AROW,
         BCW,
@@ -35,14 +34,16 @@ if TYPE_CHECKING:
         ODCARegressor,
         Perceptron,
     )
-    from .finite_dual import SDCA
-    from .kernel_estimator import KernelSCW
-    from .l1_selectors import L1SVM, SparseDCA
-    from .persistence import load, save
-    from .selection import feature_path
-    from .selector_estimators import FGM, FOFS, SBCW, SOFS
-    from .sparsity import plot_sparsity_paths, sparsity_path
-    from .training import train
+    from .estimators.kernel import KernelSCW
+    from .estimators.l1 import L1SVM, SparseDCA
+    from .estimators.saving import load, save
+    from .estimators.sdca import SDCA
+    from .estimators.selecting import FGM, FOFS, SBCW, SOFS
+    from .evaluate.feature_path import feature_path
+    from .evaluate.sparsity_path import sparsity_path
+    from .evaluate.sparsity_path_result import plot_sparsity_paths
+    from .training.calls import tournament
+    from .training.train import train
 
 __version__ = "0.1.0"
 
@@ -93,18 +94,18 @@ __all__ = [
 # Where to find what is not imported before it is asked for: the command line does without scikit-learn, whose import
 # takes longer than many of its jobs.
 _ELSEWHERE = {
-    "FGM": ".selector_estimators",
-    "FOFS": ".selector_estimators",
-    "KernelSCW": ".kernel_estimator",
-    "L1SVM": ".l1_selectors",
-    "SBCW": ".selector_estimators",
-    "SDCA": ".finite_dual",
-    "SOFS": ".selector_estimators",
-    "SparseDCA": ".l1_selectors",
+    "FGM": ".estimators.selecting",
+    "FOFS": ".estimators.selecting",
+    "KernelSCW": ".estimators.kernel",
+    "L1SVM": ".estimators.l1",
+    "SBCW": ".estimators.selecting",
+    "SDCA": ".estimators.sdca",
+    "SOFS": ".estimators.selecting",
+    "SparseDCA": ".estimators.l1",
     "feature_path": ".selection",
-    "load": ".persistence",
+    "load": ".estimators.saving",
     "plot_sparsity_paths": ".sparsity",
-    "save": ".persistence",
+    "save": ".estimators.saving",
     "sparsity_path": ".sparsity",
     "tournament": ".contest",
     "train": ".training",

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._rows import Array, class_indices, distinct
+from ._inputs import Array, class_indices, distinct
 
 __all__ = ["Tally", "balanced_accuracy", "tally", "weighted_cost", "weighted_sum"]
 

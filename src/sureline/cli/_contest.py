@@ -14,15 +14,16 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from .. import stream
-from .._learner import Learner
-from ..contest import Run, Standing, Tournament, TournamentResult
-from ..contest.grid import Entry
-from ..contest.judge import Judge
-from ..contest.narrowing import dtype_to_read
-from ..contest.telling import result_of
+from ..learners.learner import Learner
 from ..report.advice import advise
 from ..stream import Label
-from ..training import BATCH
+from ..training.grid import Entry
+from ..training.judge import Judge
+from ..training.narrowing import dtype_to_read
+from ..training.result import Run, TournamentResult
+from ..training.telling import result_of
+from ..training.tournament import Standing, Tournament
+from ..training.train import BATCH
 from ._options import (
     Count,
     data_argument,

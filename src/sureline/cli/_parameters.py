@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 import click
 
-from .._constraints import Flag, Number, OneOf
-from .._learner import Learner
-from .._normalize import DEFAULT
-from .._one import OnlineLearner
-from .._parameters import flag
-from ..catalogue import LEARNERS
+from ..learners.catalogue import LEARNERS
+from ..learners.learner import Learner
+from ..learners.one import OnlineLearner
+from ..learners.parameters import Flag, Number, OneOf
+from ..models.scaling import DEFAULT
+from ..training.commands import flag
 from ._options import ParamType
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from .._choice import ROWS
 from ..stream import Stream
-from ..training import Progress
+from ..training.choosing import ROWS
+from ..training.train import Progress
 
 _PATIENCE = 3.0  # seconds
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from ..catalogue import learner_named
-from ..contest import TournamentResult
-from ..contest.grid import Entry, entries_of, every_learner
+from ..learners.catalogue import learner_named
 from ..report.advice import ranked
+from ..training.grid import Entry, entries_of, every_learner
+from ..training.result import TournamentResult
 from ._contest import Contest, advice, contest_options, table
 
 

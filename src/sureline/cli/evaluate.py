@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from .._learner import ClassLearner
-from .._regression import TargetLearner
 from ..evaluate import Evaluation, Residuals
-from ..persistence import read_learner
+from ..learners.learner import ClassLearner
+from ..learners.regression import TargetLearner
+from ..learners.saving import read_learner
 from ..stream import Stream
 from ._options import (
     data_argument,

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from ..inspection import plot, summary
-from ..persistence import read_learner
+from ..evaluate.inspection import plot, summary
+from ..learners.saving import read_learner
 from ._options import json_option
 from ._words import labels_in_words, measures_in_words
 
@@ -39,7 +39,7 @@ def command(model_path: Path, top: int, picture: Path | None, as_json: bool) -> 
 
 
 def _in_words(told: dict[str, Any]) -> str:
-    from ..catalogue import LEARNERS, WITHOUT_COMMAND
+    from ..learners.catalogue import LEARNERS, WITHOUT_COMMAND
 
     defaults = (LEARNERS | WITHOUT_COMMAND)[told["algorithm"]]().parameters()
     set_ = ", ".join(f"{name}={value!r}" for name, value in told["parameters"].items() if value != defaults[name])

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 import click
 
 from .._atomic import replacing
-from .._learner import ClassLearner, Learner
-from ..answers import answer
-from ..persistence import read_learner
+from ..learners.answers import answer
+from ..learners.learner import ClassLearner, Learner
+from ..learners.saving import read_learner
 from ..stream import Chunk
 from ._options import (
     data_argument,

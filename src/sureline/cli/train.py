@@ -14,14 +14,14 @@ from typing import Any
 import click
 
 from .. import stream
-from .._checkpoint import Checkpointing, done_with
-from .._choice import AUTO, ROWS, Choice, candidates, settings_of
-from .._labels import times
-from .._learner import ClassLearner, Learner
-from .._parameters import flag, options_of
-from ..catalogue import LEARNERS, learner_named
-from ..inspection import progressive_measures
-from ..training import Training
+from ..evaluate.inspection import progressive_measures
+from ..learners.catalogue import LEARNERS, learner_named
+from ..learners.learner import ClassLearner, Learner
+from ..stream.classes import times
+from ..training.checkpoint import Checkpointing, done_with
+from ..training.choosing import AUTO, ROWS, Choice, candidates, settings_of
+from ..training.commands import flag, options_of
+from ..training.train import Training
 from ._options import (
     checkpoint_every,
     data_argument,

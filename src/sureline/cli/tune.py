@@ -9,13 +9,14 @@ from typing import Any
 
 import click
 
-from .._constraints import Constraint, Flag, Number
-from .._learner import Learner
-from ..catalogue import learner_named
-from ..contest import Tournament, TournamentResult
-from ..contest.grid import Entry, settings
-from ..persistence import write_learner
+from ..learners.catalogue import learner_named
+from ..learners.learner import Learner
+from ..learners.parameters import Constraint, Flag, Number
+from ..learners.saving import write_learner
 from ..report.advice import ranked
+from ..training.grid import Entry, settings
+from ..training.result import TournamentResult
+from ..training.tournament import Tournament
 from ._contest import Contest, advice, contest_options, table
 from ._parameters import LEFT_OUT
 

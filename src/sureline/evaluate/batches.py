@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._rows import Array, checked_sample_weight, class_indices, distinct, is_sparse, rows_between, trusted
+from .._inputs import Array, checked_sample_weight, class_indices, distinct, is_sparse
+from ..models.rows import rows_between, trusted
 from ..stream import Chunk, read
 
 

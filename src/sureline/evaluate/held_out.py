@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._learner import ClassLearner, Learner
-from .._regression import TargetLearner
-from ..answers import Answers, answer
+from ..learners.answers import Answers, answer
+from ..learners.learner import ClassLearner, Learner
+from ..learners.regression import TargetLearner
 from ..metrics import Tally
 from ..stream import Chunk, Label, read
 from .residuals import Residuals

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import targets_of
-from .._learner import Floats
-from .._regression import TargetLearner
+from ..learners.learner import Floats
+from ..learners.regression import TargetLearner
 from ..stream import Chunk
-from ..stream._chunk import keep_rows
+from ..stream.chunk import keep_rows
+from ..stream.classes import targets_of
 
 
 class Residuals:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._curves import curve_style, pyplot
+from .plots import curve_style, pyplot
 
 Floats = npt.NDArray[np.float64]
 

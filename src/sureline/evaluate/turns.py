@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .._batch import BatchLearner, widened
-from .._rows import is_sparse
+from .._inputs import is_sparse
+from ..learners.batch import BatchLearner, widened
 from .batches import Batch, Source
 
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..contest.result import Run, TournamentResult
+from ..training.result import Run, TournamentResult
 from .advice import MEASURES, Advice, advise, called, ranked
 from .blocks import (
     Block,

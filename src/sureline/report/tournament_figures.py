@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from typing import Any
 
-from ..contest.result import Run, TopFeature, TournamentResult
+from ..training.result import Run, TopFeature, TournamentResult
 from .advice import MEASURES, called, guess_error, ranked, score_in_words, score_of
 from .bars import Bar, Bars
 from .blocks import Picture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..contest.result import Run, TournamentResult
+from ..training.result import Run, TournamentResult
 from .advice import called, guess_error, score_in_words, score_of
 from .blocks import (
     Badge,

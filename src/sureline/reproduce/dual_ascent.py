@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import _core
-from .._rows import as_rows, squared_norms
+from .._native import _core
+from ..models.rows import as_rows, squared_norms
 from .deciding import lower
 from .efforts import Effort, split_of
 from .entry import Entry

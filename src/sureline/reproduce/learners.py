@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._rows import RefusedRow
+from ..models.rows import RefusedRow
 from .data import Rows
 from .entry import Entry, Learner
 

@@ -10,19 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from .._atomic import WriteError, replacing, why
-from ..report import (
-    Axis,
-    Badge,
-    Chart,
-    Command,
-    Folded,
-    Notice,
-    Paragraph,
-    Pictures,
-    Section,
-    page,
-    write_page,
-)
+from ..report import Axis, Badge, Chart, Command, Folded, Notice, Paragraph, Pictures, Section, page, write_page
 from ..report import Cell as PageCell
 from ..report import Column as PageColumn
 from ..report import Picture as PagePicture

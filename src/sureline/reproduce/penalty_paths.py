@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..evaluate.sparsity_path import sparsity_path
+from ..evaluate.sparsity_path_result import SparsityPath
 from ..metrics import tally
-from ..sparsity import SparsityPath, sparsity_path
 from .entry import Entry, Learner, values_of
 from .learners import build
 from .splits import Split

@@ -1,0 +1,114 @@
+"""Checks of what callers pass: sparse matrices, sample weights and labels."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a sparse matrix of SciPy, which is not imported for that: who has one, has it imported."""
+    module = sys.modules.get("scipy.sparse")
+    return module is not None and bool(module.issparse(X))
+
+
+def refuse_corrupt_sparse(X: Any) -> None:
+    """Raise ValueError if converting X to CSR could read or write outside its arrays.
+
+    SciPy trusts the arrays of its own matrices. CSR needs no conversion and is checked by the core.
+    """
+    if not is_sparse(X) or X.format == "csr":
+        return
+    try:
+        if X.format in ("csc", "bsr"):
+            for name in ("indptr", "indices"):  # the check of SciPy takes them for signed
+                if signed(getattr(X, name), name) is not getattr(X, name):
+                    raise ValueError(f"{name} must be int32 or int64")
+            X.check_format(full_check=True)
+        elif X.format == "coo":
+            coordinates = [signed(c, "a coordinate") for c in X.coords]
+            if {len(c) for c in coordinates} != {len(X.data)}:
+                raise ValueError("row, col and data differ in length")
+            for axis, (coordinate, size) in enumerate(zip(coordinates, X.shape, strict=True)):
+                if len(coordinate) and (coordinate.min() < 0 or coordinate.max() >= size):
+                    raise ValueError(f"an index of axis {axis} is outside 0 to {size - 1}")
+        elif X.format == "dia":
+            if X.data.ndim != 2 or len(signed(X.offsets, "offsets")) != len(X.data):
+                raise ValueError("data must have one row for each of the offsets")
+        elif X.format == "lil":
+            if len(X.rows) != X.shape[0] or len(X.data) != X.shape[0]:
+                raise ValueError("rows and data must have one list for each row")
+            if [len(r) for r in X.rows] != [len(d) for d in X.data]:
+                raise ValueError("a list of rows and its list of data differ in length")
+    except (ValueError, TypeError, AttributeError, IndexError) as error:
+        raise ValueError(f"Input X is not a valid {X.format.upper()} matrix: {error}.") from None
+
+
+def signed(indices: Any, name: str) -> Array:
+    """`indices` as signed integers in one dimension."""
+    array = np.asarray(indices)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.dtype == np.uint64 and (array >= 2**63).any()):
+        raise ValueError(f"{name} must be integers in one dimension")
+    return array if array.dtype in (np.int32, np.int64) else array.astype(np.int64)
+
+
+def checked_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
+    """Weights as a vector with one entry a row; the core refuses those that are negative or not finite."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, weight)
+    if weight.ndim != 1:
+        raise ValueError(
+            f"sample_weight must have one dimension, one weight a row. Got an array of shape {weight.shape}."
+        )
+    if len(weight) != n_rows:
+        raise ValueError(f"sample_weight must have one weight a row: X has {n_rows} rows, sample_weight {len(weight)}.")
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"sample_weight must be finite and not negative. Got {weight[row]} for row {row} instead.")
+    return np.ascontiguousarray(weight)
+
+
+def distinct(y: Array) -> Array:
+    """The sorted distinct values of y: np.unique, and without its sorting or hashing for labels like 0 and 1."""
+    if y.dtype.kind in "iu" and len(y):
+        least, most = int(y.min()), int(y.max())
+        if most - least == 1:
+            return np.array([least, most], y.dtype)
+        if most - least < 1000 and -(2**62) < least and most < 2**62:
+            return (np.flatnonzero(np.bincount(y.astype(np.int64) - least)) + least).astype(y.dtype)
+    return np.unique(y)
+
+
+def class_indices(y: Array, classes: Array) -> npt.NDArray[np.int32]:
+    """The position of each label in `classes`, or -1 where it is not there."""
+    if len(classes) <= 2:
+        here = [y == label for label in classes]
+        labels = here[1].astype(np.int32) if len(here) == 2 else np.zeros(len(y), np.int32)
+        unknown = ~np.logical_or.reduce(here) if here else np.ones(len(y), bool)
+        if unknown.any():
+            labels[unknown] = -1
+        return labels
+    order = np.argsort(classes, kind="stable")
+    position = order[np.minimum(np.searchsorted(classes, y, sorter=order), len(classes) - 1)]
+    return np.where(classes[position] == y, position, -1).astype(np.int32)
+
+
+def label_array(labels: Sequence[Any]) -> Array:
+    """Labels as an array of one type: truth values, integers, numbers or text."""
+    if all(isinstance(label, bool) for label in labels):
+        return np.array(labels, bool)
+    if all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in labels):
+        return np.array(labels, np.int64)
+    if all(isinstance(label, int | float) for label in labels):
+        return np.array(labels, np.float64)
+    return np.array([str(label) for label in labels])

@@ -1,0 +1,314 @@
+"""Linear classifiers that select features by an l1 penalty, from data that is in memory as a whole."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+from sklearn.utils import check_random_state
+
+from .._inputs import is_sparse
+from .._native import _core
+from ..learners.docstrings import documented
+from ..learners.learner import KINDS
+from ..learners.parameters import POSITIVE, Constraint, Flag, Number, OneOf
+from ..models.rows import refusal
+from ..models.scaling import DEFAULT
+from .in_memory import Data, Solution, Weights, zeros
+from .l1_selector import L1Selector
+
+_ATTRIBUTES = """{normalize}
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels; with two of them the second is the positive one.
+    coef_ : array of shape (1, n_features_in_) or (n_classes, n_features_in_)
+        The weights; with more than two classes each is learned against the rest.
+    sparse_coef_ : CSR matrix of the shape of `coef_`
+        The weights, without ever building the dense array.
+    intercept_ : array of shape (1,) or (n_classes,)
+        The intercepts.
+    n_features_in_ : int
+        Number of columns.
+    scale_ : array of shape (n_features_in_,)
+        With ``normalize="scale"`` what each feature is divided by.
+    n_fits_ : int
+        How many penalties were tried: 1, or more to find the one for `n_features`."""
+
+_OPTIONAL_COUNT = Number(1, integer=True, optional=True)
+
+
+@documented(_ATTRIBUTES)
+@dataclass(eq=False, repr=False)
+class SparseDCA(L1Selector):
+    """A linear classifier with an l1 and a small l2 penalty, by proximal stochastic dual coordinate ascent.
+
+    Shalev-Shwartz & Zhang, "Proximal stochastic dual coordinate ascent", 2012; "sparDCA" in the paper on sparse
+    confidence-weighted learning.
+
+    Minimises 1/n sum_i s_i loss(y_i w.x_i) + lam |w|_1 + sigma/2 |w|^2, where n is the sum of the sample weights s. The
+    dual variables alpha make z = 1/n sum_i alpha_i y_i x_i, and the weights are soft(z, lam) / sigma: those that the
+    penalty hides are exactly zero at any time. A step for a row has a closed form and costs what the row has nonzeros.
+
+    Parameters
+    ----------
+    lam : float or None, default=None
+        The l1 penalty: the larger, the fewer features. One of `lam` and `n_features` is to be given.
+    n_features : int or None, default=None
+        How many features to select, in place of `lam`. The penalty is then searched by bisection until this many
+        features have a weight, or a few more, of which those with the largest weights are kept: by size, or with more
+        than two classes by their norm over the classes.
+    loss : {{"hinge", "squared_hinge"}}, default="hinge"
+        Of the margin m = y w.x: max(0, 1 - m) or its square.
+    sigma : float or None, default=None
+        The l2 penalty. It is what makes the steps possible: the smaller, the nearer to an l1 penalty alone, and the
+        smaller the steps, of which more are then needed. If None it is the mean of |x|^2 over the rows times
+        0.00001 or 0.1 / n, whichever is more.
+    tol : float, default=0.001
+        Stop when the duality gap is at most this: the objective is then no further from its minimum. It is 1 where all
+        weights are zero, so this is a share of it.
+    max_iter : int, default=1000
+        Go over the rows this many times at most; beyond that there is a ConvergenceWarning.
+    fit_intercept : bool, default=True
+        Learn an intercept, as the weight of a feature that is always 1. It has no l1 penalty.
+    shuffle : bool, default=True
+        Go over the rows in a new random order each time, as the theory has it; otherwise in theirs.
+    random_state : int, RandomState instance or None, default=None
+        For `shuffle`.
+    {common}
+    lam_ : float
+        The l1 penalty: the given one, or that found for `n_features`.
+    sigma_ : float
+        The l2 penalty.
+    n_iter_ : int
+        How often the rows were gone over at that penalty; the most of all classes, if there are more than two.
+    dual_gap_ : float
+        The duality gap at the end; the largest of all classes. If features were dropped to get down to `n_features`, it
+        is that before.
+
+    Examples
+    --------
+    >>> from sureline import SparseDCA
+    >>> from sureline.datasets import make_sparse_gaussian
+    >>> X, y = make_sparse_gaussian(2000, n_noise=0, random_state=0)
+    >>> X.data /= 10
+    >>> model = SparseDCA(n_features=20, random_state=0).fit(X, y)
+    >>> model.get_support(indices=True).size, model.transform(X).shape
+    (20, (2000, 20))
+    """
+
+    lam: float | None = None
+    n_features: int | None = None
+    loss: str = "hinge"
+    sigma: float | None = None
+    tol: float = 1e-3
+    max_iter: int = 1000
+    fit_intercept: bool = True
+    shuffle: bool = True
+    random_state: Any = None
+    normalize: str = DEFAULT
+
+    _strength: ClassVar[str] = "lam"
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "lam": Number(0, open="high", optional=True),
+        "n_features": _OPTIONAL_COUNT,
+        "loss": OneOf("hinge", "squared_hinge"),
+        "sigma": Number(0, open="both", optional=True),
+        "tol": POSITIVE,
+        "max_iter": Number(1, 1e9, integer=True),
+        "fit_intercept": Flag(),
+        "shuffle": Flag(),
+        "normalize": KINDS,
+    }
+
+    def _solver(self, data: Data) -> Callable[[float], Solution]:
+        rng = check_random_state(self.random_state)
+        self.sigma_ = self._chosen_sigma(data)
+        ascents = [_Ascent(self, data, positive, rng) for positive in data.heads]
+
+        def solve(lam: float) -> Solution:
+            ends = [ascent.run(lam) for ascent in ascents]
+            n_iter, gap = max(n for n, _ in ends), max(gap for _, gap in ends)
+            warning = ""
+            if gap > self.tol:
+                warning = (
+                    f"SparseDCA stopped after {self.max_iter} passes with a duality gap of {gap:.2g}, which is above "
+                    f"tol={self.tol:g}; raise max_iter, sigma or tol."
+                )
+            return Solution([ascent.weights(lam) for ascent in ascents], n_iter, gap, warning)
+
+        return solve
+
+    def _chosen_sigma(self, data: Data) -> float:
+        if self.sigma is not None:
+            return float(self.sigma)
+        n = float(data.weight.sum())
+        mean = float(data.weight @ data.norms) / n
+        return max(1e-5, 0.1 / n) * (mean or 1.0)
+
+    def _per_loss(self, data: Data) -> float:
+        return float((2.0 if self.loss == "squared_hinge" else 1.0) / data.weight.sum())
+
+    def _set(self, solution: Solution, n_columns: int) -> None:
+        super()._set(solution, n_columns)
+        self.dual_gap_ = solution.gap
+
+
+class _Ascent:
+    """The dual variables of one class against the rest. They go on from one penalty to the next."""
+
+    def __init__(self, model: SparseDCA, data: Data, positive: int, rng: Any) -> None:
+        self.model, self.data, self.rng = model, data, rng
+        self.core = _core.DualAscent(
+            data.rows,
+            data.labels,
+            positive,
+            data.weight,
+            data.norms,
+            model.loss,
+            model.sigma_,
+            bool(model.fit_intercept),
+        )
+        self.alpha, self.z = np.zeros(len(data.labels)), zeros(data.X.shape[1] + 1)
+        self.here = np.flatnonzero(data.weight).astype(np.int64)
+
+    def run(self, lam: float) -> tuple[int, float]:
+        """How many passes it took, and the duality gap."""
+        next_look = 1
+        for n_iter in range(1, int(self.model.max_iter) + 1):
+            order = self.rng.permutation(self.here) if self.model.shuffle else self.here
+            self._refuse(*self.core.ascend(lam, self.alpha, self.z, order))
+            if n_iter == next_look or n_iter == self.model.max_iter:
+                gap = self._gap(lam)
+                if gap <= self.model.tol:
+                    break
+                next_look = n_iter + 1 + n_iter // 10  # a look costs about as much as a pass
+        return n_iter, gap
+
+    def weights(self, lam: float) -> Weights:
+        scaled = _core.Round(1.0, lam, 1 / self.model.sigma_, 0.0, np.inf, 1.0, 0.0)
+        intercept = bool(self.model.fit_intercept)
+        slots, _, values = _core.nonzero("averaged", self.z, None, 1, intercept, [scaled])
+        first = int(len(slots) > 0 and slots[0] == 0)
+        return Weights(slots[first:] - 1, values[first:], float(values[0]) if first else 0.0)
+
+    def _gap(self, lam: float) -> float:
+        row, why, gap = self.core.gap(lam, self.alpha, self.z)
+        self._refuse(row, why)
+        return gap
+
+    def _refuse(self, row: int, why: str) -> None:
+        if why:
+            raise refusal(self.data.rows, row, why, np.float64)
+
+
+@documented(_ATTRIBUTES)
+@dataclass(eq=False, repr=False)
+class L1SVM(L1Selector):
+    """scikit-learn's ``LinearSVC(penalty="l1", dual=False)`` as a selector: the l1 SVM of LIBLINEAR.
+
+    Yuan, Chang, Hsieh & Lin, "A comparison of optimization methods and software for large-scale l1-regularized linear
+    classification", JMLR 11, 2010.
+
+    Minimises |w|_1 + C sum_i s_i max(0, 1 - y_i w.x_i)^2. It makes two copies of the data.
+
+    Parameters
+    ----------
+    C : float or None, default=None
+        The weight of the losses: the smaller, the fewer features. One of `C` and `n_features` is to be given.
+    n_features : int or None, default=None
+        How many features to select, in place of `C`. The penalty is then searched by bisection until this many
+        features have a weight, or a few more, of which those with the largest weights are kept: by size, or with more
+        than two classes by their norm over the classes. Every penalty on the way is a fit from scratch.
+    tol : float, default=0.0001
+        The tolerance of LinearSVC.
+    max_iter : int, default=1000
+        Go over the features this many times at most; beyond that there is a ConvergenceWarning.
+    fit_intercept : bool, default=True
+        Learn an intercept, as the weight of a feature that is always 1. LIBLINEAR penalises it like the others.
+    random_state : int, RandomState instance or None, default=None
+        For the order in which the features are gone over.
+    {common}
+    C_ : float
+        The weight of the losses: the given one, or that found for `n_features`.
+    n_iter_ : int
+        How often the features were gone over; the most of all classes, if there are more than two.
+
+    Examples
+    --------
+    >>> from sureline import L1SVM
+    >>> from sureline.datasets import make_sparse_gaussian
+    >>> X, y = make_sparse_gaussian(2000, n_noise=0, random_state=0)
+    >>> L1SVM(n_features=20, random_state=0).fit(X, y).get_support().sum()
+    np.int64(20)
+    """
+
+    C: float | None = None
+    n_features: int | None = None
+    tol: float = 1e-4
+    max_iter: int = 1000
+    fit_intercept: bool = True
+    random_state: Any = None
+    normalize: str = DEFAULT
+
+    _strength: ClassVar[str] = "C"
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "C": Number(0, open="both", optional=True),
+        "n_features": _OPTIONAL_COUNT,
+        "tol": POSITIVE,
+        "max_iter": Number(1, 1e9, integer=True),
+        "fit_intercept": Flag(),
+        "normalize": KINDS,
+    }
+
+    def _of_strength(self, strength: float) -> float:
+        return 1 / strength
+
+    def _solver(self, data: Data) -> Callable[[float], Solution]:
+        X = _with_narrow_indices(data.X)
+        return lambda C: self._solve_at(C, X, data)
+
+    def _solve_at(self, C: float, X: Any, data: Data) -> Solution:
+        svm = LinearSVC(
+            penalty="l1",
+            dual=False,
+            C=C,
+            tol=self.tol,
+            max_iter=int(self.max_iter),
+            fit_intercept=bool(self.fit_intercept),
+            random_state=self.random_state,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # what matters is the fit that the search ends with
+            svm.fit(X, data.labels, sample_weight=data.weight)
+        n_iter, warning = int(svm.n_iter_), ""
+        if n_iter >= self.max_iter:
+            warning = f"L1SVM stopped after {n_iter} passes before it had converged; raise max_iter or tol."
+        heads = []
+        for coef, intercept in zip(svm.coef_, np.broadcast_to(svm.intercept_, len(svm.coef_)), strict=True):
+            columns = np.flatnonzero(coef)
+            heads.append(Weights(columns, coef[columns], float(intercept)))
+        return Solution(heads, n_iter, warning=warning)
+
+    def _per_loss(self, data: Data) -> float:
+        return 2.0
+
+
+def _with_narrow_indices(X: Any) -> Any:
+    """A CSR matrix as LIBLINEAR takes it: with 32-bit indices."""
+    if not is_sparse(X) or X.indices.dtype == X.indptr.dtype == np.int32:
+        return X
+    if max(X.shape[1], len(X.indices)) >= 2**31:
+        raise ValueError(
+            f"L1SVM takes X with fewer than 2^31 columns and nonzeros, as LIBLINEAR does. Got {X.shape[1]} columns and "
+            f"{len(X.indices)} nonzeros; SparseDCA takes more."
+        )
+    arrays = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return csr_matrix(arrays, shape=X.shape)

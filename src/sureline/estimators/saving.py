@@ -1,0 +1,54 @@
+"""Save and load estimators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..learners.learner import Learner
+from ..learners.saving import read_learner, write_learner
+from . import classifiers, kernel, selecting
+from .base import Estimator
+
+
+def save(model: Estimator | Learner, path: str | Path, *, compact: bool = False) -> None:
+    """Write a fitted model to a file.
+
+    The file is safetensors with a checksum; docs/model-file.md specifies it. An existing file is replaced in one step:
+    whatever happens in between, there is the old model or the new one.
+
+    Parameters
+    ----------
+    model : estimator of sureline
+    path : str or Path
+    compact : bool, default=False
+        Leave out what is known of features whose weight is zero. Labels and scores are the same; of a learner with
+        variances the features that were left out count as never seen, so that it is less sure. Otherwise everything
+        is kept that going on with `partial_fit` needs, of the features that occurred.
+    """
+    if not isinstance(model, Learner):
+        raise TypeError(
+            "model must be an estimator of sureline that learns from a stream, or KernelSCW; those for data in memory "
+            f"(SDCA, SparseDCA, L1SVM) can be pickled. Got {model!r} instead."
+        )
+    write_learner(Path(path), model, compact=compact)
+
+
+def load(path: str | Path) -> Estimator:
+    """Read a model that was saved by `save`, `train` or the command line.
+
+    No code is run, whatever is in the file; one that was changed or damaged is refused with
+    sureline.modelfile.ModelFileError.
+    """
+    return as_estimator(read_learner(Path(path)).learner)
+
+
+def as_estimator(learner: Learner) -> Estimator:
+    """The estimator of the same name, with the same parameters and all that was learned."""
+    name = type(learner).__name__
+    module = next(module for module in (classifiers, selecting, kernel) if hasattr(module, name))
+    estimator: Estimator = getattr(module, name)(**learner.parameters())
+    estimator._state, estimator._normalizer = learner._fitted_state("state"), learner._normalizer.copy()
+    for attribute in ("classes_", "n_features_in_", "feature_names_in_", "_takes_names"):
+        if hasattr(learner, attribute):
+            setattr(estimator, attribute, getattr(learner, attribute))
+    return estimator

@@ -1,0 +1,186 @@
+"""Dual coordinate ascent over data that is in memory as a whole, with the losses and regularisers of O-DCA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.utils import check_random_state
+
+from .._native import _core
+from ..learners.docstrings import documented
+from ..learners.learner import KINDS
+from ..learners.parameters import NOT_NEGATIVE, POSITIVE, Constraint, Flag, Number, OneOf
+from ..models.rows import refusal
+from ..models.scaling import DEFAULT
+from .in_memory import Data, InMemoryClassifier, Solution, Weights, zeros
+
+
+@documented("")
+@dataclass(eq=False, repr=False)
+class SDCA(InMemoryClassifier):
+    """A linear classifier by stochastic dual coordinate ascent, and how far it is from the optimum at most.
+
+    Shalev-Shwartz & Zhang, "Stochastic dual coordinate ascent methods for regularized loss minimization", JMLR 14,
+    2013; S-DCA in the paper on online dual coordinate ascent.
+
+    Minimises 1/n sum_i s_i loss(y_i w.x_i) + rho R(w), where n is the sum of the sample weights s. Each row has a dual
+    variable, and a step moves one of them to where the dual objective is greatest with all others held. It costs what
+    the row has nonzeros, or with ``regularizer="kl"`` what it has columns. It needs all rows in memory.
+
+    Parameters
+    ----------
+    rho : float, default=0.0001
+        The weight of the regulariser.
+    epochs : int, default=5
+        Go over the rows this many times at most.
+    loss : {"hinge", "squared_hinge", "log", "squared", "absolute", "huber"}, default="hinge"
+        Of the margin m = y w.x: max(0, 1 - m), its square, ln(1 + exp(-m)), (1 - m)^2 / 2, |1 - m|, or Huber's, which
+        is (1 - m)^2 / 2 as far as |1 - m| <= epsilon and goes on in a straight line.
+    regularizer : {"l2", "elastic_net", "kl"}, default="l2"
+        R(w): |w|^2 / 2; or delta |w|_1 more, which makes weights exactly zero; or sum_j w_j ln(w_j), with weights that
+        are not negative and have the sum 1.
+    delta : float or None, default=None
+        Of the elastic net, for which None is 0.001.
+    epsilon : float or None, default=None
+        Of Huber's loss, for which None is 1.
+    tol : float, default=0
+        Stop after an epoch that leaves a duality gap of at most this. If it is positive and was not reached, there is a
+        ConvergenceWarning.
+    fit_intercept : bool, default=True
+        Learn an intercept, as the weight of a feature that is always 1. Its regulariser is b^2 / 2 whatever R is.
+    shuffle : bool, default=True
+        Go over the rows in a new random order each time, as the theory has it; otherwise in theirs.
+    random_state : int, RandomState instance or None, default=None
+        For `shuffle`.
+    {normalize}
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels; with two of them the second is the positive one.
+    coef_ : array of shape (1, n_features_in_) or (n_classes, n_features_in_)
+        The weights; with more than two classes each is learned against the rest.
+    sparse_coef_ : CSR matrix of the shape of `coef_`
+        The weights, without ever building the dense array.
+    intercept_ : array of shape (1,) or (n_classes,)
+        The intercepts.
+    n_features_in_ : int
+        Number of columns.
+    scale_ : array of shape (n_features_in_,)
+        With ``normalize="scale"`` what each feature is divided by.
+    n_iter_ : int
+        How often the rows were gone over.
+    dual_gap_ : float
+        The duality gap at the end: the objective is no further from its minimum. The largest of all classes.
+    dual_gaps_ : array of shape (n_iter_,)
+        That after each epoch.
+
+    Examples
+    --------
+    >>> from sureline import SDCA
+    >>> from sureline.datasets import make_sparse_gaussian
+    >>> X, y = make_sparse_gaussian(2000, n_noise=0, random_state=0)
+    >>> X.data /= 10
+    >>> model = SDCA(rho=0.01, loss="log", epochs=20, tol=1e-6, random_state=0).fit(X, y)
+    >>> model.n_iter_, bool(model.dual_gap_ <= 1e-6)
+    (12, True)
+    """
+
+    rho: float = 1e-4
+    epochs: int = 5
+    loss: str = "hinge"
+    regularizer: str = "l2"
+    delta: float | None = None
+    epsilon: float | None = None
+    tol: float = 0.0
+    fit_intercept: bool = True
+    shuffle: bool = True
+    random_state: Any = None
+    normalize: str = DEFAULT
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "rho": POSITIVE,
+        "epochs": Number(1, 1e9, integer=True),
+        "loss": OneOf("hinge", "squared_hinge", "log", "squared", "absolute", "huber"),
+        "regularizer": OneOf("l2", "elastic_net", "kl"),
+        "delta": Number(0, open="both", optional=True),
+        "epsilon": Number(0, open="both", optional=True),
+        "tol": NOT_NEGATIVE,
+        "fit_intercept": Flag(),
+        "shuffle": Flag(),
+        "normalize": KINDS,
+    }
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for parameter, other, value in (("delta", "regularizer", "elastic_net"), ("epsilon", "loss", "huber")):
+            if getattr(self, parameter) is not None and getattr(self, other) != value:
+                raise ValueError(
+                    f"The {parameter!r} parameter of {type(self).__name__} goes with {other}={value!r}. Got "
+                    f"{parameter}={getattr(self, parameter)!r} with {other}={getattr(self, other)!r}."
+                )
+
+    def _solve(self, data: Data) -> Solution:
+        rng = check_random_state(self.random_state)
+        ascents = [_Ascent(self, data, positive) for positive in data.heads]
+        here = np.flatnonzero(data.weight).astype(np.int64)
+        gaps: list[float] = []
+        for _ in range(int(self.epochs)):
+            order = rng.permutation(here) if self.shuffle else here
+            gaps.append(max(ascent.epoch(order) for ascent in ascents))
+            if gaps[-1] <= self.tol:
+                break
+        self.dual_gaps_, self.dual_gap_ = np.array(gaps), gaps[-1]
+        warning = ""
+        if 0 < self.tol < self.dual_gap_:
+            warning = (
+                f"SDCA stopped after {len(gaps)} epochs with a duality gap of {self.dual_gap_:.2g}, which is above "
+                f"tol={self.tol:g}; raise epochs, rho or tol."
+            )
+        return Solution([ascent.weights() for ascent in ascents], len(gaps), self.dual_gap_, warning)
+
+
+class _Ascent:
+    """The dual variables of one class against the rest."""
+
+    def __init__(self, model: SDCA, data: Data, positive: int) -> None:
+        self.rows, self.kl, self.intercept = data.rows, model.regularizer == "kl", bool(model.fit_intercept)
+        self.delta = (
+            (0.001 if model.delta is None else float(model.delta)) if model.regularizer == "elastic_net" else 0.0
+        )
+        self.core = _core.FiniteDual(
+            data.rows,
+            data.labels,
+            positive,
+            data.weight,
+            data.norms,
+            float(model.rho),
+            model.loss,
+            1.0 if model.epsilon is None else float(model.epsilon),
+            model.regularizer,
+            self.delta,
+            self.intercept,
+        )
+        self.b, self.w_prime = np.zeros(len(data.labels)), zeros(data.X.shape[1] + 1)
+
+    def epoch(self, order: Any) -> float:
+        """The duality gap after a step for each row in this order."""
+        self._refuse(*self.core.ascend(self.b, self.w_prime, order))
+        row, why, gap = self.core.gap(self.b, self.w_prime)
+        self._refuse(row, why)
+        return gap
+
+    def weights(self) -> Weights:
+        if self.kl:
+            return Weights(np.arange(len(self.w_prime) - 1), softmax(self.w_prime[1:]), float(self.w_prime[0]))
+        truncated = _core.Round(1.0, self.delta, 1.0, 0.0, np.inf, 1.0, 0.0)
+        slots, _, values = _core.nonzero("averaged", self.w_prime, None, 1, self.intercept, [truncated])
+        first = int(len(slots) > 0 and slots[0] == 0)
+        return Weights(slots[first:] - 1, values[first:], float(values[0]) if first else 0.0)
+
+    def _refuse(self, row: int, why: str) -> None:
+        if why:
+            raise refusal(self.rows, row, why, np.float64)

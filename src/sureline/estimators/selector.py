@@ -1,0 +1,95 @@
+"""A classifier as a selector of features: those that have a weight, in scikit-learn's words."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._inputs import Array, refuse_corrupt_sparse
+from ..learners.batch import checked_rows
+
+
+class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no types
+    """What is put before a classifier that selects features, and says which by `_selected_columns`."""
+
+    def get_support(self, indices: bool = False) -> Array:
+        """Which features are selected.
+
+        Parameters
+        ----------
+        indices : bool, default=False
+            Return their columns, ascending, rather than a mask over all columns.
+        """
+        check_is_fitted(self)
+        return self._columns() if indices else self._get_support_mask()
+
+    def transform(self, X: Any) -> Any:
+        """The columns of X that are selected, in their order.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array or CSR matrix of shape (n_samples, n_selected), as X is dense or sparse
+        """
+        check_is_fitted(self)
+        X = checked_rows(self._validated(X))
+        columns = self._columns()
+        if len(columns) == 0:
+            warnings.warn("No feature is selected.", UserWarning, stacklevel=2)
+        if sparse.issparse(X):
+            return _sparse_columns(X, columns)
+        here = columns[columns < X.shape[1]]  # a growing model may be wider than X
+        selected = np.zeros((X.shape[0], len(columns)), X.dtype)
+        selected[:, : len(here)] = X[:, here]
+        return selected
+
+    def inverse_transform(self, X: Any) -> Any:
+        """X, which `transform` returned or might have, with columns of zeros where features were left out.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_selected)
+
+        Returns
+        -------
+        array or sparse matrix of shape (n_samples, n_features)
+        """
+        refuse_corrupt_sparse(X)
+        return super().inverse_transform(checked_rows(X) if sparse.issparse(X) and X.format == "csr" else X)
+
+    def _columns(self) -> npt.NDArray[np.intp]:
+        return np.sort(self._selected_columns()).astype(np.intp)
+
+    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
+        mask = np.zeros(self.n_features_in_, bool)
+        mask[self._columns()] = True
+        return mask
+
+
+class WeightSelector(Selector):
+    """The same for a classifier that has selected what it has a nonzero weight for, in any class."""
+
+    def _selected_columns(self) -> npt.NDArray[np.intp]:
+        columns: npt.NDArray[np.intp] = np.unique(self.sparse_coef_.indices)
+        return columns
+
+
+def _sparse_columns(X: Any, columns: npt.NDArray[np.intp]) -> Any:
+    """X[:, columns], in the time of its nonzeros: SciPy's own takes memory for every column of X."""
+    n = int(X.indptr[-1])
+    indices, values = X.indices[:n], X.data[:n]
+    place = np.searchsorted(columns, indices)
+    kept = place < len(columns)
+    kept[kept] = columns[place[kept]] == indices[kept]
+    starts = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
+    parts = values[kept], place[kept].astype(indices.dtype), starts.astype(X.indptr.dtype)
+    return type(X)(parts, shape=(X.shape[0], len(columns)))

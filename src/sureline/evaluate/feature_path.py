@@ -1,0 +1,235 @@
+"""Several selectors of features at several numbers of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from ..metrics import tally
+from ..models.rows import trusted
+from .agreement import jaccard, stability
+from .feature_path_result import FeaturePath, PathPoint
+
+
+def feature_path(
+    selectors: Any,
+    X: Any,
+    y: Any,
+    counts: Any,
+    *,
+    X_test: Any = None,
+    y_test: Any = None,
+    test_size: float = 0.25,
+    resamples: int = 0,
+    random_state: Any = None,
+    progress: Callable[[str], Any] | None = None,
+) -> FeaturePath:
+    """Fit several selectors with several numbers of features: how accurate, how fast, and how stable are they?
+
+    Each selector is cloned, asked for each number of features, fitted on the training rows and judged by its own
+    predictions on the test rows, as in figure 1 of "Learning sparse confidence-weighted classifier on very high
+    dimensional data". One fit runs at a time, so that the times can be compared.
+
+    Parameters
+    ----------
+    selectors : estimator, list of estimators, or dict of names to estimators
+        Classifiers with a parameter ``n_features`` and with ``get_support``. In a list each is named by its class.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The rows.
+    y : array-like of shape (n_samples,)
+        The labels.
+    counts : array-like of int
+        The numbers of features to ask for.
+    X_test, y_test : default=None
+        A test set. Without one a part of X is put aside.
+    test_size : float, default=0.25
+        How large that part is; every class has its share in it.
+    resamples : int, default=0
+        For the stability of the selected features: fit everything this many times more, at least 2, on bootstrap
+        samples of the training rows (as many rows, drawn with replacement within each class).
+    random_state : int, RandomState instance or None, default=None
+        For the test rows and the resamples. All selectors get the same ones.
+    progress : callable, default=None
+        Called with a line of text after each fit: `print`, for instance.
+
+    Returns
+    -------
+    FeaturePath
+
+    Examples
+    --------
+    >>> from sureline import L1SVM, SparseDCA, feature_path
+    >>> from sureline.datasets import make_correlated_groups
+    >>> X, y, relevant = make_correlated_groups(800, 2000, n_relevant=20, n_decoys=0, random_state=0)
+    >>> path = feature_path([L1SVM(random_state=0), SparseDCA(random_state=0)], X, y, [5, 20], random_state=0)
+    >>> path.selectors, [point.n_selected for point in path.points]
+    (['L1SVM', 'SparseDCA'], [5, 20, 5, 20])
+    >>> len(path.selected("SparseDCA", 20))
+    20
+    """
+    named = _checked_selectors(selectors)
+    resamples = _checked_resamples(resamples)
+    X, y = _checked_rows(X, y, "X", "y")
+    counts = _checked_counts(counts, X.shape[1])
+    rng = check_random_state(random_state)
+    if (X_test is None) != (y_test is None):
+        raise ValueError("X_test and y_test must be given together.")
+    if X_test is None:
+        train, test = _split(y, test_size, rng)
+        X, X_test, y, y_test = X[train], X[test], y[train], y[test]
+    else:
+        X_test, y_test = _checked_rows(X_test, y_test, "X_test", "y_test")
+        if X_test.shape[1] != X.shape[1]:
+            raise ValueError(f"X_test must have as many columns as X, {X.shape[1]}. Got {X_test.shape[1]} instead.")
+    report = progress or (lambda line: None)
+
+    points = []
+    for name, selector in named.items():
+        for count in counts:
+            model, seconds = _fitted(name, selector, count, X, y)
+            with _naming(name, count):
+                columns = _support(model, X.shape[1])
+                judged = tally(y_test, model.predict(X_test))
+            point = PathPoint(name, count, len(columns), 1 - judged.error, judged.balanced_accuracy, seconds, columns)
+            report(f"{name}, {len(columns):,} features: accuracy {point.accuracy:.4f}, {seconds:.3g} s")
+            points.append(point)
+
+    if resamples:
+        sets: list[list[npt.NDArray[np.int64]]] = [[] for _ in points]
+        for number in range(1, resamples + 1):
+            rows = _bootstrap(y, rng)
+            X_again, y_again = X[rows], y[rows]
+            for chosen, point in zip(sets, points, strict=True):
+                name, count = point.selector, point.n_features
+                model, seconds = _fitted(name, named[name], count, X_again, y_again)
+                with _naming(name, count):
+                    chosen.append(_support(model, X.shape[1]))
+                report(f"{name}, {count:,} features, resample {number} of {resamples}: {seconds:.3g} s")
+        points = [
+            replace(point, jaccard=jaccard(chosen), stability=stability(chosen, X.shape[1]))
+            for chosen, point in zip(sets, points, strict=True)
+        ]
+    return FeaturePath(tuple(points), X.shape[0], X_test.shape[0], X.shape[1], resamples)
+
+
+def _fitted(name: str, selector: Any, count: int, X: Any, y: Any) -> tuple[Any, float]:
+    """A fitted clone, and how long the fit took."""
+    with _naming(name, count):
+        model = clone(selector).set_params(n_features=count)
+        begin = time.perf_counter()
+        model.fit(X, y)
+        return model, time.perf_counter() - begin
+
+
+def _support(model: Any, n_columns: int) -> npt.NDArray[np.int64]:
+    columns: npt.NDArray[np.int64] = np.unique(np.asarray(model.get_support(indices=True), np.int64))
+    if len(columns) and not 0 <= columns[0] <= columns[-1] < n_columns:
+        raise ValueError("get_support names columns that X does not have.")
+    return columns
+
+
+@contextmanager
+def _naming(name: str, count: int) -> Iterator[None]:
+    """Errors say which selector they come from."""
+    try:
+        yield
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"The selector {name!r} failed with n_features={count}: {error}") from error
+
+
+def _split(y: Any, test_size: Any, rng: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The rows for training and for testing, both ascending."""
+    if isinstance(test_size, bool) or not isinstance(test_size, Real) or not 0 < float(test_size) < 1:
+        raise ValueError(f"test_size must be a number between 0 and 1. Got {test_size!r} instead.")
+    try:
+        train, test = train_test_split(np.arange(len(y)), test_size=float(test_size), random_state=rng, stratify=y)
+    except ValueError as error:
+        raise ValueError(f"X cannot be split for testing, so give X_test and y_test: {error}") from None
+    return np.sort(train), np.sort(test)
+
+
+def _bootstrap(y: Any, rng: Any) -> npt.NDArray[np.int64]:
+    """As many rows of each class, drawn with replacement, ascending."""
+    codes = np.unique(y, return_inverse=True)[1]
+    drawn = []
+    for code in range(int(codes.max()) + 1):
+        rows = np.flatnonzero(codes == code)
+        drawn.append(rng.choice(rows, len(rows)))
+    return np.sort(np.concatenate(drawn))
+
+
+def _checked_selectors(selectors: Any) -> dict[str, Any]:
+    if hasattr(selectors, "get_params"):
+        selectors = [selectors]
+    if isinstance(selectors, Mapping):
+        named = {str(name): selector for name, selector in selectors.items()}
+    elif isinstance(selectors, list | tuple):
+        named = {type(selector).__name__: selector for selector in selectors}
+        if len(named) < len(selectors):
+            raise ValueError(
+                "Two of the selectors are of the same class: give them names, as in "
+                '{"C = 1": SBCW(C=1.0), "C = 10": SBCW(C=10.0)}.'
+            )
+    else:
+        raise ValueError(f"selectors must be a list of estimators or a dict of names to them. Got {selectors!r}.")
+    if not named:
+        raise ValueError("selectors must name at least one selector. Got none.")
+    for name, selector in named.items():
+        if isinstance(selector, type) or not hasattr(selector, "get_params"):
+            raise ValueError(f"The selector {name!r} must be an estimator, such as SparseDCA(). Got {selector!r}.")
+        if "n_features" not in selector.get_params(deep=False):
+            raise ValueError(f"The selector {name!r}, a {type(selector).__name__}, has no parameter 'n_features'.")
+        for method in ("fit", "predict", "get_support"):
+            if not hasattr(selector, method):
+                raise ValueError(f"The selector {name!r}, a {type(selector).__name__}, has no method {method!r}.")
+    return named
+
+
+def _checked_rows(X: Any, y: Any, X_name: str, y_name: str) -> tuple[Any, Any]:
+    if y is None:
+        raise ValueError(f"{y_name} must be the labels of the rows of {X_name}. Got None.")
+    try:
+        X = trusted(X)
+    except ValueError as error:
+        raise ValueError(str(error).replace("Input X ", f"Input {X_name} ", 1)) from None
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        accept_large_sparse=True,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,  # left to the selectors
+        input_name=X_name,
+    )
+    y = column_or_1d(y)
+    check_consistent_length(X, y)
+    check_classification_targets(y)
+    return X, y
+
+
+def _checked_counts(counts: Any, n_columns: int) -> list[int]:
+    values = [counts] if isinstance(counts, Integral) else list(counts)
+    for count in values:
+        if isinstance(count, bool) or not isinstance(count, Integral) or int(count) < 1:
+            raise ValueError(f"counts must be integers of at least 1. Got {count!r} among them.")
+        if int(count) > n_columns:
+            raise ValueError(f"counts must be at most the number of columns, {n_columns}. Got {count} among them.")
+    if not values:
+        raise ValueError("counts must have at least one number of features. Got none.")
+    return sorted({int(count) for count in values})
+
+
+def _checked_resamples(resamples: Any) -> int:
+    if isinstance(resamples, bool) or not isinstance(resamples, Integral) or resamples < 0 or resamples == 1:
+        raise ValueError(f"resamples must be 0 or an integer of at least 2. Got {resamples!r} instead.")
+    return int(resamples)

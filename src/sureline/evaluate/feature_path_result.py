@@ -1,0 +1,188 @@
+"""Accuracy, time and stability against the number of features, as a table and as a picture."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .plots import curve_style, pyplot
+
+_FORMATS = {"n_features": "{:,}", "n_selected": "{:,}", "seconds": "{:.3g}"}
+
+
+@dataclass(frozen=True, eq=False)
+class PathPoint:
+    """One selector with one number of features.
+
+    Attributes
+    ----------
+    selector : str
+        Its name.
+    n_features : int
+        How many features it was asked for.
+    n_selected : int
+        How many it selected.
+    accuracy, balanced_accuracy : float
+        Of its own predictions on the test set; balanced is the mean of the recalls of the classes.
+    seconds : float
+        How long it took to fit.
+    columns : array of shape (n_selected,)
+        The features, ascending.
+    jaccard, stability : float or None
+        How alike the sets are that it selects from resampled rows: see `sureline.selection.jaccard` and
+        `sureline.selection.stability`. None without resamples.
+    """
+
+    selector: str
+    n_features: int
+    n_selected: int
+    accuracy: float
+    balanced_accuracy: float
+    seconds: float
+    columns: npt.NDArray[np.int64]
+    jaccard: float | None = None
+    stability: float | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FeaturePath:
+    """What `feature_path` found.
+
+    Attributes
+    ----------
+    points : tuple of PathPoint
+        Each selector with each number of features.
+    n_train, n_test, n_columns : int
+        Rows for training and for testing, and columns.
+    resamples : int
+        How many resamples there were for the stability.
+    """
+
+    points: tuple[PathPoint, ...]
+    n_train: int
+    n_test: int
+    n_columns: int
+    resamples: int = 0
+
+    @property
+    def selectors(self) -> list[str]:
+        """The names, in the order in which they were given."""
+        return list(dict.fromkeys(point.selector for point in self.points))
+
+    def of(self, selector: str) -> list[PathPoint]:
+        """The points of one selector, by the number of features."""
+        if selector not in self.selectors:
+            raise KeyError(f"There is no selector {selector!r} here, but {', '.join(map(repr, self.selectors))}.")
+        return [point for point in self.points if point.selector == selector]
+
+    def selected(self, selector: str, n_features: int) -> npt.NDArray[np.int64]:
+        """The columns that a selector chose when it was asked for that many."""
+        for point in self.of(selector):
+            if point.n_features == n_features:
+                return point.columns
+        counts = ", ".join(str(point.n_features) for point in self.of(selector))
+        raise KeyError(f"{selector} was not asked for {n_features} features here, but for {counts}.")
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each point, without the columns that were selected."""
+        left_out = {"columns"} if self.resamples else {"columns", "jaccard", "stability"}
+        return [{name: value for name, value in asdict(p).items() if name not in left_out} for p in self.points]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The columns of the table, as ``pandas.DataFrame`` takes them."""
+        rows = self.table()
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+    def __repr__(self) -> str:
+        columns = []
+        for name, values in self.to_dict().items():
+            if name == "selector":
+                cells = [name, *values]
+                columns.append([cell.ljust(max(map(len, cells))) for cell in cells])
+            else:
+                cells = [name, *(_FORMATS.get(name, "{:.4f}").format(value) for value in values)]
+                columns.append([cell.rjust(max(map(len, cells))) for cell in cells])
+        heading = f"FeaturePath of {self.n_train:,} rows and {self.n_columns:,} columns, tested on {self.n_test:,} rows"
+        if self.resamples:
+            heading += f", resampled {self.resamples} times"
+        return "\n".join([heading, *("  ".join(row) for row in zip(*columns, strict=True))])
+
+    def plot(self, *, metric: str = "accuracy", title: str | None = None) -> Any:
+        """Draw accuracy and training time against the number of features, and the stability if there is one.
+
+        Needs matplotlib. The axis of time is logarithmic, and that of the number of features if the largest is more
+        than 20 times the smallest.
+
+        Parameters
+        ----------
+        metric : {"accuracy", "balanced_accuracy"}, default="accuracy"
+            What the first panel shows.
+        title : str, default=None
+            Above the panels.
+
+        Returns
+        -------
+        matplotlib Figure
+            Save it with ``figure.savefig("path.png")``.
+        """
+        if metric not in ("accuracy", "balanced_accuracy"):
+            raise ValueError(f"metric must be 'accuracy' or 'balanced_accuracy'. Got {metric!r} instead.")
+        panels = [(metric, f"{metric.replace('_', ' ').capitalize()} on the test set (%)", 100.0)]
+        panels += [("seconds", "Training time (s)", 1.0)]
+        if self.resamples:
+            panels += [("stability", "Stability of the selected features", 1.0)]
+        figure, axes = pyplot().subplots(
+            1, len(panels), figsize=(0.5 + 4.6 * len(panels), 4.4), layout="constrained", squeeze=False
+        )
+        counts = sorted({point.n_features for point in self.points})
+        for ax, (name, label, scale) in zip(axes[0], panels, strict=True):
+            for i, selector in enumerate(self.selectors):
+                points = self.of(selector)
+                values = [scale * getattr(point, name) for point in points]
+                ax.plot([point.n_features for point in points], values, label=selector, **curve_style(i))
+            ax.set(xlabel="Number of features", ylabel=label)
+            ax.grid(alpha=0.3)
+            _count_axis(ax, counts)
+        _time_axis(axes[0][1])
+        figure.get_layout_engine().set(w_pad=0.08)
+        figure.suptitle(title)
+        n_rows = -(-len(self.selectors) // (3 * len(panels)))
+        figure.legend(
+            *axes[0][0].get_legend_handles_labels(),
+            loc="outside lower center",
+            ncols=-(-len(self.selectors) // n_rows),
+            frameon=False,
+        )
+        return figure
+
+
+def _count_axis(ax: Any, counts: list[int]) -> None:
+    """Ticks at round numbers, whole ones in plain digits."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+
+    if counts[-1] > 20 * counts[0]:
+        ax.set_xscale("log")
+        # The counts themselves, as far as they are not too near to each other to be read.
+        ticks = [counts[0]]
+        for count in counts[1:]:
+            if count >= ticks[-1] * (counts[-1] / counts[0]) ** (1 / 7):
+                ticks.append(count)
+        ax.set_xticks(ticks)
+        ax.xaxis.set_minor_locator(NullLocator())
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7, steps=[1, 2, 5, 10]))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+
+
+def _time_axis(ax: Any) -> None:
+    """Logarithmic, in plain digits, and over few powers of ten with ticks between them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set_yscale("log")
+    low, high = ax.get_ylim()
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 200 * low else (1,)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,1 @@
+"""The algorithms and their parameters, without scikit-learn."""

@@ -1,0 +1,158 @@
+"""A learner that takes its rows in batches, without scikit-learn."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from .._inputs import Array, is_sparse
+from ..models.model import Model
+from ..models.numbers import Policy
+from ..models.rows import UnsortedColumns, as_rows, tidy
+from ..models.state import State
+from .learner import ClassLearner, Fitted, Floats
+
+Labels = npt.NDArray[np.int32]
+
+
+class BatchModel(Model, Protocol):
+    """What a learner of batches has learned. It is not changed: a batch makes a new one of it."""
+
+    def grown(self, n_columns: int, n_classes: int, policy: Policy) -> Self:
+        """With at least that many columns and classes; itself if it has them."""
+
+
+class LinearBatchModel(BatchModel, Protocol):
+    """One whose scores are sums over the columns."""
+
+    def scores(self, X: Any) -> Floats:
+        """w.x for every row and head; X is an array or CSR, with no more columns than the model."""
+
+    def variances(self, X: Any) -> Floats:
+        """x'Sx for every row and head."""
+
+    def variances_beyond(self, squares: Floats) -> Floats:
+        """What columns that the model does not have add to the variance of rows with these sums of squares in them."""
+
+
+class _OfBatches(Fitted):
+    """What a learner of batches has once it has begun; apart, as in `_learner`."""
+
+    _state: BatchModel
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BatchLearner(_OfBatches, ClassLearner):
+    """Base of the learners that see a batch at a time: its rows in their order, but all of them before the first step.
+
+    A subclass says what its state is at the beginning, and what a batch makes of it.
+    """
+
+    by_rows: ClassVar[bool] = False  # each row is predicted by what was learned from those before it, in a batch too
+
+    @abstractmethod
+    def _fresh_state(self, n_columns: int, n_classes: int) -> BatchModel: ...
+
+    @abstractmethod
+    def _after(self, state: Any, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None) -> BatchModel:
+        """The state after a batch, of the state before, which stays as it is.
+
+        X is an array of float32 or float64 in C order, or CSR with ascending columns; values and columns have been
+        looked at. It has as many columns as the state. Raises ValueError if there is no such state.
+        """
+
+    def begin(self, classes: Array, n_columns: int = 0) -> None:
+        self.check_parameters()
+        if len(classes) == 0:
+            self._refuse_unnamed_classes()
+        self._refuse_classes(len(classes))
+        self.classes_ = classes
+        self._state = self._fresh_state(n_columns, len(classes))
+        self._normalizer = self._fresh_normalizer()
+        self.n_features_in_ = n_columns
+
+    def take_batch(self, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None = None) -> None:
+        """Learn from the rows of X, an array or CSR: wider than the model and of more classes, if it is so.
+
+        A batch that is refused leaves the model as it was.
+        """
+        X = self._checked(X)
+        n_classes = max(int(labels.max(initial=-1)) + 1, len(self.classes_))
+        self._refuse_classes(n_classes)
+        self._refuse_another_normalizer()
+        self._refuse_state(self._state)
+        state, normalizer = self._state.grown(X.shape[1], n_classes, self._policy()), self._normalizer.copy()
+        if weight is not None and not weight.all():  # as if those rows had not come
+            X, labels, weight = X[weight > 0], labels[weight > 0], weight[weight > 0]
+        if len(labels):
+            state = self._after(state, widened(normalizer.learn_all(X), state.n_columns), labels, weight)
+        self._state, self._normalizer = state, normalizer
+        self.n_features_in_ = state.n_columns
+
+    def _checked(self, X: Any) -> Any:
+        """X as `_after` wants it."""
+        return checked_rows(X)
+
+    def judge_rows(self, values: Array, indices: Array, indptr: Array, n_columns: int) -> tuple[Floats, Floats | None]:
+        from scipy.sparse import csr_matrix
+
+        X = csr_matrix((values, indices, indptr), shape=(len(indptr) - 1, n_columns))
+        return self.judge(X, variances=self.has_variances)
+
+    def judge(self, X: Any, *, variances: bool) -> tuple[Floats, Floats | None]:
+        """Scores of checked rows, and their variances if those are asked for; one column for each head."""
+        state = cast(LinearBatchModel, self._fitted_state("scores"))
+        X, beyond = self._normalizer.apply(X), None
+        if X.shape[1] > state.n_columns:
+            rest = X[:, state.n_columns :].astype(np.float64)
+            squares = rest.multiply(rest) if is_sparse(X) else np.square(rest)
+            beyond = np.asarray(squares.sum(axis=1), np.float64).reshape(-1)
+            X = X[:, : state.n_columns]
+        X = widened(X, state.n_columns)
+        scores = state.scores(X)
+        if not np.isfinite(scores).all():
+            row = int(np.argmin(np.isfinite(scores).all(axis=1)))
+            raise ValueError(
+                f"Row {row} of X has a score beyond float64; scale X so that its values are of the order of 1."
+            )
+        if not variances:
+            return scores, None
+        v = state.variances(X)
+        return scores, v if beyond is None else v + state.variances_beyond(beyond)
+
+    def _fitted_state(self, attribute: str) -> BatchModel:
+        super()._fitted_state(attribute)
+        return self._state
+
+    def _policy(self) -> Policy:
+        """How more than two classes are learned."""
+        return "ovr" if self.multi_class == "ovr" else "rival"
+
+
+def checked_rows(X: Any) -> Any:
+    """X, or a tidied copy if the columns of some row do not ascend. ValueError if SciPy or BLAS must not see it."""
+    if not is_sparse(X):
+        with np.errstate(all="ignore"):  # a sum that is finite is the quickest proof that all of X is
+            if np.isfinite(X.sum()):
+                return X
+    try:
+        # The loops of the core look at every row, and say what is wrong with it.
+        State("identity", X.dtype, X.shape[1], False).scores(as_rows(X, X.dtype))
+    except UnsortedColumns:
+        return checked_rows(tidy(X))
+    return X
+
+
+def widened(X: Any, n_columns: int) -> Any:
+    """X with zeros in the columns that it does not have."""
+    if X.shape[1] >= n_columns:
+        return X
+    if not is_sparse(X):
+        return np.pad(X, ((0, 0), (0, n_columns - X.shape[1])))
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_columns))

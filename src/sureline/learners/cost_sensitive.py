@@ -1,0 +1,148 @@
+"""First-order learners for classes that are not equally important, without sparsity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .._native import _core
+from ..models.numbers import Rule
+from .cost import CostSensitiveLearner
+from .docstrings import COMMON, COST, LOSS, documented
+from .grids import RATES, RATES_TO_TRY, STEPS, STEPS_TO_TRY, Settings
+from .one import OnlineLearner
+from .parameters import LOSSES, POSITIVE, Constraint, Number, OneOf
+
+
+@documented(LOSS + COST + COMMON)
+@dataclass(eq=False, repr=False)
+class CSOGD(CostSensitiveLearner):
+    """Cost-sensitive online gradient descent.
+
+    Wang, Zhao & Hoi, "Cost-sensitive online classification", ICDM 2012.
+
+    With c the cost of the example's label, the loss is c l(m) for ``form="slope"`` and l(m - c + 1) for
+    ``form="margin"``; for the hinge these are c max(0, 1 - m) and max(0, c - m). w moves against its gradient by
+    eta / t^power_t, where t counts the examples.
+
+    Parameters
+    ----------
+    eta : float, default=0.7
+        The learning rate.
+    form : {{"slope", "margin"}}, default="slope"
+        Where the cost enters the loss.
+    power_t : float, default=0.5
+        How the learning rate decays with the number of examples; 0 for a constant one.
+    {common}
+    """
+
+    eta: float = 0.7
+    form: str = "slope"
+    power_t: float = 0.5
+    loss: str = "hinge"
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **CostSensitiveLearner._constraints,
+        "eta": POSITIVE,
+        "form": OneOf("slope", "margin"),
+        "power_t": Number(0, 1),
+        "loss": LOSSES,
+    }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
+    settings_to_try: ClassVar[Settings] = RATES_TO_TRY
+
+    def _rule(self) -> Rule:
+        return _core.OGD(self.eta, self.power_t, self.loss, self.form)
+
+
+@documented(COST + COMMON)
+@dataclass(eq=False, repr=False)
+class CPA(CostSensitiveLearner):
+    """Cost-sensitive passive-aggressive learning, prediction based.
+
+    Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, "Online passive-aggressive algorithms", JMLR 7, 2006, section 8.
+
+    On a mistake, w += y x min(C, (sqrt(c) - m) / |x|^2): the margin that is asked for is the square root of what the
+    mistake costs.
+
+    Parameters
+    ----------
+    C : float, default=1/128
+        The longest step.
+    {common}
+    """
+
+    C: float = 1 / 128
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **CostSensitiveLearner._constraints,
+        "C": POSITIVE,
+    }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": STEPS}
+    settings_to_try: ClassVar[Settings] = (
+        {"C": 2.0**-5, "normalize": "scale"},
+        {"C": 2.0**-9, "normalize": "none"},
+        {"C": 2.0**-7, "normalize": "none"},
+        {"C": 0.125, "normalize": "none"},
+    )
+
+    def _rule(self) -> Rule:
+        return _core.CPA(self.C)
+
+
+@documented(COMMON)
+@dataclass(eq=False, repr=False)
+class PAUM(OnlineLearner):
+    """The Perceptron with uneven margins.
+
+    Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola, "The Perceptron algorithm with uneven margins", ICML 2002.
+
+    w += eta y x unless the margin y w.x exceeds that of the label.
+
+    Parameters
+    ----------
+    eta : float, default=1/32
+        The learning rate.
+    margin_pos : float, default=1.0
+        The margin that positive examples (the second class) should have: larger than the other if they are rare.
+    margin_neg : float, default=1.0
+        The margin that negative examples should have. With more than two classes the two may differ only with
+        ``multi_class="ovr"``.
+    {common}
+    """
+
+    eta: float = 1 / 32
+    margin_pos: float = 1.0
+    margin_neg: float = 1.0
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **OnlineLearner._constraints,
+        "eta": POSITIVE,
+        "margin_pos": Number(open="both"),
+        "margin_neg": Number(open="both"),
+    }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": STEPS}
+    settings_to_try: ClassVar[Settings] = STEPS_TO_TRY
+
+    def _rule(self) -> Rule:
+        return _core.PAUM(self.eta)
+
+    def _costs(self) -> tuple[float, float]:
+        return float(self.margin_neg), float(self.margin_pos)  # the number that goes with the label
+
+    def _refuse_unnamed_classes(self) -> None:
+        if self.margin_pos != self.margin_neg:
+            raise ValueError(
+                f"The 'margin_pos' and 'margin_neg' parameters of PAUM differ, {self.margin_pos!r} and "
+                f"{self.margin_neg!r}, which needs classes=[...] in the first call of partial_fit, growing=True or "
+                "not: the second of them in sorted order is the positive one."
+            )
+
+    def _refuse_classes(self, n_classes: int) -> None:
+        super()._refuse_classes(n_classes)
+        if n_classes > 2 and self.multi_class == "native" and self.margin_pos != self.margin_neg:
+            raise ValueError(
+                f"The 'margin_pos' and 'margin_neg' parameters of PAUM differ, {self.margin_pos!r} and "
+                f"{self.margin_neg!r}, which needs two classes or multi_class='ovr'. Got {n_classes} classes and "
+                "multi_class='native'."
+            )

@@ -1,0 +1,188 @@
+"""Learners without a covariance: their step goes along x."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .._native import _core
+from .docstrings import COMMON, LOSS, documented
+from .grids import RATES, RATES_TO_TRY, STEPS, Settings
+from .one import OnlineLearner
+from .parameters import LOSSES, POSITIVE, Constraint, Flag, Number, OneOf
+
+
+@documented(COMMON)
+@dataclass(eq=False, repr=False)
+class Perceptron(OnlineLearner):
+    """The Perceptron: on a mistake, w += y x.
+
+    Rosenblatt, "The Perceptron", Psychological Review 65, 1958.
+
+    An example moves the weights if its margin y w.x is not positive. A sample weight s makes the step s y x.
+
+    Parameters
+    ----------
+    {common}
+    """
+
+    settings_to_try: ClassVar[Settings] = ({"normalize": "none"}, {"normalize": "row"})
+
+    def _rule(self) -> _core.Rule:
+        return _core.Perceptron()
+
+
+@documented(LOSS + COMMON)
+@dataclass(eq=False, repr=False)
+class OGD(OnlineLearner):
+    """Online gradient descent, also known as stochastic gradient descent.
+
+    Zinkevich, "Online convex programming and generalized infinitesimal gradient ascent", ICML 2003.
+
+    w moves against the gradient of the loss by eta / t^power_t, where t counts the examples.
+
+    Parameters
+    ----------
+    eta : float, default=0.7
+        The learning rate.
+    power_t : float, default=0.5
+        How the learning rate decays with the number of examples; 0 for a constant one.
+    {common}
+    """
+
+    eta: float = 0.7
+    power_t: float = 0.5
+    loss: str = "hinge"
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **OnlineLearner._constraints,
+        "eta": POSITIVE,
+        "power_t": Number(0, 1),
+        "loss": LOSSES,
+    }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
+    settings_to_try: ClassVar[Settings] = RATES_TO_TRY
+
+    def _rule(self) -> _core.Rule:
+        return _core.OGD(self.eta, self.power_t, self.loss)
+
+
+@documented(COMMON)
+@dataclass(eq=False, repr=False)
+class PA(OnlineLearner):
+    """Passive-aggressive learning: the smallest step that gives the example a margin of one.
+
+    Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, "Online passive-aggressive algorithms", JMLR 7, 2006; section 2.2
+    of Wang, Zhao & Hoi, ICML 2012.
+
+    An example moves the weights if its hinge loss 1 - y w.x is positive: w += tau y x, where tau is loss / |x|^2
+    ("hard"), min(C, loss / |x|^2) ("I") or loss / (|x|^2 + 1/(2C)) ("II").
+
+    Parameters
+    ----------
+    variant : {{"I", "II", "hard"}}, default="I"
+        How the loss is paid for: linearly, squared, or at any price.
+    C : float, default=0.02
+        The price of the loss: the smaller, the more cautious. Unused by "hard".
+    {common}
+    """
+
+    variant: str = "I"
+    C: float = 0.02
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **OnlineLearner._constraints,
+        "variant": OneOf("I", "II", "hard"),
+        "C": POSITIVE,
+    }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": STEPS}
+    settings_to_try: ClassVar[Settings] = (
+        {"C": 2.0**-7, "normalize": "scale"},
+        {"C": 2.0, "normalize": "scale"},
+        {"C": 2.0**-7, "normalize": "none"},
+        {"C": 0.25, "normalize": "none"},
+    )
+
+    def _rule(self) -> _core.Rule:
+        return _core.PA(self.variant, self.C)
+
+
+@documented(COMMON)
+@dataclass(eq=False, repr=False)
+class ROMMA(OnlineLearner):
+    """The relaxed online maximum margin algorithm, and agg-ROMMA.
+
+    Li & Long, "The relaxed online maximum margin algorithm", Machine Learning 46, 2002.
+
+    On a mistake (aggressive: on a positive hinge loss) w becomes the shortest vector with y w.x >= 1 and
+    w.w_old >= |w_old|^2. Sample weights other than 0 change nothing: the problem has no loss term. On data that no w
+    separates the length of w grows without limit; it is held at 1e30, where only the direction of w still matters.
+
+    Parameters
+    ----------
+    aggressive : bool, default=True
+        Update on every positive hinge loss instead of on mistakes only.
+    {common}
+    """
+
+    aggressive: bool = True
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **OnlineLearner._constraints,
+        "aggressive": Flag(),
+    }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"aggressive": (False, True)}
+    settings_to_try: ClassVar[Settings] = (
+        {"aggressive": True, "normalize": "none"},
+        {"aggressive": True, "normalize": "row"},
+        {"aggressive": False, "normalize": "none"},
+    )
+
+    def _rule(self) -> _core.Rule:
+        return _core.ROMMA(bool(self.aggressive))
+
+
+@documented(COMMON)
+@dataclass(eq=False, repr=False)
+class ALMA(OnlineLearner):
+    """The approximate large margin algorithm for the 2-norm.
+
+    Gentile, "A new approximate maximal margin classification algorithm", JMLR 2, 2001.
+
+    Examples count as x / |x|. The k-th update comes when y w.x <= (1 - alpha) B / sqrt(k): w += (C / sqrt(k)) y x,
+    and then back into the unit ball.
+
+    Parameters
+    ----------
+    alpha : float, default=0.6
+        The margin reached is at least 1 - alpha of the best possible.
+    B : float, default=None
+        Scale of the margin that is asked for; 1 / alpha if None.
+    C : float, default=0.5
+        Scale of the steps.
+    {common}
+    """
+
+    alpha: float = 0.6
+    B: float | None = None
+    C: float = 0.5
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **OnlineLearner._constraints,
+        "alpha": Number(0, 1, open="low"),
+        "B": Number(0, open="both", optional=True),
+        "C": POSITIVE,
+    }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "alpha": (0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+        "C": (0.25, 0.5, 1.0, 2**0.5),
+    }
+    settings_to_try: ClassVar[Settings] = (
+        {"alpha": 0.5, "C": 0.5, "normalize": "scale"},
+        {"alpha": 0.5, "C": 0.125, "normalize": "scale"},
+        {"alpha": 0.7, "C": 0.5, "normalize": "none"},
+        {"alpha": 0.7, "C": 1.0, "normalize": "none"},
+    )
+
+    def _rule(self) -> _core.Rule:
+        return _core.ALMA(self.alpha, 1 / self.alpha if self.B is None else self.B, self.C)

@@ -1,0 +1,299 @@
+"""What every learner is, without scikit-learn: its parameters, and what it answers and tells once it has learned.
+
+The command line works with these classes alone, since importing scikit-learn takes longer than many a job. The
+estimators put scikit-learn's contract around them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .._inputs import Array
+from .._native import _core
+from ..metrics import Tally
+from ..models.model import Model
+from ..models.numbers import MISTAKES, SEEN, UPDATES
+from ..models.scaling import DEFAULT, Normalizer
+from ..models.weights import Weight, top_weights
+from .parameters import Constraint, Flag, OneOf
+
+Floats = npt.NDArray[np.float64]
+KINDS = OneOf("none", "row", "scale")  # of `normalize`
+
+
+class Fitted:
+    """What a learner has once it has begun. Apart, since all that a dataclass declares is taken for a parameter."""
+
+    n_features_in_: int
+    feature_names_in_: Array
+    _state: Model
+    _normalizer: Normalizer = Normalizer("none")  # of what has not begun
+    _takes_names: bool = True  # False if the columns are no hashes of names, or other hashes
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Learner(Fitted, ABC):
+    """Base of the linear models. A subclass is a dataclass whose fields are its parameters."""
+
+    fit_intercept: bool = True
+    dtype: str = "float64"
+    growing: bool = False
+    normalize: str = DEFAULT
+
+    # What numbers the rows of a stream are read in, unless it is said: half of the memory in models of millions.
+    stream_dtype: ClassVar[str] = "float32"
+
+    # What the parameters may be, as data; each subclass adds its own.
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "fit_intercept": Flag(),
+        "dtype": OneOf("float32", "float64"),
+        "growing": Flag(),
+        "normalize": KINDS,
+    }
+
+    # What is tried of its parameters where they are to be tuned, as data; penalties that make a model sparse are not.
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {}
+
+    # -- what an algorithm says of itself --------------------------------------------------------------------
+
+    @abstractmethod
+    def judge_rows(self, values: Array, indices: Array, indptr: Array, n_columns: int) -> tuple[Floats, Floats | None]:
+        """Scores of rows in compressed form, and their variances if the learner has any; one column for each head.
+
+        The rows are those of a reader, which has looked at them. Of features that the model has never seen nothing is
+        known: they have no weight, and the variance that every feature starts with.
+        """
+
+    @abstractmethod
+    def _refuse_state(self, state: Any) -> None:
+        """Raise ValueError if a learner with these parameters does not have such a state."""
+
+    def _costs(self) -> tuple[float, float] | None:
+        """What a mistake on a negative and on a positive example costs; None to balance them along the stream."""
+        return 1.0, 1.0
+
+    # -- parameters ------------------------------------------------------------------------------------------
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters by name, in the order of the constructor."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def check_parameters(self) -> None:
+        """Raise ValueError if a parameter is none of the values that it may have."""
+        for name, constraint in self._constraints.items():
+            constraint.check(name, type(self).__name__, getattr(self, name))
+
+    def refuse_stream(self) -> None:
+        """Raise ValueError if these parameters need to know what a stream does not tell."""
+
+    # -- what was learned ------------------------------------------------------------------------------------
+
+    @property
+    def has_variances(self) -> bool:
+        """Whether a score has a variance."""
+        return False
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether a score is a sum over features."""
+        return True
+
+    @property
+    def coef_(self) -> Array:
+        """Weights, of shape (1, n_features), or (n_classes, n_features) for more than two classes.
+
+        They are those of X as it is, not of features divided by their scale; with ``normalize="row"`` of rows that are
+        divided by their length.
+        """
+        return self._normalizer.per_unit(self._fitted_state("coef_").coefficients()[:, 1:])
+
+    @property
+    def intercept_(self) -> Array:
+        """Intercepts, of shape (1,) or (n_classes,); zeros with ``fit_intercept=False``."""
+        return self._fitted_state("intercept_").intercepts()
+
+    @property
+    def sparse_coef_(self) -> Any:
+        """`coef_` as a SciPy CSR matrix, for which the dense one is never built."""
+        from scipy.sparse import csr_matrix
+
+        state = self._fitted_state("sparse_coef_")
+        heads = [(slots[slots > 0] - 1, values[slots > 0]) for slots, values in state.nonzero()]
+        heads = [(columns, self._normalizer.per_unit(values, columns)) for columns, values in heads]
+        indptr = np.cumsum([0] + [len(columns) for columns, _ in heads])
+        index_dtype = np.int32 if max(state.n_columns, int(indptr[-1])) < 2**31 else np.int64
+        return csr_matrix(
+            (
+                np.concatenate([values for _, values in heads]),
+                np.concatenate([columns for columns, _ in heads]).astype(index_dtype),
+                indptr.astype(index_dtype),
+            ),
+            shape=(state.n_heads, state.n_columns),
+        )
+
+    @property
+    def scale_(self) -> Floats:
+        """With ``normalize="scale"`` what each feature is divided by: the mean size of its values that are not zero.
+
+        Of shape (n_features,); 1 for features that were never seen, of which each value has its own size.
+        """
+        state = self._fitted_state("scale_")
+        return scales_of(self, self._normalizer, state.n_columns)
+
+    @property
+    def nonzero_(self) -> int:
+        """How many weights in `coef_` are not zero."""
+        return self._fitted_state("nonzero_").count_nonzero()
+
+    @property
+    def sparsity_(self) -> float:
+        """The share of the weights in `coef_` that are zero."""
+        state = self._fitted_state("sparsity_")
+        return 1 - self.nonzero_ / (state.n_heads * state.n_columns)
+
+    @property
+    def n_seen_(self) -> int:
+        """Examples learned from, over all passes; those of weight 0 do not count."""
+        return int(self._fitted_state("n_seen_").tally[:, SEEN].sum())
+
+    @property
+    def n_updates_(self) -> int:
+        """Examples that changed the model."""
+        return int(self._fitted_state("n_updates_").tally[:, UPDATES].sum())
+
+    def top_weights(self, n: int, names: _core.NameTable | None = None) -> list[Weight]:
+        """The `n` largest weights over all classes, without the intercepts; none if scores are no sums over features.
+
+        `names` are those that were hashed to the columns. Without them the names of a data frame are used.
+        """
+        if not self.has_weights:
+            return []
+        labels = self.classes_.tolist() if isinstance(self, ClassLearner) else []
+        columns = getattr(self, "feature_names_in_", ())
+        return top_weights(self._fitted_state("weights"), self._normalizer, labels, n, names=names, columns=columns)
+
+    # -- pieces ----------------------------------------------------------------------------------------------
+
+    def _fresh_normalizer(self) -> Normalizer:
+        """One that has seen nothing. Its scales are float64, but for learners whose rows are all in one dtype."""
+        return Normalizer(self.normalize)
+
+    def _refuse_another_normalizer(self) -> None:
+        if self.normalize != self._normalizer.kind:
+            raise ValueError(
+                f"The 'normalize' parameter of {type(self).__name__} cannot change after the first call of "
+                f"partial_fit. Got {self.normalize!r} instead of what the model was made with."
+            )
+
+    def _fitted_state(self, attribute: str) -> Model:
+        if not hasattr(self, "_state"):
+            raise AttributeError(f"This {type(self).__name__} has no {attribute} before fit or partial_fit was called.")
+        return self._state
+
+
+def scales_of(model: Any, normalizer: Normalizer, n_columns: int) -> Floats:
+    """What its features are divided by; AttributeError if that is nothing."""
+    if normalizer.kind != "scale":
+        raise AttributeError(
+            f"This {type(model).__name__} has no scale_: it was made with normalize={normalizer.kind!r}."
+        )
+    return normalizer.sizes(np.arange(n_columns))
+
+
+class _OfClasses:
+    classes_: Array
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ClassLearner(_OfClasses, Learner):
+    """Base of the classifiers."""
+
+    multi_class: str = "native"
+
+    _constraints: ClassVar[dict[str, Constraint]] = {**Learner._constraints, "multi_class": OneOf("native", "ovr")}
+
+    # -- what an algorithm says of itself --------------------------------------------------------------------
+
+    @abstractmethod
+    def begin(self, classes: Array, n_columns: int = 0) -> None:
+        """Forget everything, and be ready for rows of that many columns and for these classes."""
+
+    def _refuse_classes(self, n_classes: int) -> None:
+        """Raise ValueError if the parameters have no meaning for that many classes."""
+
+    def _refuse_unnamed_classes(self) -> None:
+        """Raise ValueError if it must be known from the start which class is the positive one."""
+
+    # -- answers ---------------------------------------------------------------------------------------------
+
+    def chosen(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+        """The position in `classes_` of the class that is predicted by these scores, a row for each example.
+
+        A score of exactly 0 is the first class of two; of equal scores the first wins.
+        """
+        best: npt.NDArray[np.intp] = (
+            scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.intp)
+        )
+        return np.minimum(best, len(self.classes_) - 1)  # as long as there is one class only, it is that
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether scores mean probabilities: for the log loss, or by the covariance of the weights."""
+        return getattr(self, "loss", None) == "log"
+
+    def probabilities(
+        self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
+    ) -> npt.NDArray[np.float64]:
+        """Probability of each class by scores, and variances where the learner has them; a column for each head."""
+        from scipy.special import expit
+
+        f = scores
+        if f.shape[1] == 1:
+            return self._both(self._positive(f, variances))
+        rivals = np.where(np.eye(f.shape[1], dtype=bool), -np.inf, f[:, np.newaxis, :]).max(axis=2)
+        proba: npt.NDArray[np.float64] = expit(f - rivals)
+        proba /= proba.sum(axis=1, keepdims=True)
+        return proba
+
+    def confidences(
+        self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
+    ) -> npt.NDArray[np.float64]:
+        """Probability that the predicted class is right: rather than the other one, or than its best rival."""
+        if scores.shape[1] > 1:  # the two best, as if there were no others
+            two = np.argpartition(-scores, 1, axis=1)[:, :2]
+            at = np.arange(len(scores))[:, np.newaxis]
+            v = None if variances is None else variances[at, two].sum(axis=1, keepdims=True)
+            positive = self._positive((scores[at, two[:, 0:1]] - scores[at, two[:, 1:2]]), v)
+        else:
+            positive = self._positive(scores, variances)
+        best: npt.NDArray[np.float64] = np.maximum(positive, 1 - positive)
+        return best
+
+    def _positive(
+        self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
+    ) -> npt.NDArray[np.float64]:
+        """Probability that a score, of which there is one a row, speaks for the positive side."""
+        from scipy.special import expit
+
+        positive: npt.NDArray[np.float64] = expit(scores[:, 0])
+        return positive
+
+    def _both(self, positive: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        columns = [1 - positive, positive] if len(self.classes_) > 1 else [np.ones_like(positive)]
+        return np.stack(columns, axis=1)
+
+    @property
+    def n_mistakes_(self) -> int:
+        """Examples whose label was predicted wrongly just before learning from them."""
+        return int(self._fitted_state("n_mistakes_").tally[:, MISTAKES].sum())
+
+    @property
+    def progressive_(self) -> Tally:
+        """How the labels were predicted before they were learned from, for each class."""
+        tally = self._fitted_state("progressive_").tally[: len(self.classes_)]
+        return Tally(self.classes_, tally[:, SEEN], tally[:, MISTAKES])

@@ -1,0 +1,288 @@
+"""Online dual coordinate ascent: learners with a window, which forget what is old."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from .._native import _core
+from ..models.numbers import CUT_OF_ASCENT, Shape
+from ..models.state import State
+from .docstrings import COMMON, REGRESSION, documented
+from .grids import Settings
+from .one import OnlineLearner
+from .online import RuleLearner
+from .parameters import POSITIVE, Constraint, Number, OneOf
+from .regression import TargetLearner
+
+_ASCENT = """rho : float, default={rho}
+        The strength of the regulariser. Every row is weighed against it with 1 / (rho Delta) of its window, so that the
+        first rows make large steps and later ones smaller and smaller, down to those of the window's size. Choose it by
+        the scale of the rows: larger, say 0.1, for dense rows of standardised columns.
+    window : {{"infinite", "exponential", "sliding"}}, default="infinite"
+        What an old example still counts: as much as a new one; `beta` times as much with every example that comes; as
+        much as a new one for `length` examples, and then nothing. The last two follow a target that moves.
+    beta : float or None, default=None
+        The forgetting factor of the exponential window; 0.9999 if neither this nor `half_life` is given.
+    half_life : float or None, default=None
+        In place of `beta`: after so many examples an old one counts half. ``beta = 2 ** (-1 / half_life)``.
+    length : int or None, default=None
+        How many examples the sliding window keeps; 10,000 if None. Their rows are kept in memory: 16 bytes for each of
+        their nonzeros, of the rows that changed the model.
+    regularizer : {{"l2", "elastic_net", "kl"}}, default="l2"
+        |w|^2 / 2; delta |w|_1 + |w|^2 / 2, with which weights are exactly zero; or sum w log w, with which the weights
+        are positive and sum to one. The intercept has b^2 / 2 with each of them. A row costs its nonzeros with the
+        first two, and the width of the model with "kl".
+    delta : float or None, default=None
+        Of the elastic net: the larger, the fewer nonzero weights; 0.001 if None.
+    {loss}
+    epsilon : float or None, default=None
+        Of the Huber loss: where it turns from squared to linear; 1 if None.
+    smoothing : float, default={smoothing}
+        Predict with the average of the weights after each example, in which those of an example count this times as
+        much with every one that comes: kappa of equation 27. 1 averages them all, and 0 takes the last ones alone.
+        Helps much where the loss has a kink, as the hinge.
+    columns : int or None, default=None
+        Of the simplex of "kl", for the rows of a stream and for `learn_one`, whose number of features is not known
+        from the start; up to 2**24, and every row costs as much. `fit` and `partial_fit` take that of X.
+    """
+
+_LOSSES = """loss : {{"hinge", "squared_hinge", "log", "squared", "absolute", "huber"}}, default="hinge"
+        Of the margin m = y w.x and e = 1 - m: max(0, e), its square, ln(1 + exp(-m)), e^2 / 2, |e|, or e^2 / 2 up to
+        |e| = epsilon and straight beyond. "log" gives probabilities."""
+
+_LOSSES_OF_TARGETS = """loss : {{"squared", "absolute", "huber"}}, default="squared"
+        Of the residual r = y - w.x: r^2 / 2, |r|, or r^2 / 2 up to |r| = epsilon and straight beyond."""
+
+_GIVEN_WITH = (
+    ("beta", "window", "exponential"),
+    ("half_life", "window", "exponential"),
+    ("length", "window", "sliding"),
+    ("delta", "regularizer", "elastic_net"),
+    ("epsilon", "loss", "huber"),
+    ("columns", "regularizer", "kl"),
+)
+WIDEST_SIMPLEX = 1 << 24  # columns, all of which a row goes over
+
+
+def _ascent(losses: str, *, rho: str, smoothing: str) -> str:
+    return _ASCENT.replace("{loss}", losses).replace("{rho}", rho).replace("{smoothing}", smoothing)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DualAscent(RuleLearner):
+    """What the learners of this family share: their parameters, and the rule made of them."""
+
+    rho: float = 1e-4
+    window: str = "infinite"
+    beta: float | None = None
+    half_life: float | None = None
+    length: int | None = None
+    regularizer: str = "l2"
+    delta: float | None = None
+    loss: str = "hinge"
+    epsilon: float | None = None
+    smoothing: float = 0.0
+    columns: int | None = None
+
+    stream_dtype: ClassVar[str] = "float64"  # steps become as small as 1 / N
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **RuleLearner._constraints,
+        "rho": POSITIVE,
+        "window": OneOf("infinite", "exponential", "sliding"),
+        "beta": Number(0, 1, open="both", optional=True),
+        "half_life": Number(0.01, open="high", optional=True),
+        "length": Number(1, 10**7, integer=True, optional=True),
+        "regularizer": OneOf("l2", "elastic_net", "kl"),
+        "delta": Number(0, open="both", optional=True),
+        "epsilon": Number(0, open="both", optional=True),
+        "smoothing": Number(0, 1),
+        "columns": Number(1, WIDEST_SIMPLEX, integer=True, optional=True),
+    }
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        name = type(self).__name__
+        for parameter, other, value in _GIVEN_WITH:
+            if getattr(self, parameter) is not None and getattr(self, other) != value:
+                raise ValueError(
+                    f"The {parameter!r} parameter of {name} goes with {other}={value!r}. Got {parameter}="
+                    f"{getattr(self, parameter)!r} with {other}={getattr(self, other)!r}."
+                )
+        if self.beta is not None and self.half_life is not None:
+            raise ValueError(
+                f"{name} takes beta or half_life, not both. Got beta={self.beta!r} and half_life={self.half_life!r}."
+            )
+        if self._beta() == 1.0:
+            raise ValueError(
+                f"half_life={self.half_life!r} forgets nothing in double precision; window='infinite' is meant for it."
+            )
+        if self.regularizer == "kl" and self.growing:
+            raise ValueError(
+                f"{name} with regularizer='kl' spreads its weights over a fixed number of features, and cannot grow. "
+                "Got growing=True."
+            )
+
+    def _beta(self) -> float:
+        if self.half_life is not None:
+            return float(2.0 ** (-1.0 / self.half_life))
+        return 0.9999 if self.beta is None else float(self.beta)
+
+    def _length(self) -> int:
+        return 0 if self.window != "sliding" else 10_000 if self.length is None else int(self.length)
+
+    def _delta(self) -> float:
+        return 0.0 if self.regularizer != "elastic_net" else 0.001 if self.delta is None else float(self.delta)
+
+    def _rule(self) -> _core.DualRule:
+        epsilon = 1.0 if self.epsilon is None else float(self.epsilon)
+        return _core.DualRule(
+            self.loss, epsilon, self.rho, self.window, self._beta(), self.regularizer, self._delta(), self.smoothing
+        )
+
+    def _shape(self) -> Shape:
+        if self.regularizer == "kl":
+            return "simplex"
+        if self.smoothing > 0:
+            return "dual_smoothed"
+        return "dual_counted" if self.window == "sliding" else "dual"
+
+    def _initial_scalars(self) -> dict[str, Any]:
+        return {"length": self._length()}
+
+    def refuse_stream(self) -> None:
+        # What the first chunk has would make the model depend on how the stream is cut.
+        if self.regularizer == "kl" and self.columns is None:
+            raise ValueError(
+                f"{type(self).__name__} with regularizer='kl' spreads its weights over a fixed number of features, "
+                "which a stream does not tell: give columns=N (--columns N; hashed names have 2 ** bits of them)."
+            )
+
+    def _width_to_begin_with(self, n_columns: int) -> int:
+        self.refuse_stream()
+        return n_columns if self.columns is None else self.columns
+
+    def _fresh_state(self, n_columns: int, n_classes: int = 1) -> State:
+        if self.regularizer == "kl":
+            name = type(self).__name__
+            if self.columns is not None and n_columns != self.columns:
+                raise ValueError(f"X has {n_columns} columns, and {name} was told of columns={self.columns}.")
+            if n_columns > WIDEST_SIMPLEX:
+                raise ValueError(
+                    f"{name} with regularizer='kl' goes over all columns with every row, and takes up to "
+                    f"{WIDEST_SIMPLEX} of them. Got {n_columns}."
+                )
+        return super()._fresh_state(n_columns, n_classes)
+
+    def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
+        shaped = [
+            ("regularizer", (state.shape == "simplex") == (self.regularizer == "kl")),
+            ("window", (state.length > 0) == (self.window == "sliding")),
+            ("length", state.length == self._length()),
+            ("smoothing", state.shape == "simplex" or (state.shape == "dual_smoothed") == (self.smoothing > 0)),
+        ]
+        if state.shape == "dual_smoothed" and state.ascent is not None:
+            cut = state.ascent.scalars.reshape(-1, _core.ASCENT_COLUMNS)[0, CUT_OF_ASCENT]
+            begun = int(state.tally.sum()) > 0
+            shaped.append(("delta", not begun or cut == self.rho * self._delta()))
+        return shaped
+
+
+@documented(_ascent(_LOSSES, rho="1e-3", smoothing="0.99") + COMMON)
+@dataclass(eq=False, repr=False)
+class ODCA(DualAscent, OnlineLearner):
+    """Online dual coordinate ascent: learns the weights that are best for a window of the stream, and forgets the rest.
+
+    Ying, Yuan & Sayed, "Online dual coordinate ascent learning", EUSIPCO 2016.
+
+    The objective in round N is the loss of the examples, weighed by the window, plus rho times the regulariser. Of its
+    dual, the new example's variable is chosen best with those before it held. With l2 regularisation that is a step
+    of the stochastic proximal method: the gradient is taken at the weights after the step. So a large step is safe, and
+    the step of the hinge loss is that of passive-aggressive learning, held back by the window.
+
+    A sample weight s makes the loss of an example count s times; Delta, by which the window is weighed against the
+    regulariser, counts examples. With more than two classes and ``multi_class="native"`` an example is one of the pair
+    of its class and the rival, which is the other class that is predicted with the highest score before it.
+
+    `rho`, `beta`, `half_life`, `loss`, `epsilon` and, without smoothing, `delta` may change from one call of
+    `partial_fit` to the next: the dual variables so far are held, so that with another `rho` all weights are rescaled
+    with the next row. What shapes the state (`window`, `length`, `regularizer`, `smoothing`) cannot.
+
+    In float32 the infinite window comes to an end: its steps become as small as 1 / N, which after some million
+    examples is less than a float32 can tell. ``sureline train`` uses float64 for this learner.
+
+    Parameters
+    ----------
+    {common}
+
+    Examples
+    --------
+    >>> from sureline import ODCA
+    >>> from sureline.datasets import make_sparse_gaussian
+    >>> X, y = make_sparse_gaussian(2000, n_noise=0, random_state=0)
+    >>> X.data /= 10
+    >>> model = ODCA(rho=1e-3, window="exponential", half_life=1000).partial_fit(X, y, classes=[0, 1])
+    >>> round(model.progressive_.error, 2) < 0.2
+    True
+    """
+
+    rho: float = field(default=1e-3, kw_only=True)
+    smoothing: float = field(default=0.99, kw_only=True)
+
+    stream_dtype: ClassVar[str] = "float64"  # steps become as small as 1 / N
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **OnlineLearner._constraints,
+        **DualAscent._constraints,
+        "loss": OneOf("hinge", "squared_hinge", "log", "squared", "absolute", "huber"),
+    }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {
+        "rho": (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0),
+        "smoothing": (0.0, 0.99),
+    }
+    settings_to_try: ClassVar[Settings] = (
+        {"rho": 2.0**-7, "smoothing": 0.99, "normalize": "scale"},
+        {"rho": 2.0**-5, "smoothing": 0.99, "normalize": "scale"},
+        {"rho": 0.125, "smoothing": 0.99, "normalize": "scale"},
+        {"rho": 2.0**-5, "smoothing": 0.99, "normalize": "none"},
+    )
+
+
+@documented(_ascent(_LOSSES_OF_TARGETS, rho="1e-4", smoothing="0.0") + REGRESSION)
+@dataclass(eq=False, repr=False)
+class ODCARegressor(DualAscent, TargetLearner):
+    """Online dual coordinate ascent for numbers: least-mean-squares whose steps cannot overshoot, and its robust kin.
+
+    Ying, Yuan & Sayed, "Online dual coordinate ascent learning", EUSIPCO 2016, section III.A.
+
+    The objective in round N is the loss of the examples, weighed by the window, plus rho times the regulariser, as that
+    of `ODCA`. With the squared loss and l2 regularisation a step is eq. (37), a normalised least-mean-squares step that
+    approaches leaky LMS for large N; "absolute" and "huber" care less about targets that are far off. The exponential
+    and the sliding window follow a relation that changes.
+
+    A sample weight s makes the loss of an example count s times; Delta, by which the window is weighed against the
+    regulariser, counts examples.
+
+    What may change between two calls of `partial_fit`, and why ``sureline train`` uses float64, is as for `ODCA`.
+
+    Parameters
+    ----------
+    {common}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sureline import ODCARegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((1000, 3))
+    >>> y = X @ [1.0, -2.0, 0.5] + 3.0
+    >>> model = ODCARegressor(rho=1e-3).partial_fit(X[:500], y[:500]).partial_fit(X[500:], y[500:])
+    >>> model.coef_.round(1), model.intercept_.round(1)
+    (array([ 1. , -2. ,  0.5]), array([3.]))
+    """
+
+    loss: str = "squared"
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **DualAscent._constraints,
+        "loss": OneOf("squared", "absolute", "huber"),
+    }

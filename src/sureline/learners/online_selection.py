@@ -1,0 +1,141 @@
+"""Online feature selection: learners that keep weights for a fixed number of features, and may change which as they go.
+
+Both are compared in Wu, Hoi, Mei & Yu, "Large-scale online feature selection for ultra-high dimensional sparse data",
+arXiv:1409.7794. A row costs what it has nonzeros, each at most the logarithm of the number of features selected, at any
+width of the model: the features that are selected lie in a heap, the next to leave on its top.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .._native import _core
+from ..models.state import State
+from .docstrings import COMMON, VARIANCES, documented
+from .gaussian import DiagonalLearner
+from .grids import PRICES, STEPS, STEPS_TO_TRY, Settings
+from .one import OnlineLearner
+from .parameters import NOT_NEGATIVE, POSITIVE, Constraint, Number
+
+
+@dataclass(eq=False, repr=False)
+class _SelectingLearner(OnlineLearner):
+    """A learner whose weights are zero but for those of `n_features` features."""
+
+    n_features: int = 100
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **OnlineLearner._constraints,
+        "n_features": Number(1, integer=True),
+    }
+
+    def _initial_scalars(self) -> dict[str, Any]:
+        return {"max_nonzero": min(int(self.n_features), 1 << 48)}
+
+    def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
+        same = state.has_budget(self._initial_scalars()["max_nonzero"])
+        return [*super()._shaped_by(state), ("n_features", same)]
+
+
+@documented(VARIANCES)
+@dataclass(eq=False, repr=False)
+class SOFS(_SelectingLearner, DiagonalLearner):
+    """Second-order online feature selection: the features whose weights are known best.
+
+    Wu, Hoi, Mei & Yu, "Large-scale online feature selection for ultra-high dimensional sparse data", arXiv:1409.7794.
+
+    AROW with a variance for each weight: where 1 - m > 0, with v = x'Sx, beta = 1 / (v + r) and alpha = (1 - m) beta,
+    w_j += alpha y S_j x_j and S_j -= beta S_j^2 x_j^2 for every feature of the row. Then only the `n_features` features
+    with the smallest variances keep their weights. The variance of the others goes on shrinking, so that they can come
+    in. Exactly: of the row's features (values that are not zero) those that are not selected come in one after the
+    other, in the order of their columns, each with the weight of this step; when that makes one too many, the one with
+    the largest variance leaves, and its weight becomes zero. Of equal variances it is the one that has just come,
+    otherwise the last column. The intercept never leaves. A sample weight s makes r into r / s.
+
+    Parameters
+    ----------
+    n_features : int, default=100
+        How many features may have a weight other than zero, the intercept not counted. With more than two classes each
+        class has a selection of its own, of that size.
+    r : float, default=4.0
+        The larger, the more cautious.
+    {common}
+
+    Examples
+    --------
+    >>> from sureline import SOFS
+    >>> from sureline.datasets import make_sparse_stream
+    >>> X, y = make_sparse_stream(2000, 100_000, 20, random_state=0)
+    >>> sel = SOFS(n_features=50).fit(X, y)
+    >>> sel.nonzero_, sel.get_support(indices=True).shape, sel.transform(X).shape
+    (50, (50,), (2000, 50))
+    """
+
+    r: float = 4.0
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **_SelectingLearner._constraints,
+        "r": POSITIVE,
+    }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"r": PRICES}
+    settings_to_try: ClassVar[Settings] = (
+        {"r": 16.0, "normalize": "scale"},
+        {"r": 2.0**-5, "normalize": "none"},
+        {"r": 0.125, "normalize": "none"},
+        {"r": 16.0, "normalize": "none"},
+    )
+
+    def _rule(self) -> _core.Rule:
+        return _core.AROW(self.r)
+
+
+@documented(COMMON)
+@dataclass(eq=False, repr=False)
+class FOFS(_SelectingLearner):
+    """First-order online feature selection: the features with the largest weights.
+
+    Wang, Zhao, Hoi & Jin, "Online feature selection and its applications", IEEE TKDE 26, 2014, Algorithm 2; as FOFS in
+    Wu, Hoi, Mei & Yu, arXiv:1409.7794.
+
+    Where m = y w.x <= 1: w <- (1 - lam eta) w + eta y x, then back into the ball |w| <= 1 / sqrt(lam), then only the
+    `n_features` largest |w_j| stay. Elsewhere w <- (1 - lam eta) w. Exactly: of the row's features (values that are
+    not zero) those that are not selected come in one after the other, in the order of their columns; when that makes
+    one too many, the one with the smallest |w_j| leaves, and its weight becomes zero. Of equal ones it is the one that
+    has just come, otherwise the last column. The intercept never leaves; it decays, and counts in |w|, like any other
+    weight. With more than two classes and ``multi_class="native"`` |w| is that of all classes together. A sample weight
+    s makes the step s eta y x; the decay stays that of one row. With ``lam=0`` there is no decay and no ball.
+
+    Parameters
+    ----------
+    n_features : int, default=100
+        How many features may have a weight other than zero, the intercept not counted. With more than two classes each
+        class has a selection of its own, of that size.
+    eta : float, default=1/32
+        The learning rate. It depends on the scale of X.
+    lam : float, default=0.0001
+        The penalty on the squared length of w. eta lam must be less than 1.
+    {common}
+    """
+
+    eta: float = 1 / 32
+    lam: float = 0.0001
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **_SelectingLearner._constraints,
+        "eta": POSITIVE,
+        "lam": NOT_NEGATIVE,
+    }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": STEPS}
+    settings_to_try: ClassVar[Settings] = STEPS_TO_TRY
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        if not self.eta * self.lam < 1:
+            raise ValueError(
+                "The 'eta' and 'lam' parameters of FOFS must have a product of less than 1, since a row leaves 1 - lam "
+                f"eta of the weights. Got eta={self.eta!r} and lam={self.lam!r}."
+            )
+
+    def _rule(self) -> _core.Rule:
+        return _core.FOFS(self.eta, self.lam)

@@ -1,0 +1,154 @@
+"""Learners to files and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from .._inputs import Array, label_array
+from .._native import _core
+from ..models.file import ModelFileError, read_model, write_model
+from ..models.groups import GroupState
+from ..models.scaling import Normalizer
+from ..models.state import State
+from .catalogue import LEARNERS, WITHOUT_COMMAND
+from .learner import ClassLearner, Learner
+
+_NAMES = "names."  # what the tensors of the table of names begin with
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a file holds."""
+
+    learner: Learner
+    labels: list[Any]  # none of a regressor
+    names: _core.NameTable | None
+    input_options: dict[str, Any]  # how the rows were read that it was trained with
+    place: dict[str, Any] | None  # of a checkpoint: how far the training had come
+    library: str  # the version of sureline that wrote it
+
+
+def write_learner(
+    path: Path,
+    learner: Learner,
+    *,
+    names: _core.NameTable | None = None,
+    input_options: Mapping[str, Any] | None = None,
+    place: Mapping[str, Any] | None = None,
+    compact: bool = False,
+) -> None:
+    """Write a learner, with what else belongs to it; with a `place` it is a checkpoint."""
+    state: Any = learner._fitted_state("state to write")
+    scales = learner._normalizer
+    if compact:
+        if names is not None:
+            columns = [slots[slots > 0] - 1 for slots, _ in state.nonzero()]
+            names = _only(names, np.unique(np.concatenate(columns)))
+        state = state.only_nonzero()
+        if isinstance(state, GroupState) or (isinstance(state, State) and state.forgets):
+            scales = scales.only(np.concatenate([slots[slots > 0] - 1 for slots, _ in state.nonzero()]))
+    metadata: dict[str, Any] = {"input": dict(input_options or {})}
+    if place is not None:
+        metadata["place"] = dict(place)
+    if hasattr(learner, "feature_names_in_"):
+        metadata["feature_names"] = learner.feature_names_in_.tolist()
+    tensors = {} if names is None else {_NAMES + key: array for key, array in names.to_arrays().items()}
+    write_model(
+        path,
+        kind="model" if place is None else "checkpoint",
+        class_name=type(learner).__name__,
+        parameters=learner.parameters(),
+        labels=learner.classes_ if isinstance(learner, ClassLearner) else [],
+        state=state,
+        extra_metadata=metadata,
+        extra_tensors=tensors,
+        scales=scales,
+    )
+
+
+def read_learner(path: Path) -> ModelFile:
+    """What was written by `write_learner`, everything checked."""
+    contents = read_model(path)
+
+    def refuse(reason: str) -> NoReturn:
+        raise ModelFileError(str(path), reason)
+
+    known = LEARNERS | WITHOUT_COMMAND
+    if contents.class_name not in known:
+        refuse(f"is a model of the class {contents.class_name}, which this version does not know")
+    has_classes = issubclass(known[contents.class_name], ClassLearner)
+    if (has_classes and not contents.labels) or (contents.kind == "checkpoint") != ("place" in contents.metadata):
+        refuse("has no labels, or is no checkpoint where it says so")
+    if contents.labels and not has_classes:
+        refuse(f"has labels, and {contents.class_name} predicts numbers")
+    try:
+        learner = known[contents.class_name](**_with_tuples({"normalize": "none"} | contents.parameters))
+        learner.check_parameters()
+        learner._normalizer = _normalizer(learner, contents.scales)
+        if isinstance(learner, ClassLearner):
+            learner._refuse_classes(len(contents.labels))
+            learner.classes_ = label_array(contents.labels)
+        learner._refuse_state(contents.state)
+        learner._state = contents.state
+        learner.n_features_in_ = contents.state.n_columns
+        names = _names(contents.tensors)
+    except (TypeError, ValueError) as error:
+        refuse(f"does not fit together: {error}")
+    feature_names = contents.metadata.get("feature_names")
+    if feature_names is not None:
+        if not isinstance(feature_names, list) or not all(isinstance(name, str) for name in feature_names):
+            refuse("has feature names that are not text")
+        learner.feature_names_in_ = np.array(feature_names, object)
+    input_options, place = contents.metadata.get("input", {}), contents.metadata.get("place")
+    if not isinstance(input_options, dict) or not isinstance(place, dict | None):
+        refuse("has options or a place that are no objects")
+    learner._takes_names = takes_names(input_options)
+    labels = learner.classes_.tolist() if isinstance(learner, ClassLearner) else []
+    return ModelFile(learner, labels, names, input_options, place, contents.library)
+
+
+def _normalizer(learner: Learner, scales: Normalizer | None) -> Normalizer:
+    fresh = learner._fresh_normalizer()
+    if (fresh.kind == "scale") != (scales is not None) or (scales is not None and scales.dtype != fresh.dtype):
+        raise ValueError(f"normalize={fresh.kind!r} and the scales")
+    return fresh if scales is None else scales
+
+
+def _only(names: _core.NameTable, columns: npt.NDArray[np.int64]) -> _core.NameTable:
+    """The names of these columns."""
+    arrays = names.to_arrays()
+    kind, bits = int(arrays["totals"][1]), int(arrays["totals"][2])
+    hashes = arrays["hashes"].astype(np.int64)
+    if kind != 0:  # as FeatureHasher has it: the magnitude of the hash as a signed number
+        hashes = np.where(hashes >= 1 << 31, (1 << 32) - hashes, hashes)
+    keep = np.flatnonzero(np.isin(hashes & ((1 << bits) - 1), columns)).tolist()
+    blob, offsets = arrays["names"], arrays["offsets"]
+    pieces = [blob[offsets[k] : offsets[k + 1]] for k in keep]
+    arrays["names"] = np.concatenate([*pieces, blob[:0]])
+    arrays["offsets"] = np.cumsum([0, *map(len, pieces)]).astype(offsets.dtype)
+    for key in ("hashes", "counts"):
+        arrays[key] = arrays[key][keep]
+    if arrays["totals"][4] == 0:  # nothing was dropped before, so all that is counted is here
+        arrays["totals"][3] = arrays["counts"].sum()
+    return _core.NameTable.from_arrays(arrays)
+
+
+def _with_tuples(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has no tuples; the pair of costs is one."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
+
+
+def _names(tensors: Mapping[str, Array]) -> _core.NameTable | None:
+    arrays = {key.removeprefix(_NAMES): array for key, array in tensors.items() if key.startswith(_NAMES)}
+    return _core.NameTable.from_arrays(arrays) if arrays else None
+
+
+def takes_names(input_options: Mapping[str, Any]) -> bool:
+    """Whether columns are the hashes of names that single examples may come with: not those of LIBSVM and VW text."""
+    return input_options.get("format") not in ("libsvm", "vw")

@@ -1,0 +1,1 @@
+"""Models of kernel learners: stored examples and their coefficients."""

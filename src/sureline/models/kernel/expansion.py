@@ -1,0 +1,245 @@
+"""Lemma 1 as it is: every example that moved something is kept.
+
+With c_t = beta_t / (1 - beta_t v_t) a step adds c_t x_t x_t' to the inverse of the covariance. So after some steps
+S = (I + X' C X)^-1 = I - X' (K + D)^-1 X with D = C^-1 and the kernel's matrix K, which means that
+
+    pi = -(K + D)^-1.
+
+The lemma's recurrence is the inverse of a bordered matrix written out. Here L of K + D = L L' is kept instead. With
+l = L^-1 k the variance is k(x, x) - l.l, and the new row of L is l and 1 / sqrt(beta), since v + 1 / c = 1 / beta. The
+mean is nu = L^-T z, where z gets one more number and the others stay. So a step writes n numbers, none of which is
+ever changed again, and L is the factor of a positive definite matrix whatever rounding does to l.
+
+After a model of two classes became one of more, S is a times what is said here, and beta is a beta.
+"""
+
+from __future__ import annotations
+
+import copy
+from math import isfinite, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._native import _core
+from ..numbers import SEEN, Policy
+from .growing import Cholesky, Tail
+from .kernels import Floats, Kernel, squares
+from .model import Examples, KernelModel, Unfit, sound_beta, sound_variance, sound_variances, step_of
+
+BLOCK = 32  # rows that are taken together
+
+
+class Head:
+    """What a score is made of: the examples that it moved for, L, z, 1 / diag L, and what bounds S^-1 from above."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.a = 1.0
+        self.precision = 1.0
+        self.factor = Cholesky()
+        self._members, self._numbers = Tail(np.empty(0, np.int64)), Tail(np.empty((0, 2)))
+
+    @property
+    def members(self) -> npt.NDArray[np.int64]:
+        return self._members.first(self.n)
+
+    @property
+    def z(self) -> Floats:
+        return self._numbers.first(self.n)[:, 0]
+
+    @property
+    def b(self) -> Floats:
+        return self._numbers.first(self.n)[:, 1]
+
+    def restore(
+        self, members: npt.NDArray[np.int64], numbers: Floats, factor: Cholesky, a: float, precision: float
+    ) -> None:
+        """Everything at once; numbers are z and b side by side."""
+        self.n, self.a, self.precision, self.factor = len(members), a, precision, factor
+        self._members, self._numbers = Tail(members), Tail(numbers)
+
+    def append(self, member: int, row: Floats, z: float, b: float) -> None:
+        self.factor = self.factor.appended(self.n, row, 1 / b)
+        self._members = self._members.appended(self.n, np.array([member]))
+        self._numbers = self._numbers.appended(self.n, np.array([[z, b]]))
+        self.n += 1
+
+    def scaled(self, sign: float, share: float) -> Head:
+        head = copy.copy(self)
+        head.a = self.a * share
+        head._numbers = Tail(self._numbers.first(self.n) * [sign * share, 1.0])
+        return head
+
+
+class Expansion(KernelModel):
+    """The examples that moved something, and a factor of pi for each head."""
+
+    shape = "expansion"
+
+    def __init__(self, kernel: Kernel, examples: Examples, n_classes: int, policy: Policy) -> None:
+        super().__init__(kernel, examples, n_classes, policy)
+        self.heads = [Head() for _ in range(self.n_heads)]
+        self.born = Tail(np.empty(0, np.int64))  # of each example, how many rows came before it
+        self.begun = 0  # how many rows came before the block that is under way
+
+    def _after(self, rule: _core.Rule, X: Any, labels: npt.NDArray[np.int32], weight: Floats) -> None:
+        self.heads = [copy.copy(head) for head in self.heads]
+        seen = int(self.tally[:, SEEN].sum())
+        start = 0
+        while start < len(labels):
+            stop = min(start + BLOCK - (seen - self.begun), len(labels))
+            block = _Block(self, X[start:stop], seen - self.begun, start)
+            for row in range(start, stop):
+                try:
+                    block.learn(rule, row - start, int(labels[row]), float(weight[row]))
+                except Unfit as unfit:
+                    raise Unfit(row, unfit.why) from None
+            block.store(seen)
+            seen += stop - start
+            if seen - self.begun == BLOCK:
+                self.begun = seen
+            start = stop
+
+    def _more_heads(self, n_classes: int, policy: Policy) -> None:
+        heads = self.heads
+        if self.policy == "binary":
+            share = 0.5 if policy == "rival" else 1.0
+            heads = [self.heads[0].scaled(sign, share) for sign in (-1.0, 1.0)]
+        self.heads = heads + [Head() for _ in range(n_classes - len(heads))]
+        self.begun = int(self.tally[:, SEEN].sum())  # a block has the same heads from start to end
+
+    def nu(self) -> Floats:
+        nu = np.zeros((self.n_heads, self.examples.n))
+        for row, head in zip(nu, self.heads, strict=True):
+            row[head.members] = head.factor.solve_transposed(head.z)
+        return nu
+
+    def pi(self) -> Floats:
+        n = self.examples.n
+        pi = np.zeros((self.n_heads, n, n))
+        for matrix, head in zip(pi, self.heads, strict=True):
+            W = head.factor.solve(np.eye(head.n), head.n)
+            matrix[np.ix_(head.members, head.members)] = -head.a * (W.T @ W)
+        return pi
+
+    def a(self) -> Floats:
+        return np.array([head.a for head in self.heads])
+
+    def _variances(self, K: Floats, kappa: Floats) -> Floats:
+        v = np.empty((len(kappa), self.n_heads))
+        for k, head in enumerate(self.heads):
+            L = head.factor.solve(K[head.members], head.n)
+            v[:, k] = head.a * sound_variances(kappa - np.einsum("ij,ij->j", L, L), kappa, head.precision)
+        return v
+
+
+class _Block:
+    """Some rows on their way into a model.
+
+    What the examples from before the block make of them are matrix products. After that all happens among the rows of
+    the block: F has their scores, G has x_i' S x_j / a, and a step changes both. The products have the same shape
+    wherever a call of the user ends within the block, so that cutting a stream into other calls changes no bit: rows
+    that a former call brought are there again if they were kept, and zeros if not.
+    """
+
+    def __init__(self, model: Expansion, X: Any, at: int, first_row: int) -> None:
+        self.model, self.X, self.at = model, X, at
+        examples, born = model.examples, model.born.first(model.examples.n)
+        self.n_before = int(np.searchsorted(born, model.begun))
+        self.places = born[self.n_before :] - model.begun  # of the rows of this block that were kept
+        self.stored: list[int] = []
+        old, old2 = examples.rows[: self.n_before], examples.squares[: self.n_before]
+        recent = examples.rows[self.n_before :]
+        positions = np.concatenate([self.places, np.arange(at, at + X.shape[0])])
+        K, inside = self._values(model.kernel, old, old2, recent, positions)
+        self.kappa = inside.diagonal().copy()
+        fine: Any = np.isfinite(K).all(axis=0) & np.isfinite(np.triu(inside)).all(axis=0)
+        if not fine[at : at + X.shape[0]].all():
+            raise Unfit(first_row + int(np.argmin(fine[at : at + X.shape[0]])), "score")
+        if not model.kernel.is_named and (self.kappa < 0).any():
+            raise ValueError(
+                "The function passed as kernel is not positive definite: k(x, x) is negative for a row of X."
+            )
+        self.F = np.zeros((model.n_heads, BLOCK))
+        self.G = np.empty((model.n_heads, BLOCK, BLOCK))
+        self.L: list[Floats] = []
+        self.rows: list[list[Floats]] = [[] for _ in model.heads]
+        for h, head in enumerate(model.heads):
+            n = int(np.searchsorted(head.members, self.n_before))
+            L = head.factor.solve(K[head.members[:n]], n)
+            self.L.append(L)
+            np.matmul(head.z[:n], L, out=self.F[h])
+            np.matmul(L.T, L, out=self.G[h])
+            np.subtract(inside, self.G[h], out=self.G[h])
+            for member, z, b in zip(head.members[n:], head.z[n:], head.b[n:], strict=True):
+                self._step(h, int(self.places[member - self.n_before]), z, b)
+
+    def _values(self, kernel: Kernel, old: Any, old2: Floats, recent: Any, positions: Any) -> tuple[Floats, Floats]:
+        """k of the old examples with the rows of the block, and of those with each other; zeros where there is none."""
+        if kernel.is_named and not self.model.examples.is_sparse:
+            rows = np.zeros((BLOCK, self.X.shape[1]))
+            rows[positions] = np.concatenate([recent, self.X])
+            rows2 = squares(rows)
+            return kernel.between(old, rows, old2, rows2), kernel.within(rows, rows2)
+        if self.model.examples.is_sparse:
+            from scipy.sparse import vstack
+
+            rows = vstack([recent, self.X], format="csr")
+        else:
+            rows = np.concatenate([recent, self.X])
+        rows2 = squares(rows)
+        K, inside = np.zeros((old.shape[0], BLOCK)), np.zeros((BLOCK, BLOCK))
+        K[:, positions] = kernel.between(old, rows, old2, rows2)
+        inside[np.ix_(positions, positions)] = kernel.within(rows, rows2)
+        return K, inside
+
+    def _step(self, h: int, j: int, z: float, b: float) -> None:
+        row = b * self.G[h, j]
+        self.F[h] += z * row
+        self.G[h] -= np.multiply.outer(row, row)
+        self.rows[h].append(row)
+
+    def learn(self, rule: _core.Rule, i: int, label: int, s: float) -> None:
+        """The turn of a row of X."""
+        j, model, kappa = self.at + i, self.model, float(self.kappa[self.at + i])
+        f = self.F[:, j].copy()
+        moves = []
+        for heads in model.problems(f, label):
+            parts = []
+            for h, _ in heads:
+                head, computed = model.heads[h], float(self.G[h, j, j])
+                if computed < -1e-6 * kappa and not model.kernel.is_named:
+                    raise ValueError(
+                        "The function passed as kernel is not positive definite: some combination of the rows has a "
+                        "negative squared length."
+                    )
+                parts.append(head.a * sound_variance(computed, kappa, head.precision))
+            v = sum(parts)
+            step = step_of(rule, float(sum(sign * f[h] for h, sign in heads)), v, s)
+            if step is None:
+                continue
+            for (h, sign), part in zip(heads, parts, strict=True):
+                a = model.heads[h].a
+                b, keep = sqrt(sound_beta(a * step.beta, kappa)), step.u / v + step.beta * (v - part)
+                z, c = sign * step.alpha * a / b, a * step.beta / keep  # keep is 1 - beta v of this head alone
+                if not (isfinite(z) and isfinite(kappa * c)):
+                    raise Unfit(-1, "step")
+                moves.append((h, z, b, kappa * c))
+        for h, z, b, more in moves:
+            head = model.heads[h]
+            row = np.concatenate([self.L[h][:, j], [row[j] for row in self.rows[h]]])
+            head.append(self.n_before + len(self.places) + len(self.stored), row, z, b)
+            head.precision += more
+            self._step(h, j, z, b)
+        if moves:
+            self.stored.append(i)
+        model.count(f, label, moved=bool(moves))
+
+    def store(self, seen: int) -> None:
+        """Keep the rows that moved something."""
+        if self.stored:
+            n, model = self.model.examples.n, self.model
+            model.examples = model.examples.appended(self.X[self.stored])
+            model.born = model.born.appended(n, seen + np.array(self.stored))

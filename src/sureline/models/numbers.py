@@ -1,0 +1,188 @@
+"""The numbers a model consists of, as NumPy arrays, and what a user sees of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, Self, cast, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from .._inputs import Array
+from .._native import _core
+
+MarginShape = Literal["identity", "diagonal", "theta", "full"]
+CoordinateShape = Literal[
+    "averaged", "confident", "confident_full", "adaptive", "proximal", "truncated", "adaptive_truncated"
+]
+DualShape = Literal["dual", "dual_counted", "dual_smoothed", "simplex"]
+Shape = MarginShape | CoordinateShape | DualShape
+Policy = Literal["binary", "rival", "ovr", "regression"]
+Rule = _core.Rule | _core.CoordinateRule | _core.DualRule
+
+# Numbers of a weight that lie together; core/spaces/shape.hpp says what they are. Two where it is not said here.
+_WIDTH: dict[Shape, int] = {
+    "identity": 1,
+    "full": 1,
+    "averaged": 1,
+    "confident_full": 1,
+    "adaptive_truncated": 3,
+    "dual": 1,
+    "dual_smoothed": 3,
+}
+WITH_FACTORS: tuple[Shape, ...] = ("full", "confident_full")
+WITH_VARIANCES: tuple[Shape, ...] = ("diagonal", "theta", "confident")
+SELECTABLE: tuple[Shape, ...] = ("identity", "diagonal")  # whose budget is a selection of features
+OF_MARGIN_RULES: tuple[Shape, ...] = ("identity", "diagonal", "theta", "full")
+DUAL: tuple[Shape, ...] = get_args(DualShape)
+
+# The columns of `State.memory`, in the order of struct Memory in core/rules/margin_rules.hpp.
+WEIGHT_SCALE, COVARIANCE_SCALE, NORM2, DOUBT, K, C, T, CUT, BOUND, RESOLUTION = range(_core.MEMORY_COLUMNS)
+# Two of the columns of `State.ascent.scalars`, in the order of struct Ascent in core/rules/dual_rule.hpp.
+CUT_OF_ASCENT, LOSS_OF_ASCENT = 6, 7
+# The columns of `State.tally`, in the order of struct Tally in core/loops/kernels.hpp.
+SEEN, MISTAKES, UPDATES = range(3)
+
+
+def width_of(shape: Shape) -> int:
+    """How many numbers a weight is computed from."""
+    return _WIDTH.get(shape, 2)
+
+
+def flip_one(variances: Array) -> Array:
+    """Between variances and how they are stored: with the bits of 1 flipped."""
+    bits = f"u{variances.itemsize}"
+    flipped = np.ascontiguousarray(variances).view(bits) ^ np.ones(1, variances.dtype).view(bits)
+    return cast(Array, flipped.view(variances.dtype))
+
+
+class Numbers:
+    """Weights, covariance and memory of a linear model.
+
+    ``weights[slot, head]`` holds the numbers that a weight is computed from: one (shapes "identity" and "full"), the
+    pair of weight and variance ("diagonal"; for "theta" of theta and variance), or those of a coordinate rule. Slot 0
+    is the intercept and slot j + 1 is column j; there is one head, or one for each class. Variances are stored with
+    the bits of 1 flipped, so that zeros are a fresh model and memory that no feature touched costs nothing.
+    ``factors[head]`` is the full covariance as U D U', packed by columns (see core/spaces/full.hpp). All weights
+    and variances are to be multiplied by the scales in ``memory``, which has one row for each binary problem: one per
+    head for policy "ovr", otherwise a single one. ``tally`` has a row for each class: examples seen, mistakes, updates.
+    ``budget``
+    bounds the number of nonzero weights: of a coordinate rule by a threshold for all heads together, of a margin rule
+    by a selection of features for each head. ``ascent`` is what a dual rule remembers: the scalars of its windows, and
+    the rows of a sliding one. ``tally`` of a regression counts all examples in its first row.
+    """
+
+    shape: Shape
+    dtype: np.dtype[Any]
+    intercept: bool
+    n_columns: int
+    policy: Policy
+    weights: Array
+    factors: Array | None
+    memory: npt.NDArray[np.float64]
+    prior: npt.NDArray[np.float64]
+    tally: npt.NDArray[np.int64]
+    budget: _core.Budget | _core.FeatureSelection | None
+    ascent: _core.DualMemory | None
+    # What the weights of a coordinate or dual rule are computed with: the rounds after the last one, for each problem.
+    view: list[_core.Round] | None
+
+    @property
+    def n_heads(self) -> int:
+        return cast(int, self.weights.shape[1])
+
+    def _twin(self) -> Self:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def nonzero(self) -> list[tuple[npt.NDArray[np.int64], Array]]:
+        """For each head the slots, ascending, and values of the weights that are not zero; slot 0 is the intercept."""
+        scale = np.broadcast_to(self.memory[:, WEIGHT_SCALE], self.n_heads)
+        found = []
+        for head, (slots, values) in enumerate(self._nonzero_numbers()):
+            with np.errstate(over="ignore"):
+                found.append((slots, (values * scale[head]).astype(self.dtype)))
+        return found
+
+    def count_nonzero(self) -> int:
+        """How many weights are not zero, without the intercepts."""
+        if isinstance(self.budget, _core.FeatureSelection):
+            return sum(int(np.count_nonzero(slots)) for slots, _ in self._nonzero_numbers())
+        return _core.count_nonzero(self.shape, self.weights, self.factors, self.n_heads, self.intercept, self.view)
+
+    def _nonzero_numbers(self) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
+        """For each head the slots of the nonzero weights, and the weights without their scale."""
+        if not isinstance(self.budget, _core.FeatureSelection):
+            model = (self.shape, self.weights, self.factors, self.n_heads, self.intercept, self.view)
+            slots, heads, values = _core.nonzero(*model)
+            if self.n_heads == 1:
+                yield slots, values
+                return
+            order = np.argsort(heads, kind="stable")
+            ends = np.cumsum(np.bincount(heads, minlength=self.n_heads))[:-1]
+            yield from zip(np.split(slots[order], ends), np.split(values[order], ends), strict=True)
+            return
+        slots, heads = np.divmod(self.budget.members, self.n_heads)  # nobody else has one, but the intercepts
+        slots = slots[np.argsort(heads, kind="stable")]
+        ends = np.cumsum(np.bincount(heads, minlength=self.n_heads))[:-1]
+        numbers = self.weights.reshape(len(self.weights), self.n_heads, -1)
+        for head, selected in enumerate(np.split(slots, ends)):
+            selected = np.concatenate([[0], selected])
+            values = numbers[selected, head, 0].astype(np.float64)
+            yield selected[values != 0], values[values != 0]
+
+    def coefficients(self) -> Array:
+        """Weights with the intercept in front: shape (heads, 1 + columns)."""
+        dense = np.zeros((self.n_heads, self.n_columns + 1), self.dtype)
+        for row, (slots, values) in zip(dense, self.nonzero(), strict=True):
+            row[slots] = values
+        return dense
+
+    def intercepts(self) -> Array:
+        """The weights in slot 0, one for each head."""
+        return np.ascontiguousarray(self._first_slot().coefficients()[:, 0])
+
+    def intercept_variances(self) -> Array:
+        S = self._first_slot().covariance()
+        return np.ascontiguousarray(S[:, 0] if S.ndim == 2 else S[:, 0, 0])
+
+    def _first_slot(self) -> Self:
+        """The intercepts alone, so that a wide model is not gone over for them."""
+        if self.factors is not None:
+            return self
+        first = self._twin()
+        first.weights = np.ascontiguousarray(self.weights[:1])
+        first.n_columns = 0
+        first.budget = None
+        return first
+
+    def covariance(self) -> Array:
+        """S, the intercept in front: (heads, 1 + columns) if diagonal, (heads, 1 + columns, 1 + columns) if full."""
+        scale = self.memory[:, COVARIANCE_SCALE]
+        if self.factors is None:
+            S = flip_one(self.weights[: self.n_columns + 1, :, 1]).astype(np.float64)
+            return np.ascontiguousarray((S * scale).T.astype(self.dtype))
+        n = self.n_columns + 1
+        result = np.empty((self.n_heads, n, n), self.dtype)
+        lower = np.tril_indices(n)
+        for head in range(self.n_heads):
+            U = np.zeros((n, n))
+            U.T[lower] = self.factors[head]
+            D = U.diagonal().copy()
+            np.fill_diagonal(U, 1.0)
+            half = U * np.sqrt(D * scale[min(head, len(scale) - 1)])
+            result[head] = half @ half.T
+        return result
+
+    def weight_variances(self, slots: npt.NDArray[np.int64], head: int) -> npt.NDArray[np.float64] | None:
+        """Variances of the weights in these slots; None if the model has none."""
+        scale = self.memory[min(head, len(self.memory) - 1), COVARIANCE_SCALE]
+        if self.factors is not None:
+            S = self.covariance()[head]
+            diagonal: npt.NDArray[np.float64] = S.diagonal()[slots].astype(np.float64)
+            return diagonal
+        if self.shape not in WITH_VARIANCES:
+            return None
+        variances: npt.NDArray[np.float64] = flip_one(self.weights[slots, head, 1]).astype(np.float64) * scale
+        return variances

@@ -1,0 +1,1 @@
+"""Weights of online-batch learners, with a full precision or covariance."""

@@ -1,0 +1,154 @@
+"""What online-batch confidence-weighted learning has learned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._inputs import Array, is_sparse
+from ..numbers import Policy
+from .batch import Batch, Floats, Precision, bytes_of_weights, refuse_too_many_weights
+from .span import Span, most_bytes_of_span, span_is_smaller
+from .triangle import Triangle, most_bytes_of_triangle
+
+NARROW = 512  # up to here the precision is always kept as a matrix
+
+
+class PrecisionState:
+    """Weights with one precision for all heads, since that comes from the rows alone. It is never changed in place.
+
+    ``mu[head]`` has the columns, and then the intercept if there is one. Everything is float64; `dtype` is that of
+    the large matrix products.
+    """
+
+    shape = "precision"
+
+    def __init__(
+        self,
+        mu: Floats,
+        precision: Precision,
+        tally: npt.NDArray[np.int64],
+        policy: Policy,
+        intercept: bool,
+        dtype: Any,
+    ) -> None:
+        self.mu = mu
+        self.precision = precision
+        self.tally = tally
+        self.policy: Policy = policy
+        self.intercept = intercept
+        self.dtype = np.dtype(dtype)
+        self.n_columns = mu.shape[1] - intercept
+
+    @classmethod
+    def fresh(cls, n_columns: int, n_classes: int, policy: Policy, intercept: bool, dtype: Any) -> PrecisionState:
+        n_slots, n_heads = n_columns + intercept, n_classes if n_classes > 2 else 1
+        refuse_too_many_weights(n_columns, n_heads)
+        tally = np.zeros((max(n_classes, 2), 3), np.int64)
+        policy = policy if n_heads > 1 else "binary"
+        return cls(np.zeros((n_heads, n_slots)), fresh_precision(n_slots), tally, policy, intercept, dtype)
+
+    @property
+    def n_heads(self) -> int:
+        return len(self.mu)
+
+    @property
+    def nbytes(self) -> int:
+        return self.mu.nbytes + self.precision.nbytes
+
+    def after(self, X: Any, labels: npt.NDArray[np.int32], C: Floats, q: int) -> PrecisionState:
+        """What a batch makes of it: Algorithm 1."""
+        batch = Batch(X, labels, C, self.intercept, self.dtype, same_C=bool((C == C[0]).all()))
+        precision = self.precision.absorbed(batch)
+        tally = self.tally.copy()
+        mu = precision.pass_over(self.mu, batch, q, self.policy, tally)
+        return PrecisionState(mu, precision, tally, self.policy, self.intercept, self.dtype)
+
+    def grown(self, n_columns: int, n_classes: int, policy: Policy) -> PrecisionState:
+        """With at least that many columns and classes.
+
+        A model of two classes that becomes one of more decides as before: under policy "ovr" both have the weights,
+        each with its own sign, and under "rival", where the difference of two scores decides, half of them.
+        """
+        mu, precision, tally, now = self.mu, self.precision, self.tally, self.policy
+        if n_columns > self.n_columns:
+            refuse_too_many_weights(n_columns, max(self.n_heads, n_classes if n_classes > 2 else 1))
+            more = n_columns - self.n_columns
+            mu = np.insert(mu, self.n_columns, np.zeros((more, 1)), axis=1)
+            precision = precision.grown(self.n_columns, more)
+        if n_classes > len(tally):
+            tally = np.concatenate([tally, np.zeros((n_classes - len(tally), 3), np.int64)])
+        if n_classes > max(self.n_heads, 2):
+            if now == "binary":
+                share = 1.0 if policy == "ovr" else 0.5
+                mu, now = np.concatenate([-share * mu, share * mu]) + 0.0, policy
+            mu = np.concatenate([mu, np.zeros((n_classes - len(mu), mu.shape[1]))])
+        if mu is self.mu and tally is self.tally:
+            return self
+        return PrecisionState(mu, precision, tally, now, self.intercept, self.dtype)
+
+    # -- answers ---------------------------------------------------------------------------------------------
+
+    def scores(self, X: Any) -> Floats:
+        weights = self.mu[:, : self.n_columns].T
+        if is_sparse(X) or X.dtype == np.float64:
+            scores = np.asarray(X @ weights, np.float64)
+        else:  # not all of it in float64 at a time
+            parts = [X[start : start + 4096].astype(np.float64) @ weights for start in range(0, len(X), 4096)]
+            scores = np.concatenate([*parts, np.empty((0, self.n_heads))])
+        if self.intercept:
+            scores += self.mu[:, -1]
+        return scores
+
+    def variances(self, X: Any) -> Floats:
+        v = self.precision.variances(X, self.intercept, self.dtype)
+        return np.repeat(v[:, np.newaxis], self.n_heads, axis=1)
+
+    def variances_beyond(self, squares: Floats) -> Floats:
+        return squares[:, np.newaxis]
+
+    # -- what a user sees ------------------------------------------------------------------------------------
+
+    def coefficients(self) -> Floats:
+        return np.roll(self.mu, 1, axis=1) if self.intercept else np.pad(self.mu, ((0, 0), (1, 0)))
+
+    def nonzero(self) -> list[tuple[npt.NDArray[np.int64], Array]]:
+        heads = []
+        for weights in self.coefficients():
+            slots = np.flatnonzero(weights)
+            heads.append((slots, weights[slots]))
+        return heads
+
+    def count_nonzero(self) -> int:
+        return int(np.count_nonzero(self.mu[:, : self.n_columns]))
+
+    def intercepts(self) -> Floats:
+        return self.mu[:, -1].copy() if self.intercept else np.zeros(self.n_heads)
+
+    def intercept_variances(self) -> Floats:
+        v = self.precision.variance_of(np.array([self.n_columns]))[0] if self.intercept else 1.0
+        return np.full(self.n_heads, v)
+
+    def weight_variances(self, slots: npt.NDArray[np.int64], head: int) -> Floats:
+        return self.precision.variance_of(np.where(slots == 0, self.n_columns, slots - 1))
+
+    def covariance(self) -> Floats:
+        """S of the columns, without the intercept."""
+        S = self.precision.covariance()
+        return S[: self.n_columns, : self.n_columns]
+
+    def only_nonzero(self) -> PrecisionState:
+        return self  # the precision is of all features together
+
+
+def fresh_precision(n_slots: int) -> Precision:
+    """The identity."""
+    return Triangle(np.eye(n_slots, order="F")) if n_slots <= NARROW else Span(np.empty((0, n_slots)))
+
+
+def most_bytes(n_slots: int, n_heads: int, n_rows: int) -> int:
+    """What a model takes at most on its way to so many rows; not counted are these, and blocks of some MB."""
+    few = n_slots > NARROW and span_is_smaller(n_rows, n_slots)
+    return bytes_of_weights(n_slots, n_heads) + (most_bytes_of_span(n_rows) if few else most_bytes_of_triangle(n_slots))

@@ -1,0 +1,150 @@
+"""From what a caller passes as X, y and sample_weight to arrays that the core may loop over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._inputs import Array, is_sparse, refuse_corrupt_sparse, signed
+from .._native import _core
+
+
+class UnsortedColumns(ValueError):
+    """The columns of a row do not ascend, which the core needs. `tidy` mends that."""
+
+
+class RefusedRow(ValueError):
+    """A row that nothing can be learned from as it is, of those that were passed."""
+
+    def __init__(self, row: int, said: str) -> None:
+        super().__init__(f"Row {row} of X {said}")
+        self.row, self.said = row, said
+
+    def in_stream(self, rows_before: int) -> ValueError:
+        """The same for somebody who passed a stream, in which so many rows come before."""
+        said = self.said.replace("X so that its", "the rows so that their").replace("X and y", "rows and labels")
+        return ValueError(f"Row {rows_before + self.row + 1:,} of the stream {said}")
+
+
+def refusal(rows: _core.Rows, row: int, why: str, dtype: npt.DTypeLike, first: int = 0) -> Exception:
+    """What to raise for a row that a loop over numbers of that dtype has refused; rows are counted from `first`."""
+    if why == "contents":
+        return ValueError(rows.describe(row))
+    row += first
+    if why == "order":
+        return UnsortedColumns(f"Row {row} of X does not have its columns in order.")
+    if why == "memory":
+        return MemoryError("not enough memory for this batch; pass fewer rows at a time")
+    advice = "scale X so that its values are of the order of 1"
+    if why == "score":
+        return RefusedRow(row, f"has a score or a variance beyond float64; {advice}, and keep the parameters moderate.")
+    return RefusedRow(
+        row,
+        f"needs a step that {dtype} cannot hold; {advice}, and keep sample_weight and the parameters "
+        f"moderate{or_float64(dtype)}.",
+    )
+
+
+def or_float64(dtype: npt.DTypeLike) -> str:
+    """What else helps where numbers are too large for `dtype`."""
+    return ', or take dtype="float64" (--dtype float64), which goes further' if np.dtype(dtype) == np.float32 else ""
+
+
+def as_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core.Rows:
+    """Rows of `X` (a two-dimensional array or a SciPy sparse CSR matrix) in `dtype`, for the core to go over.
+
+    With `n_columns` the rows count as that wide; the columns they do not have are zero.
+    """
+    if not is_sparse(X):
+        with np.errstate(over="ignore"):  # what does not fit into float32 is refused when its row is reached
+            dense = np.ascontiguousarray(X, dtype=dtype)
+        if n_columns is not None and n_columns > dense.shape[1]:
+            dense = np.pad(dense, ((0, 0), (0, n_columns - dense.shape[1])))
+        return _core.Rows.dense(dense)
+    width = X.shape[1] if n_columns is None else max(X.shape[1], n_columns)
+    return _core.Rows.csr(*csr_arrays(X, dtype), X.shape[0], width)
+
+
+def csr_arrays(X: Any, dtype: npt.DTypeLike) -> tuple[Array, Array, Array]:
+    """Values in `dtype`, indices and indptr of a CSR matrix, as the core wants them; nobody has looked into them."""
+    try:
+        indices, indptr = signed(X.indices, "indices"), signed(X.indptr, "indptr")
+        index_dtype = np.result_type(indices, indptr)
+        with np.errstate(over="ignore"):
+            values = np.ascontiguousarray(X.data, dtype=dtype)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"Input X is not a valid CSR matrix: {error}.") from None
+    return (
+        values,
+        np.ascontiguousarray(indices, dtype=index_dtype),
+        np.ascontiguousarray(indptr, dtype=index_dtype),
+    )
+
+
+def in_dtype(X: Any, dtype: npt.DTypeLike) -> Any:
+    """X, an array or CSR, with values of that dtype; what does not fit into float32 is infinite, and refused later."""
+    if X.dtype == dtype:
+        return X if is_sparse(X) else np.ascontiguousarray(X)
+    with np.errstate(over="ignore"):
+        return with_values(X, X.data.astype(dtype)) if is_sparse(X) else np.ascontiguousarray(X, dtype=dtype)
+
+
+def with_values(X: Any, values: Array) -> Any:
+    """X, an array or CSR, with other values in the same places."""
+    return type(X)((values, X.indices, X.indptr), shape=X.shape) if is_sparse(X) else values
+
+
+def with_columns(X: Any, indices: Array, n_columns: int) -> Any:
+    """X, which is CSR, with its values in other columns."""
+    return type(X)((X.data, indices, X.indptr), shape=(X.shape[0], n_columns))
+
+
+def squared_norms(rows: _core.Rows) -> npt.NDArray[np.float64]:
+    """|x|^2 of each row; ValueError if anything is wrong with the contents of one."""
+    out = np.empty(rows.n_rows)
+    row, why = _core.squared_norms(rows, out)
+    if why:
+        raise refusal(rows, row, why, np.float64)
+    return out
+
+
+def trusted(X: Any) -> Any:
+    """X, or a tidied copy of it, if SciPy may go over its arrays; ValueError if they are corrupt."""
+    refuse_corrupt_sparse(X)
+    if is_sparse(X) and X.format == "csr":
+        try:
+            squared_norms(as_rows(X, np.float32 if X.dtype == np.float32 else np.float64))
+        except UnsortedColumns:
+            return tidy(X)
+    return X
+
+
+def tidy(X: Any) -> Any:
+    """A copy of a CSR matrix with ascending columns; those that come several times in a row are added up."""
+    if X.nnz and (X.indices.min() < 0 or X.indices.max() >= X.shape[1]):  # SciPy would not look
+        row = (
+            int(np.searchsorted(X.indptr, np.flatnonzero((X.indices < 0) | (X.indices >= X.shape[1]))[0], "right")) - 1
+        )
+        raise ValueError(
+            f"Input X is not a valid CSR matrix: row {row} has a column index outside 0 to {X.shape[1] - 1}."
+        )
+    from scipy.sparse import csr_matrix
+
+    copy = csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=True)
+    copy.sum_duplicates()
+    return copy
+
+
+def rows_between(X: Any, start: int, stop: int) -> Any:
+    """Those rows of an array, a data frame or a CSR matrix, without copying them."""
+    if not is_sparse(X):
+        return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+    try:
+        # Not by SciPy's own slicing, which trusts the arrays. What is wrong inside the part, the core finds.
+        indptr = X.indptr[start : stop + 1]
+        inside = slice(indptr[0], indptr[-1])
+        return type(X)((X.data[inside], X.indices[inside], indptr - indptr[0]), shape=(stop - start, X.shape[1]))
+    except (ValueError, TypeError, IndexError) as error:
+        raise ValueError(f"Input X is not a valid CSR matrix: {error}.") from None

@@ -1,0 +1,240 @@
+"""Rows on a common measure before anything is learned from them: the parameter `normalize`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from .._inputs import Array, is_sparse
+from .._native import _core
+from .rows import as_rows, csr_arrays, in_dtype, refusal, with_values
+
+DEFAULT = "scale"  # of every learner
+
+_BLOCK = (
+    1 << 17
+)  # values that are divided at a time, where they can: they stay in the cache until they are learned from
+
+
+class Block(NamedTuple):
+    """Rows that are divided, and which of all rows they are."""
+
+    rows: _core.Rows
+    part: slice
+    order: npt.NDArray[np.int64] | None  # in which they are to be learned from, if it is not theirs
+
+
+class Normalizer:
+    """What divides the rows of a learner: nothing, their length, or the scale of each feature so far.
+
+    The scale of a feature is the mean of its sizes in the rows in which it is not zero; core/scaling/scales.hpp has the
+    recursion. It depends on the rows alone: learners of the same rows and the same dtype can share what they become.
+    """
+
+    def __init__(self, kind: str, dtype: npt.DTypeLike = np.float64) -> None:
+        self.kind = kind
+        self.dtype = np.dtype(dtype)  # of the scales
+        self.core = None if kind == "none" else _core.Scales(kind, self.dtype.name)
+
+    # -- rows ------------------------------------------------------------------------------------------------
+
+    def learn(self, X: Any, weight: Array | None = None, *, undoable: bool = False) -> Any:
+        """The rows of X divided, each when it has been taken in. X is an array or CSR, and stays as it is.
+
+        Rows of weight 0 are as if they had not come. What is `undoable` can be taken back, and nothing has changed if
+        a row is refused; otherwise the normalizer is then of no further use.
+        """
+        return self._divided(X, absorb=True, weight=weight, undoable=undoable)
+
+    def learn_all(self, X: Any, weight: Array | None = None) -> Any:
+        """The rows of X divided when all of them have been taken in: those of a batch."""
+        if self.kind == "scale":
+            self._pass(as_rows(X, X.dtype), None, absorb=True, weight=weight)
+        return self.apply(X)
+
+    def apply(self, X: Any) -> Any:
+        """The rows of X divided, for predicting: nothing is taken in. A feature that was never seen has size 1."""
+        return self._divided(X, absorb=False)
+
+    def learn_values(
+        self, values: Array, indices: Array, indptr: Array, n_columns: int, weight: Array | None = None
+    ) -> Array:
+        """As `learn`, for rows in compressed form: their values."""
+        return self._divided_values(values, indices, indptr, n_columns, absorb=True, weight=weight)
+
+    def apply_values(self, values: Array, indices: Array, indptr: Array, n_columns: int) -> Array:
+        """As `apply`, for rows in compressed form: their values."""
+        return self._divided_values(values, indices, indptr, n_columns, absorb=False)
+
+    def blocks(
+        self, X: Any, dtype: npt.DTypeLike, weight: Array | None, order: npt.NDArray[np.int64] | None
+    ) -> Iterator[Block]:
+        """As `learn`, for one pass over rows that are many, in this order: a part of them at a time if it is theirs.
+
+        Each block is to be learned from before the next one is asked for.
+        """
+        n_rows = X.shape[0]
+        if self.core is None:
+            yield Block(as_rows(X, dtype), slice(0, n_rows), order)
+            return
+        if order is not None:
+            X = in_dtype(X, dtype)
+            values = _room_for(X)
+            self._pass(as_rows(X, dtype), values, absorb=True, weight=weight, order=order)
+            yield Block(as_rows(with_values(X, values), dtype), slice(0, n_rows), order)
+            return
+        for part, values, make in _parts(X, dtype):
+            out = np.empty_like(values)
+            row, why = self.core.normalize(make(values), out, True, None, None if weight is None else weight[part])
+            if why:
+                raise refusal(as_rows(X, dtype), row + part.start, why, dtype)
+            yield Block(make(out), part, None)
+
+    def undo(self) -> None:
+        """Take back what the latest call of `learn` changed, if it was undoable and is not committed."""
+        if self.core is not None:
+            self.core.undo()
+
+    def commit(self) -> None:
+        if self.core is not None:
+            self.core.commit()
+
+    # -- what it knows ---------------------------------------------------------------------------------------
+
+    def sizes(self, columns: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """What these columns are divided by; 1 of those that were never seen, and of all if there are no scales."""
+        if self.core is None or self.kind != "scale":
+            return np.ones(len(columns))
+        return np.asarray(self.core.means_of(np.ascontiguousarray(columns, np.int64)))
+
+    def per_unit(self, numbers: Array, columns: npt.NDArray[np.int64] | None = None, power: int = 1) -> Array:
+        """Numbers of features as they are before they are divided: weights, or with `power` 2 their variances.
+
+        The last axis has all columns, or those that are given.
+        """
+        if self.kind != "scale":
+            return numbers
+        if columns is None:
+            columns = np.arange(numbers.shape[-1])
+        with np.errstate(over="ignore"):
+            return (numbers / self.sizes(columns) ** power).astype(numbers.dtype, copy=False)
+
+    def per_pair(self, S: Array, columns: npt.NDArray[np.int64] | None = None) -> Array:
+        """The same for covariances, whose last two axes have the columns."""
+        return np.swapaxes(self.per_unit(np.swapaxes(self.per_unit(S, columns), -1, -2), columns), -1, -2)
+
+    def arrays(self) -> tuple[npt.NDArray[np.int64], Array, npt.NDArray[np.int64]]:
+        """Of the features that were seen: columns, ascending, mean sizes in `dtype`, and in how many rows."""
+        assert self.core is not None
+        return self.core.arrays()
+
+    @classmethod
+    def restored(cls, dtype: npt.DTypeLike, columns: Array, means: Array, counts: Array) -> Self:
+        """One by scales, of what `arrays` told. ValueError if it cannot have been that."""
+        normalizer = cls("scale", dtype)
+        columns, means, counts = columns.astype(np.int64), means.astype(np.float64), counts.astype(np.int64)
+        normalizer.core = _core.Scales.restored(normalizer.dtype.name, columns, means, counts)
+        return normalizer
+
+    def only(self, kept: npt.NDArray[np.int64]) -> Normalizer:
+        """A copy that knows nothing of other columns than these."""
+        if self.kind != "scale":
+            return self
+        columns, means, counts = self.arrays()
+        here = np.isin(columns, kept)
+        return Normalizer.restored(self.dtype, columns[here], means[here], counts[here])
+
+    def copy(self) -> Normalizer:
+        twin = Normalizer(self.kind, self.dtype)
+        if self.core is not None:
+            twin.core = self.core.copy()
+        return twin
+
+    def __deepcopy__(self, memo: Any) -> Normalizer:
+        return self.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"kind": self.kind, "dtype": self.dtype, "arrays": self.arrays() if self.kind == "scale" else None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["kind"], state["dtype"])  # type: ignore[misc]
+        if state["arrays"] is not None:
+            self.core = self.restored(self.dtype, *state["arrays"]).core
+
+    # -- pieces ----------------------------------------------------------------------------------------------
+
+    def _divided(self, X: Any, *, absorb: bool, weight: Array | None = None, undoable: bool = False) -> Any:
+        if self.core is None:
+            return X
+        values = _room_for(X)
+        self._pass(as_rows(X, X.dtype), values, absorb=absorb, weight=weight, undoable=undoable)
+        return with_values(X, values)
+
+    def _divided_values(
+        self,
+        values: Array,
+        indices: Array,
+        indptr: Array,
+        n_columns: int,
+        *,
+        absorb: bool,
+        weight: Array | None = None,
+    ) -> Array:
+        if self.core is None:
+            return values
+        out = np.empty_like(values)
+        self._pass(
+            _core.Rows.csr(values, indices, indptr, len(indptr) - 1, n_columns), out, absorb=absorb, weight=weight
+        )
+        return out
+
+    def _pass(
+        self,
+        rows: _core.Rows,
+        out: Array | None,
+        *,
+        absorb: bool,
+        weight: Array | None = None,
+        order: npt.NDArray[np.int64] | None = None,
+        undoable: bool = False,
+    ) -> None:
+        """Raises what a row is refused for."""
+        assert self.core is not None
+        row, why = self.core.normalize(rows, out, absorb, order, weight, undoable)
+        if why:
+            raise refusal(rows, row, why, self.dtype)
+
+
+def _room_for(X: Any) -> Array:
+    """An array for as many values as X has, in C order whatever X is in."""
+    return np.empty(X.data.shape if is_sparse(X) else X.shape, X.dtype)
+
+
+def _parts(X: Any, dtype: npt.DTypeLike) -> Iterator[tuple[slice, Array, Callable[[Array], _core.Rows]]]:
+    """Some rows after the other, of about as many values each: which, their values, and what makes rows of values."""
+    n_rows, width = X.shape
+    if not is_sparse(X):
+        size = max(1, _BLOCK // max(width, 1))
+        for start in range(0, n_rows, size):
+            with np.errstate(over="ignore"):
+                some = np.ascontiguousarray(X[start : start + size], dtype=dtype)
+            yield slice(start, start + len(some)), some, _core.Rows.dense
+        return
+    values, indices, indptr = csr_arrays(X, X.dtype)
+    _core.Rows.csr(values, indices, indptr, n_rows, width)  # refuses starts that are wrong
+    cuts = np.searchsorted(indptr, np.arange(_BLOCK, int(indptr[-1]), _BLOCK))
+    for start, stop in pairwise(np.unique(np.concatenate([[0], cuts, [n_rows]])).tolist()):
+        inside = slice(int(indptr[start]), int(indptr[stop]))
+        with np.errstate(over="ignore"):
+            some = np.ascontiguousarray(values[inside], dtype=dtype)
+        starts = indptr[start : stop + 1] - indptr[start]
+        yield (
+            slice(start, stop),
+            some,
+            partial(_core.Rows.csr, indices=indices[inside], indptr=starts, n_rows=stop - start, n_columns=width),
+        )

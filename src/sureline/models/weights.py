@@ -1,0 +1,84 @@
+"""The largest weights of a model, by name where there are names, and how sure it is of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._native import _core
+from .model import Model
+from .scaling import Normalizer
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A weight as a name sees it."""
+
+    feature: int  # column of the model
+    names: list[str]  # its name in the DataFrame, or the names hashed to it that were seen most, or none
+    label: Any  # the class that a positive weight speaks for; None of a regressor
+    weight: float
+    std: float | None  # its standard deviation, for the learners that have one
+    scale: float = 1.0  # what the feature is divided by
+
+    @property
+    def title(self) -> str:
+        return " | ".join(self.names) if self.names else str(self.feature)
+
+
+def top_weights(
+    state: Model,
+    normalizer: Normalizer,
+    labels: Sequence[Any],
+    n: int,
+    *,
+    names: _core.NameTable | None = None,
+    columns: Sequence[str] = (),
+) -> list[Weight]:
+    """The `n` weights of the largest size, over all classes and without the intercepts.
+
+    They are weights of features as they are learned from, divided by their scale or by the length of the row if the
+    learner normalises: only so can they be compared.
+
+    A name that was hashed with the sign -1 sees the weight with the other sign; so it is told here.
+    """
+    found: list[tuple[float, int, int]] = []
+    variances: dict[tuple[int, int], float] = {}
+    for head, (slots, values) in enumerate(state.nonzero()):
+        slots, values = slots[slots > 0], values[slots > 0].astype(np.float64)
+        largest = _largest(np.abs(values), n)
+        chosen = slots[largest]
+        found += [(float(value), int(slot), head) for value, slot in zip(values[largest], chosen, strict=True)]
+        spread = state.weight_variances(chosen, head)
+        if spread is not None:
+            variances |= {(int(s), head): float(v) for s, v in zip(chosen, spread, strict=True)}
+    found.sort(key=lambda entry: (-abs(entry[0]), entry[1], entry[2]))
+    weights = []
+    for value, slot, head in found[:n]:
+        known = names.lookup(slot - 1) if names is not None else []
+        if not known and slot <= len(columns):
+            known = [(str(columns[slot - 1]), 0, 1)]
+        sign = known[0][2] if known else 1
+        variance = variances.get((slot, head))
+        weights.append(
+            Weight(
+                feature=slot - 1,
+                names=[name if s == sign else f"-{name}" for name, _, s in known[:3]],
+                label=None if not labels else labels[-1] if state.n_heads == 1 else labels[head],
+                weight=value * sign,
+                std=None if variance is None else float(np.sqrt(variance)),
+                scale=float(normalizer.sizes(np.array([slot - 1]))[0]),
+            )
+        )
+    return weights
+
+
+def _largest(sizes: Any, n: int) -> Any:
+    """Where the n largest are, the largest first, of equal ones the first; without sorting all of them."""
+    near = np.arange(len(sizes))
+    if 0 < n < len(sizes):
+        near = np.flatnonzero(sizes >= np.partition(sizes, len(sizes) - n)[len(sizes) - n])
+    return near[np.argsort(-sizes[near], kind="stable")][:n]

@@ -1,0 +1,59 @@
+"""What online dual coordinate ascent remembers besides its weights, as tensors, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._native import _core
+from .file.checks import MOST_ROUNDS, everywhere, integer
+from .file.container import Array
+from .file.errors import Refusal
+
+WINDOW = "window"  # the field that says how many examples the sliding window holds
+_NAMES = ("window_parts", "window_numbers", "window_heads", "window_coefficients", "window_columns", "window_values")
+_DTYPES = ("int64", "int64", "int64", "float64", "int64", "float64")
+_TOTAL, _GROWTH, _TURNED = 0, 1, 2  # of the columns of the scalars; see core/rules/dual_rule.hpp
+_MOST_LENGTH = 10**7
+
+
+def arrays_of_ascent(ascent: _core.DualMemory) -> dict[str, Array]:
+    arrays: dict[str, Array] = {"ascent": ascent.scalars.reshape(-1, _core.ASCENT_COLUMNS)}
+    if ascent.length > 0:
+        arrays |= dict(zip(_NAMES, ascent.window(), strict=True))
+    return arrays
+
+
+def checked_ascent(
+    length: Any, take: Callable[..., Array], n_problems: int, n_heads: int, n_columns: int
+) -> _core.DualMemory:
+    length = integer(length, "the length of the window", 0, _MOST_LENGTH)
+    scalars = take("ascent", "float64", (n_problems, _core.ASCENT_COLUMNS))
+    if (
+        not np.isfinite(scalars).all()
+        or not (scalars >= 0).all()
+        or not (scalars[:, _TOTAL] <= MOST_ROUNDS).all()
+        or not (scalars[:, [_GROWTH, _TURNED]] > 0).all()
+    ):
+        raise Refusal("a scalar of the window is out of range")
+    if length == 0:
+        return _core.DualMemory.restored(scalars.reshape(-1), 0, *(np.empty(0, dtype) for dtype in _DTYPES))
+    parts, numbers, heads, coefficients, columns, values = (
+        take(name, dtype) for name, dtype in zip(_NAMES, _DTYPES, strict=True)
+    )
+    if any(array.ndim != 1 for array in (parts, numbers, heads, coefficients, columns, values)):
+        raise Refusal("the tensors of the window are not lists")
+    if not everywhere(lambda block: (block >= 0) & (block < n_heads), heads) or not everywhere(
+        lambda block: (block >= 0) & (block < n_columns), columns
+    ):
+        raise Refusal("an example of the window has a head or a column that is out of range")
+    if not everywhere(np.isfinite, coefficients) or not everywhere(np.isfinite, values):
+        raise Refusal("a number in the window is not finite")
+    try:
+        return _core.DualMemory.restored(
+            scalars.reshape(-1), length, parts, numbers, heads, coefficients, columns, values
+        )
+    except ValueError:
+        raise Refusal("the tensors of the window do not fit each other") from None

@@ -1,0 +1,7 @@
+"""What a number of features costs and gives: several selectors at several numbers, as table and picture."""
+
+from .evaluate.agreement import jaccard, stability
+from .evaluate.feature_path import feature_path
+from .evaluate.feature_path_result import FeaturePath, PathPoint
+
+__all__ = ["FeaturePath", "PathPoint", "feature_path", "jaccard", "stability"]

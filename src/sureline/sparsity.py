@@ -1,0 +1,6 @@
+"""What sparsity costs: a learner with many strengths of its l1 penalty, trained in one pass, as table and picture."""
+
+from .evaluate.sparsity_path import sparsity_path
+from .evaluate.sparsity_path_result import SparsityPath, plot_sparsity_paths
+
+__all__ = ["SparsityPath", "plot_sparsity_paths", "sparsity_path"]

@@ -1,0 +1,119 @@
+"""Rows in memory as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._inputs import Array
+from . import Chunk, Faults, Label, Position, Stream
+
+_ENTRIES = 1 << 18  # of a chunk, so that it stays in cache
+
+
+class ArrayStream(Stream):
+    """The rows of a matrix, in chunks."""
+
+    def __init__(
+        self,
+        X: Any,
+        codes: npt.NDArray[np.int32],
+        labels: list[Label],
+        weight: Array | None,
+        dtype: str,
+        column_names: Array | None = None,
+    ) -> None:
+        self.X, self.codes, self.names_of_codes, self.weight = X, codes, labels, weight
+        self.column_names = column_names
+        self.paths = ["(rows in memory)"]
+        self.format = "arrays"
+        self._dtype = dtype
+        self._done = 0
+
+    def __repr__(self) -> str:
+        return f"<ArrayStream of {self.X.shape[0]} rows>"
+
+    @property
+    def dtype(self) -> str:
+        return self._dtype
+
+    @property
+    def duplicates(self) -> str:
+        return "error"
+
+    @property
+    def size(self) -> int | None:
+        return int(self.X.shape[0])
+
+    @property
+    def progress(self) -> float | None:
+        return self._done / self.X.shape[0] if self.X.shape[0] else 1.0
+
+    @property
+    def model_options(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def faults(self) -> Faults:
+        return Faults()
+
+    def read_from(self, position: Position) -> Generator[Chunk, None, None]:
+        X, n_rows = self.X, self.X.shape[0]
+        start = position.rows
+        while start < n_rows:
+            goal = int(X.indptr[start]) + _ENTRIES
+            stop = max(int(np.searchsorted(X.indptr, goal, side="right")) - 1, start + 1)
+            stop = min(stop, n_rows, start + (1 << 16))
+            part = X[start:stop]
+            self._done = stop
+            yield Chunk(
+                values=part.data.astype(self._dtype, copy=False),
+                indices=part.indices.astype(np.int32, copy=False),
+                indptr=part.indptr.astype(np.int32, copy=False),
+                labels=(self.codes[start:stop], self.names_of_codes),
+                n_columns=int(X.shape[1]),
+                weights=None if self.weight is None else self.weight[start:stop],
+                end=replace(position, rows=stop),
+            )
+            start = stop
+
+    def _with(self, **changes: Any) -> Stream:
+        dtype = changes.get("dtype", self._dtype)
+        return ArrayStream(self.X, self.codes, self.names_of_codes, self.weight, dtype, self.column_names)
+
+
+def rows_of(
+    given: tuple[Any, ...], dtype: str, labels: Sequence[Label] | None
+) -> tuple[ArrayStream, Sequence[Label] | None]:
+    """(X, y) or (X, y, sample_weight) as a stream, checked, and all its labels: sorted, if they are not given."""
+    from scipy.sparse import csr_matrix
+    from sklearn.base import BaseEstimator
+    from sklearn.utils import check_X_y
+    from sklearn.utils.validation import validate_data
+
+    from .._inputs import refuse_corrupt_sparse
+
+    if len(given) not in (2, 3):
+        raise ValueError(
+            f"Rows in memory must come as (X, y) or (X, y, sample_weight). Got {len(given)} things instead."
+        )
+    refuse_corrupt_sparse(given[0])
+    columns = BaseEstimator()
+    validate_data(columns, given[0], skip_check_array=True)  # finds the names that a DataFrame has
+    X, y = check_X_y(given[0], given[1], accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=False)
+    X = csr_matrix(X)
+    X.sum_duplicates()
+    found, codes = np.unique(y, return_inverse=True)
+    weight = None
+    if len(given) == 3:
+        from .._inputs import checked_sample_weight
+
+        weight = checked_sample_weight(given[2], X.shape[0])
+    if labels is None and len(found) > 1:
+        labels = found.tolist()
+    names = getattr(columns, "feature_names_in_", None)
+    return ArrayStream(X, codes.astype(np.int32).reshape(-1), found.tolist(), weight, dtype, names), labels

@@ -1,0 +1,253 @@
+"""Text cut into blocks at the ends of rows.
+
+A block begins where a row begins, at o, and is cut after the last row that ends within [o, o + size); if none does,
+after the row that begins at o, which may be as long as `max_line`. So where a block ends depends on where it begins
+and on the content, and on nothing else: reading that goes on from any block's end gives the same blocks.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .chunk import Parsed
+from .errors import DataError
+from .pipeline import Room, Task
+from .source import Reader, naming
+
+Parse = Callable[[Any, int], Parsed]  # of a block, and where it begins in its file
+
+_TAIL = 1 << 14
+
+
+class AtThisLine(Exception):
+    """Something is wrong with the line that comes next."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class RowEnds(Protocol):
+    """Where rows end in a buffer: after the last one in [0, n) and after the first one in [begin, n), or 0."""
+
+    def last(self, buffer: bytearray, n: int) -> int: ...
+
+    def first(self, buffer: bytearray, begin: int, n: int) -> int: ...
+
+
+class Lines:
+    """A row ends at a newline."""
+
+    def last(self, buffer: bytearray, n: int) -> int:
+        return buffer.rfind(b"\n", 0, n) + 1
+
+    def first(self, buffer: bytearray, begin: int, n: int) -> int:
+        return buffer.find(b"\n", begin, n) + 1
+
+
+class QuotedLines:
+    """A row ends at a newline with an even number of quotes before it. The buffer begins with a row."""
+
+    def last(self, buffer: bytearray, n: int) -> int:
+        if buffer.find(b'"', 0, n) < 0:
+            return buffer.rfind(b"\n", 0, n) + 1
+        ends = quoted_row_ends(buffer, 0, n)
+        return int(ends[-1]) if len(ends) else 0
+
+    def first(self, buffer: bytearray, begin: int, n: int) -> int:
+        ends = quoted_row_ends(buffer, begin, n, odd=buffer.count(b'"', 0, begin) % 2)
+        return int(ends[0]) if len(ends) else 0
+
+
+def quoted_row_ends(buffer: Any, begin: int, n: int, odd: int = 0) -> npt.NDArray[np.int64]:
+    """After each newline in [begin, n) with an even number of quotes before it, of which `odd` are before begin."""
+    text = np.frombuffer(buffer, np.uint8, n - begin, begin)
+    newlines, quotes = np.flatnonzero(text == ord("\n")), np.flatnonzero(text == ord('"'))
+    before = np.searchsorted(quotes, newlines) + odd
+    return np.asarray(newlines[before % 2 == 0] + (begin + 1), np.int64)
+
+
+def too_long(max_line: int) -> AtThisLine:
+    return AtThisLine(f"the line is longer than {max_line} bytes, the most that max_line allows")
+
+
+class SequentialBlocks:
+    """The blocks of content that is read from the beginning to the end."""
+
+    def __init__(
+        self, file: int, reader: Reader, start: int, ends: RowEnds, size: int, max_line: int, parse: Parse
+    ) -> None:
+        self._file, self._reader, self._at, self._ends = file, reader, start, ends
+        self._size, self._max_line, self._parse = size, max_line, parse
+        self._carry = b""  # read, but not yet in a block; not longer than one
+
+    def next(self, room: Room) -> Task | None:
+        buffer = room.make(self._size)
+        n = len(self._carry)
+        buffer[:n] = self._carry
+        n += self._fill(buffer, n, self._size)
+        ended = n < self._size
+        cut = n if ended and not self._reader.failed else self._ends.last(buffer, n)
+        while not cut:
+            if ended:
+                self._reader.check()
+                return None
+            if n >= self._max_line:
+                raise too_long(self._max_line)
+            wanted = min(n + self._size, self._max_line)
+            buffer = room.make(wanted, keep=n)
+            got = self._fill(buffer, n, wanted)
+            ended = n + got < wanted
+            cut = self._ends.first(buffer, n, n + got)
+            n += got
+            if not cut and ended and not self._reader.failed:
+                cut = n
+        self._carry = bytes(memoryview(buffer)[cut:n])
+        start, self._at = self._at, self._at + cut
+
+        def run() -> Parsed:
+            with memoryview(buffer) as view:
+                return self._parse(view[:cut], start)
+
+        return Task(self._file, start, start + cut, self._reader.raw.consumed, cut, run)
+
+    def _fill(self, buffer: bytearray, begin: int, end: int) -> int:
+        with memoryview(buffer) as view:
+            return self._reader.readinto(view[begin:end])
+
+    def close(self) -> None:
+        self._reader.close()
+
+
+class RandomBlocks:
+    """The blocks of a regular file that is not compressed, or of the rows that begin in a range of its bytes.
+
+    The turn only looks for the end of a block; each worker reads his own.
+    """
+
+    def __init__(
+        self, file: int, reader: Reader, start: int, end: int | None, size: int, max_line: int, parse: Parse
+    ) -> None:
+        self._file, self._reader, self._fd, self._at = file, reader, reader.raw.fd, start
+        self._size, self._max_line, self._parse = size, max_line, parse
+        self._from_file: Callable[[int, int, int, bool], Parsed | None] | None = getattr(parse, "from_file", None)
+        length = os.fstat(self._fd).st_size
+        if start > length:
+            raise DataError(reader.name, f"there are only {length} bytes, and reading was to go on after {start}")
+        self._end = length if end is None else row_start(self._fd, end, length)
+        self._waits = not hasattr(os, "RWF_NOWAIT")  # whether the disk had to be waited for
+        self._announced = start
+        self._users = 1  # of the open file: those who cut, and every worker who still has to read
+        self._lock = threading.Lock()
+
+    def next(self, room: Room) -> Task | None:
+        start = self._at
+        if start >= self._end:
+            return None
+        end = self._end if start + self._size > self._end else self._last_end(start, start + self._size)
+        self._at = end
+        if self._waits:
+            self._announce(end + 4 * self._size)
+        with self._lock:
+            self._users += 1
+
+        def run() -> Parsed:
+            try:
+                straight = self._from_file(self._fd, start, end, self._waits) if self._from_file else None
+                if straight is not None:
+                    return straight
+                buffer = room.make(max(end - start, self._size))
+                with memoryview(buffer) as view:
+                    self._fetch(view[: end - start], start)
+                    return self._parse(view[: end - start], start)
+            finally:
+                self.close()
+
+        return Task(self._file, start, end, end, end - start, run)
+
+    def _announce(self, end: int) -> None:
+        """Tell the system what will be read, as the workers do not read in order; in vain if it is there already."""
+        if hasattr(os, "posix_fadvise") and self._announced < min(end, self._end):
+            os.posix_fadvise(self._fd, self._announced, end - self._announced, os.POSIX_FADV_WILLNEED)
+            self._announced = end
+
+    def _fetch(self, view: memoryview, at: int) -> None:
+        n = 0 if self._waits else self._fetch_at_once(view, at)
+        while n < len(view):
+            with naming(self._reader.name):
+                got = os.preadv(self._fd, [view[n:]], at + n)
+            if not got:
+                raise DataError(self._reader.name, "the file became shorter while it was read")
+            n += got
+
+    def _fetch_at_once(self, view: memoryview, at: int) -> int:
+        """What the system has in its memory, and how much that is; once it is not all, there is more to announce."""
+        try:
+            n = os.preadv(self._fd, [view], at, os.RWF_NOWAIT)
+        except OSError:  # nothing of it, or this file system cannot tell
+            n = 0
+        if n < len(view):
+            self._announced, self._waits = max(self._announced, at), True
+        return n
+
+    def _last_end(self, start: int, stop: int) -> int:
+        """After the last newline in [start, stop), or else after the first one that comes."""
+        tail, end = _TAIL, stop
+        while end > start:
+            begin = max(start, end - tail)
+            found = os.pread(self._fd, end - begin, begin).rfind(b"\n")
+            if found >= 0:
+                return begin + found + 1
+            end, tail = begin, 4 * tail
+        line_end = next_line(self._fd, stop, min(self._end, start + self._max_line))
+        if line_end is not None:
+            return line_end
+        if self._end < start + self._max_line:
+            return self._end
+        raise too_long(self._max_line)
+
+    def close(self) -> None:
+        """The last user closes the file."""
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._reader.close()
+
+
+def next_line(fd: int, begin: int, end: int) -> int | None:
+    """After the first newline in [begin, end)."""
+    while begin < end:
+        piece = os.pread(fd, min(1 << 18, end - begin), begin)
+        if not piece:
+            return None
+        found = piece.find(b"\n")
+        if found >= 0:
+            return begin + found + 1
+        begin += len(piece)
+    return None
+
+
+def row_start(fd: int, at: int, length: int) -> int:
+    """Where the first row begins that begins at byte `at` or later."""
+    if at <= 0:
+        return 0
+    found = next_line(fd, at - 1, length)
+    return length if found is None else found
+
+
+def count_lines(fd: int, end: int) -> int:
+    """How many lines end before byte `end`."""
+    lines = at = 0
+    while at < end:
+        piece = os.pread(fd, min(1 << 20, end - at), at)
+        if not piece:
+            break
+        lines += piece.count(b"\n")
+        at += len(piece)
+    return lines

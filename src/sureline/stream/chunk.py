@@ -1,0 +1,168 @@
+"""Some rows of a stream, in compressed form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._native import _core
+from .errors import Fault
+from .labels import Codes, Label, as_array
+from .position import Position
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Rows of a stream, labels and weights.
+
+    Unpacks as X and y: ``for X, y in stream.read("a.svm"): clf.partial_fit(X, y, classes=[-1, 1])``.
+
+    Attributes
+    ----------
+    values, indices, indptr : arrays
+        The rows in compressed form, with columns ascending in each row and none twice. indices are int32.
+    labels : tuple
+        An array of int32 codes, one a row and -1 where there is no label, and the list of the labels they stand for.
+    weights : array of float64 or None
+        Of the rows; None if all are 1.
+    tags : list of bytes or None
+        Of the rows; None if none has one.
+    n_columns : int
+        The largest column and one, or 2**bits where names are hashed to columns.
+    names : object or None
+        The names behind the columns, if they were asked for.
+    end : Position
+        Where the next row begins.
+    """
+
+    values: Array
+    indices: Array
+    indptr: Array
+    labels: tuple[Codes, list[Label]]
+    n_columns: int
+    weights: npt.NDArray[np.float64] | None = None
+    tags: list[bytes] | None = None
+    names: Any = None
+    end: Position = field(default_factory=Position)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.labels[0])
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def rows(self, n_columns: int | None = None) -> _core.Rows:
+        """The rows for the loops of the core, without copying; `n_columns` is their width if it is to be another."""
+        width = self.n_columns if n_columns is None else n_columns
+        return _core.Rows.csr(self.values, self.indices, self.indptr, self.n_rows, width)
+
+    @property
+    def X(self) -> Any:
+        """The rows as a SciPy CSR matrix, without copying."""
+        from scipy import sparse
+
+        return sparse.csr_matrix((self.values, self.indices, self.indptr), shape=(self.n_rows, self.n_columns))
+
+    @property
+    def y(self) -> Array:
+        """The labels, one a row: integers, floats or text if all are that, otherwise objects."""
+        return as_array(*self.labels)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.X, self.y))
+
+    def first(self, n: int) -> Chunk:
+        """The first n rows, without copying. `end` stays that of the whole chunk, and so do `names`."""
+        return self.part(0, n)
+
+    def part(self, start: int, stop: int) -> Chunk:
+        """The rows from start to stop. `end` stays that of the whole chunk, and so do `names`."""
+        stop = min(stop, self.n_rows)
+        indptr = self.indptr[start : stop + 1]
+        entries = slice(indptr[0], indptr[-1])
+        return replace(
+            self,
+            values=self.values[entries],
+            indices=self.indices[entries],
+            indptr=indptr - indptr[0] if start else indptr,
+            labels=(self.labels[0][start:stop], self.labels[1]),
+            weights=None if self.weights is None else self.weights[start:stop],
+            tags=None if self.tags is None else self.tags[start:stop],
+        )
+
+
+@dataclass
+class Parsed:
+    """What became of a block: rows, and lines that are none.
+
+    `rows_end` is where in the block reading stopped, if it stopped at a fault.
+    """
+
+    chunk: Chunk
+    n_lines: int
+    n_faults: int = 0
+    faults: Sequence[Fault] = ()
+    rows_end: int | None = None
+
+
+def keep_rows(chunk: Chunk, keep: npt.NDArray[np.bool_]) -> Chunk:
+    """The rows where `keep` is true."""
+    if keep.all():
+        return chunk
+    lengths = np.diff(chunk.indptr)
+    entries = np.repeat(keep, lengths)
+    indptr = np.zeros(int(keep.sum()) + 1, chunk.indptr.dtype)
+    np.cumsum(lengths[keep], out=indptr[1:])
+    return replace(
+        chunk,
+        values=chunk.values[entries],
+        indices=chunk.indices[entries],
+        indptr=indptr,
+        labels=(chunk.labels[0][keep], chunk.labels[1]),
+        weights=None if chunk.weights is None else chunk.weights[keep],
+        tags=None if chunk.tags is None else [tag for tag, kept in zip(chunk.tags, keep, strict=True) if kept],
+    )
+
+
+def joined(chunks: Sequence[Chunk]) -> Chunk:
+    """The rows of several chunks in one, and their names together."""
+    if len(chunks) == 1:
+        return chunks[0]
+    labels: dict[Label, int] = {}
+    codes = []
+    for chunk in chunks:
+        table = np.array([labels.setdefault(label, len(labels)) for label in chunk.labels[1]] + [-1], np.int32)
+        codes.append(table[chunk.labels[0]])
+    starts = np.cumsum([0] + [chunk.indptr[-1] for chunk in chunks], dtype=np.int64)
+    if starts[-1] >= 2**31:
+        raise ValueError(f"{starts[-1]} entries are too many for one chunk.")
+    indptr = [chunk.indptr[:-1] + start for chunk, start in zip(chunks, starts[:-1], strict=True)]
+    weights = tags = None
+    if any(chunk.weights is not None for chunk in chunks):
+        weights = np.concatenate([np.ones(len(c)) if c.weights is None else c.weights for c in chunks])
+    if any(chunk.tags is not None for chunk in chunks):
+        tags = [tag for c in chunks for tag in (c.tags if c.tags is not None else [b""] * len(c))]
+    names = None
+    if any(chunk.names is not None for chunk in chunks):
+        names = _core.NameTable()
+        for chunk in chunks:
+            if chunk.names is not None:
+                names.merge(chunk.names)
+    return Chunk(
+        values=np.concatenate([chunk.values for chunk in chunks]),
+        indices=np.concatenate([chunk.indices for chunk in chunks]),
+        indptr=np.concatenate([*indptr, starts[-1:]]).astype(np.int32),
+        labels=(np.concatenate(codes), list(labels)),
+        n_columns=max(chunk.n_columns for chunk in chunks),
+        weights=weights,
+        tags=tags,
+        names=names,
+        end=chunks[-1].end,
+    )

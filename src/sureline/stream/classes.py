@@ -1,0 +1,109 @@
+"""What the labels of a stream are to a learner: classes, or the numbers that are to be predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._inputs import Array, label_array
+from .._native import _core
+from . import Chunk, DataError, Label
+
+MAX_CLASSES = 1000  # more are taken for a mistake: a label column that holds measurements
+
+
+class Classes:
+    """The classes that have come so far, or all that were named."""
+
+    def __init__(self, labels: Sequence[Label] | None = None) -> None:
+        self.labels: list[Label] = [] if labels is None else list(labels)
+        self.fixed = labels is not None
+        self.changes = 0  # how often a row had another label than the one before
+        self._last = -1
+        if labels is not None and (len(labels) < 2 or len(set(labels)) < len(labels)):
+            raise ValueError(f"labels must name at least two classes, each once. Got {list(labels)!r} instead.")
+
+    def of(self, chunk: Chunk, file: str, rows_before: int) -> npt.NDArray[np.int32]:
+        """The class of each row. New labels become new classes, unless they are fixed.
+
+        Those of the first chunk are sorted, so that the larger of two is the positive one wherever it comes first.
+        """
+        codes, names = chunk.labels
+        _refuse_unlabelled(chunk, file, rows_before)
+        if not self.labels:
+            self.labels = sorted(names, key=_label_order)
+        known = {label: code for code, label in enumerate(self.labels)}
+        for code, name in enumerate(names):
+            if name not in known:
+                if self.fixed:
+                    listed = ",".join(str(label) for label in self.labels)
+                    row = rows_before + int(np.argmax(codes == code)) + 1
+                    raise DataError(file, f"the label {name!r} is not among those given: {listed} (row {row:,})")
+                known[name] = len(self.labels)
+                self.labels.append(name)
+        if len(self.labels) > MAX_CLASSES:
+            numbers = not any(isinstance(label, str) for label in self.labels)
+            raise DataError(
+                file,
+                f"there are more than {MAX_CLASSES} different labels, among them {self.labels[0]!r} and "
+                f"{self.labels[-1]!r}; a class for each of them cannot be meant"
+                + ("; ODCARegressor predicts numbers" if numbers else ""),
+            )
+        classes = np.empty(len(codes), np.int32)
+        changes = _core.recode(codes, np.array([known[name] for name in names], np.int32), classes)
+        self.changes += changes + (self._last not in (-1, int(classes[0])))
+        self._last = int(classes[-1])
+        return classes
+
+    def before_refusal(self, chunk: Chunk) -> Chunk:
+        """The rows of a chunk before the first without a label, or with one that was not named; mostly all of it."""
+        codes, names = chunk.labels
+        strange = np.array([self.fixed and name not in self.labels for name in names] + [True])  # the last is for -1
+        refused = strange[codes]
+        if not refused.any():
+            return chunk
+        first = chunk.first(int(np.argmax(refused)))
+        came, places = np.unique(first.labels[0], return_inverse=True)
+        labels = places.astype(np.int32).reshape(-1), [names[code] for code in came]
+        return replace(first, labels=labels, end=replace(chunk.end, rows=chunk.end.rows - len(chunk) + len(first)))
+
+    def array(self) -> Array:
+        """All of them, as a learner has them."""
+        return label_array(self.labels)
+
+    def look_sorted(self, seen: npt.NDArray[np.int64]) -> bool:
+        """Whether the label changed far less often than in rows that come in any order, by those of each class."""
+        examples = int(seen.sum())
+        expected = examples * float(1 - ((seen / max(examples, 1)) ** 2).sum())
+        return expected > 100 and self.changes < 0.05 * expected
+
+
+def times(n: int) -> str:
+    """In words."""
+    return "once" if n == 1 else f"{n:,} times"
+
+
+def targets_of(chunk: Chunk, file: str, rows_before: int) -> npt.NDArray[np.float64]:
+    """The number that each row is labelled with."""
+    codes, names = chunk.labels
+    _refuse_unlabelled(chunk, file, rows_before)
+    for code, name in enumerate(names):
+        if isinstance(name, str):
+            row = rows_before + int(np.argmax(codes == code)) + 1
+            raise DataError(file, f"row {row} has the label {name!r}, which is no number to be predicted")
+    return np.array([float(name) for name in names])[codes]
+
+
+def _refuse_unlabelled(chunk: Chunk, file: str, rows_before: int) -> None:
+    row = _core.first_negative(chunk.labels[0])
+    if row >= 0:
+        raise DataError(file, f"row {rows_before + row + 1} has no label, so nothing can be learned from it")
+
+
+def _label_order(label: Label) -> tuple[bool, Any]:
+    """Numbers by their value, then text."""
+    return isinstance(label, str), label

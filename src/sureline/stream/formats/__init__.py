@@ -1,0 +1,1 @@
+"""One parser per kind of file: native text, tables, list columns, Arrow."""

@@ -1,0 +1,380 @@
+"""Arrow IPC and Parquet files: their batches, piece by piece.
+
+IPC files are mapped into memory, and what has been read is given back to the system at once, so that a file of any
+size takes little memory. Compressed and piped ones are read batch by batch.
+"""
+
+from __future__ import annotations
+
+import base64
+import bisect
+import contextlib
+import json
+import mmap
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..._native import _core
+from ..chunk import Parsed
+from ..errors import DataError
+from ..options import PIECE, Options
+from ..pipeline import Room, Task
+from ..source import Reader, Source, Stop
+from .columns import WIDE_ROWS, ColumnLayout, numbers
+
+T = TypeVar("T")
+
+_MAGIC = b"ARROW1\0\0"
+_LARGEST_READ = 1 << 30  # of a batch that cannot be mapped
+METADATA = b"sureline"  # the key under which `convert` says what a file was made of
+NAMES = b"sureline.names"  # and the one for the table of names, in the metadata of the last batch
+
+
+def pyarrow() -> Any:
+    """The package, or a sentence on how to get it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise ImportError("Arrow and Parquet files need pyarrow: pip install 'sureline[arrow]'") from None
+    return pyarrow
+
+
+def pack_names(names: _core.NameTable) -> bytes:
+    """A table of names as text: its arrays one after the other, and before them what they are."""
+    arrays = names.to_arrays()
+    header = json.dumps({name: [str(array.dtype), len(array)] for name, array in arrays.items()})
+    return base64.b64encode(header.encode() + b"\n" + b"".join(array.tobytes() for array in arrays.values()))
+
+
+def unpack_names(packed: bytes) -> _core.NameTable:
+    """The table of names that `pack_names` wrote; ValueError if it is none."""
+    header, _, content = base64.b64decode(packed, validate=True).partition(b"\n")
+    arrays = {}
+    at = 0
+    try:
+        for name, (kind, n) in json.loads(header).items():
+            arrays[name] = np.frombuffer(
+                content, np.dtype({"uint8": "u1", "uint32": "<u4", "int64": "<i8"}[kind]), n, at
+            )
+            at += arrays[name].nbytes
+    except (TypeError, AttributeError, KeyError, RecursionError):
+        raise ValueError("its table of names is not one") from None
+    return _core.NameTable.from_arrays(arrays)
+
+
+def stated_width(schema: Any) -> int:
+    """How many columns a file that `convert` wrote says that names were hashed to; 0 if it says nothing."""
+    try:
+        about = json.loads((schema.metadata or {}).get(METADATA, b"{}"))
+        width = about.get("n_columns")
+    except (ValueError, AttributeError, RecursionError):
+        return 0
+    return width if isinstance(width, int) and 0 < width <= 1 << 30 else 0
+
+
+def stated_origin(schema: Any) -> dict[str, Any]:
+    """Format and options with which the rows of a file that `convert` wrote were read; empty if it says nothing."""
+    try:
+        about = json.loads((schema.metadata or {}).get(METADATA, b"{}"))
+        format, shift = about.get("format"), about.get("shift")
+    except (ValueError, AttributeError, RecursionError):
+        return {}
+    if format == "libsvm":
+        return {"format": format, "zero_based": shift == 1}
+    width = stated_width(schema)
+    return {"format": format, "bits": width.bit_length() - 1} if isinstance(format, str) and width else {}
+
+
+class Batches(ABC):
+    """The record batches of a file, from one that begins at a given row or before."""
+
+    schema: Any
+    n_rows = 0  # if it is known from the beginning
+    names: bytes | None = None  # that came with the latest batch
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[tuple[int, int, Any]]:
+        """For each batch the number of its first row, how far into the file one is, and the batch."""
+
+    def release(self, batch: Any) -> Callable[[], None] | None:
+        """What is to be called when a batch is no longer wanted; most have nothing to give back."""
+        return None
+
+    def close(self) -> None:  # noqa: B027
+        """Let go of the file."""
+
+
+class IpcFile(Batches):
+    """An IPC file that is mapped into memory: `first` and `end` are numbers of batches, None for the rest of them."""
+
+    def __init__(self, reader: Reader, first: int, end: int | None) -> None:
+        pa = pyarrow()
+        mapped = mmap.mmap(reader.raw.fd, 0, access=mmap.ACCESS_READ)
+        buffer = pa.py_buffer(mapped)
+        self._address, self._length = buffer.address, buffer.size
+        self._bytes = np.frombuffer(mapped, np.uint8)
+        self._file = pa.ipc.open_file(pa.BufferReader(buffer))
+        self.schema = self._file.schema
+        self.n_batches = self._file.num_record_batches
+        self._first, self._end = first, self.n_batches if end is None else end
+
+    def __iter__(self) -> Iterator[tuple[int, int, Any]]:
+        row = 0
+        for i in range(self._end):
+            batch, metadata = self._file.get_batch_with_custom_metadata(i)
+            self.names = None if metadata is None else metadata.get(NAMES)
+            if i >= self._first:
+                yield row, self._length * (i + 1) // self.n_batches, batch
+            row += batch.num_rows
+
+    def release(self, batch: Any) -> Callable[[], None] | None:
+        low, high = self._length, 0
+        for column in batch.columns:
+            for buffer in column.buffers():
+                if buffer is not None and 0 <= buffer.address - self._address < self._length:
+                    low = min(low, buffer.address - self._address)
+                    high = max(high, buffer.address - self._address + buffer.size)
+        return partial(_core.give_back, self._bytes, low, high) if low < high else None
+
+
+class IpcStream(Batches):
+    """An IPC stream, or an IPC file that cannot be mapped: its batches lie in it as in a stream."""
+
+    def __init__(self, reader: Reader, stop: Stop) -> None:
+        pa = pyarrow()
+        self._reader = reader
+        if reader.peek(len(_MAGIC)) == _MAGIC:
+            reader.skip(len(_MAGIC), stop)
+        self._stream = pa.ipc.open_stream(pa.PythonFile(_AsFile(reader), mode="r"))
+        self.schema = self._stream.schema
+
+    def __iter__(self) -> Iterator[tuple[int, int, Any]]:
+        row = 0
+        while True:
+            try:
+                batch, metadata = self._stream.read_next_batch_with_custom_metadata()
+            except StopIteration:
+                break
+            self.names = None if metadata is None else metadata.get(NAMES)
+            yield row, self._reader.raw.consumed, batch
+            row += batch.num_rows
+        rest = memoryview(bytearray(1 << 16))  # a file's footer, and whatever shows that compressed data are whole
+        while self._reader.readinto(rest):
+            pass
+        self._reader.check()
+
+
+class _AsFile:
+    """A reader as a file object."""
+
+    closed = False
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._at = 0
+
+    def read(self, n: int) -> bytes:
+        if n > _LARGEST_READ:
+            raise ValueError(f"a batch has {n} bytes, too many to be read without mapping the file")
+        data = b""
+        while n > 0:  # not all at once: a damaged length may be any number
+            piece = bytearray(min(n, 1 << 24))
+            got = self._reader.readinto(memoryview(piece))
+            data += piece[:got]
+            n -= got
+            if not got:
+                break
+        self._at += len(data)
+        return data
+
+    def tell(self) -> int:
+        return self._at
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class ParquetFile(Batches):
+    """A Parquet file: `first` and `end` are numbers of row groups, None for the rest of them."""
+
+    def __init__(self, reader: Reader, start: int, first: int, end: int | None) -> None:
+        pyarrow()
+        from pyarrow import parquet
+
+        self._file = parquet.ParquetFile(reader.name, memory_map=False, buffer_size=1 << 20, pre_buffer=False)
+        self.schema = self._file.schema_arrow
+        metadata = self._file.metadata
+        self._groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+        self.n_batches = len(self._groups)
+        ends = np.cumsum([group.num_rows for group in self._groups]).tolist()
+        self._starts = [0, *ends]
+        self.n_rows = self._starts[-1]
+        self._first = max(first, bisect.bisect_right(ends, start))
+        self._end = self.n_batches if end is None else end
+        self._size = sum(group.total_byte_size for group in self._groups) or 1
+        self._length = os.fstat(reader.raw.fd).st_size
+        self.columns: list[str] | None = None
+
+    def __iter__(self) -> Iterator[tuple[int, int, Any]]:
+        read = sum(group.total_byte_size for group in self._groups[: self._first])
+        for i in range(self._first, self._end):
+            group, row = self._groups[i], self._starts[i]
+            row_bytes = max(1, group.total_byte_size // max(1, group.num_rows))
+            rows = int(min(max(1, 8 * PIECE // row_bytes), 1 << 16))
+            for batch in self._file.iter_batches(rows, row_groups=[i], columns=self.columns, use_threads=False):
+                yield row, self._length * read // self._size, batch
+                row += batch.num_rows
+            read += group.total_byte_size
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _guarded(reader: Reader, action: Callable[[], T]) -> T:
+    """What pyarrow says of damaged files, said as we say it."""
+    pa = pyarrow()
+    try:
+        return action()
+    except (pa.ArrowException, OSError, ValueError, KeyError, IndexError) as error:
+        if isinstance(error, DataError):
+            raise
+        reader.check()
+        reason = " ".join(str(error).split()).rstrip(".")[:300] or type(error).__name__
+        raise DataError(reader.name, f"the file is damaged: {reason}") from None
+
+
+class ColumnPieces:
+    """The pieces of a columnar file, each small enough to be handled at once.
+
+    From where a piece begins and what the file holds follows where it ends, as for blocks of text.
+    """
+
+    def __init__(self, file: int, reader: Reader, batches: Batches, start: int, options: Options) -> None:
+        self._file, self._reader, self._batches, self._start = file, reader, batches, start
+        width = stated_width(batches.schema)
+        self._layout = _guarded(reader, lambda: ColumnLayout(reader.name, batches.schema, options, width))
+        self._wants_names = bool(options.collect_names)
+        if isinstance(batches, ParquetFile):
+            batches.columns = self._layout.columns
+        self._iterator = iter(batches)
+        self._batch: Any = None
+        self._first_row = self._row = 0  # of the batch, in the file; in the batch
+        self._rows = batches.n_rows  # that there are, as far as is known
+        self._consumed = 0
+
+    def _advance(self) -> bool:
+        while True:
+            found = _guarded(self._reader, lambda: next(self._iterator, None))
+            if found is None:
+                if self._start > self._rows:
+                    raise DataError(
+                        self._reader.name,
+                        f"there are only {self._rows} rows, and reading was to go on after {self._start}",
+                    )
+                return False
+            self._first_row, self._consumed, batch = found
+            self._rows = max(self._rows, self._first_row + batch.num_rows)
+            if self._first_row + batch.num_rows <= self._start:
+                continue
+            self._batch, self._row = batch, max(0, self._start - self._first_row)
+            _guarded(self._reader, partial(self._validate, batch))
+            return True
+
+    def _validate(self, batch: Any) -> None:
+        """Everything but the contents of list columns, which are looked at when they become rows."""
+        batch.validate()
+        for name in self._layout.columns:
+            if not (self._layout.listed and name in ("indices", "values")):
+                batch.column(name).validate(full=True)
+
+    def next(self, room: Room) -> Task | None:
+        if self._batch is None and not self._advance():
+            return None
+        batch, begin = self._batch, self._row
+        end, size = self._piece_end(batch, begin)
+        piece = batch.slice(begin, end - begin)
+        self._row = end
+        names = None
+        if end == batch.num_rows:
+            self._batch = None
+            names = self._batches.names if self._wants_names else None
+        start = self._first_row + begin
+
+        def parse() -> Parsed:
+            parsed = self._layout.parse(piece)
+            if names is not None:
+                parsed.chunk = replace(parsed.chunk, names=unpack_names(names))
+            return parsed
+
+        def run() -> Parsed:
+            return _guarded(self._reader, parse)
+
+        release = self._batches.release(piece)
+        return Task(self._file, start, start + end - begin, self._consumed, size, run, release=release)
+
+    def _piece_end(self, batch: Any, begin: int) -> tuple[int, int]:
+        """Where the piece that begins at a row of the batch ends, and about how many bytes it has."""
+        if not self._layout.listed:
+            end = min(begin + WIDE_ROWS, batch.num_rows)
+            return end, (end - begin) * 100 * len(self._layout.columns)
+        offsets = numbers(batch.column("indices").offsets)
+        limit = int(offsets[begin]) + PIECE
+        end = int(np.searchsorted(offsets[begin + 1 :], limit, "right")) + begin
+        end = min(max(end, begin + 1), begin + (1 << 16), batch.num_rows)
+        return end, 8 * max(0, int(offsets[end]) - int(offsets[begin])) + 16 * (end - begin)
+
+    def close(self) -> None:
+        self._batches.close()
+        self._reader.close()
+
+
+def open_batches(
+    reader: Reader, source: Source, format: str, start: int, units: tuple[int, int | None], stop: Stop
+) -> Batches:
+    """The batches of a file from row `start` on, among those of the given range of batches or row groups."""
+    mapped = source.regular and reader.compression is None
+    if format == "parquet":
+        if not mapped:
+            raise DataError(source.path, "Parquet can only be read from a file that is not itself compressed")
+        return _guarded(reader, lambda: ParquetFile(reader, start, *units))
+    if mapped and reader.peek(len(_MAGIC)) == _MAGIC:
+        return _guarded(reader, lambda: IpcFile(reader, *units))
+    return _guarded(reader, lambda: IpcStream(reader, stop))
+
+
+def width_of(source: Source, format: str, options: Options) -> int:
+    """How many columns names are, or were, hashed to; 0 if rows are as they are."""
+    with _opened(source, format) as batches:
+        layout = ColumnLayout(source.path, batches.schema, options)
+        return stated_width(batches.schema) if layout.listed else 1 << options.bits
+
+
+def origin_of(source: Source, format: str, options: Options) -> dict[str, Any]:
+    """What `stated_origin` says of a file with list columns; empty for wide ones."""
+    with _opened(source, format) as batches:
+        listed = ColumnLayout(source.path, batches.schema, options).listed
+        return stated_origin(batches.schema) if listed else {}
+
+
+def count_units(source: Source, format: str) -> int | None:
+    """How many batches or row groups a file has; None if it has to be read in one go."""
+    with _opened(source, format) as batches:
+        return getattr(batches, "n_batches", None)
+
+
+@contextlib.contextmanager
+def _opened(source: Source, format: str) -> Iterator[Batches]:
+    reader, stop = source.open(), Stop()
+    try:
+        batches = open_batches(reader, source, format, 0, (0, None), stop)
+        yield batches
+        batches.close()
+    finally:
+        reader.close()
+        stop.close()

@@ -1,0 +1,121 @@
+"""LIBSVM and VW: parsed by the core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..._native import _core
+from ..chunk import Chunk, Parsed, keep_rows
+from ..errors import KEPT, Fault
+from ..labels import LabelReader
+from ..options import Options
+
+_ALL_NAMES = 16 << 20  # bytes of a file
+_SOME_NAMES = 16
+
+CoreParse = Callable[..., Any]  # of a block: a chunk of the core
+
+
+class NativeParser:
+    """What makes rows of a block of one of the two formats."""
+
+    def __init__(self, format: str, options: Options) -> None:
+        self._options, self._hashed, self._reader = options, format == "vw", LabelReader()
+        self._core: tuple[CoreParse, CoreParse]  # of text, and of a part of a file
+        if self._hashed:
+            self._core = _core.parse_vw, _core.parse_vw_file
+            self._how: dict[str, Any] = {"bits": options.bits}
+        else:
+            self._core = _core.parse_libsvm, _core.parse_libsvm_file
+            self._how = {"shift": int(options.zero_based), "sum_duplicates": options.duplicates == "sum"}
+        self._how |= {"dtype": options.dtype, "skip_faults": options.skip}
+
+    def __call__(self, block: Any, start: int) -> Parsed:
+        core = partial(self._core[0], **self._how_at(start))
+        parsed, raw, bad = self._parsed(core(block))
+        if bad:
+            _refuse_labels(parsed, core, block, raw.labels, bad, self._options)
+        if parsed.n_faults and not self._options.skip:
+            parsed.rows_end = line_start(block, parsed.faults[0].line)
+        return parsed
+
+    def from_file(self, file: int, start: int, end: int, wait: bool) -> Parsed | None:
+        """The same for a part of an open file, which is read as it is parsed, where that is all there is to it.
+
+        None if it cannot be read, or not at once if it is not to be waited for; or if there is a fault in it to stop
+        at, which has to be looked for in the text.
+        """
+        raw = self._core[1](file, start, end, wait, **self._how_at(start))
+        if raw is None:
+            return None
+        parsed, _, bad = self._parsed(raw)
+        return None if bad or (parsed.n_faults and not self._options.skip) else parsed
+
+    def _how_at(self, start: int) -> dict[str, Any]:
+        names = {"collect_names": self._every(start)} if self._hashed else {}
+        return {**self._how, **names, "first_block": start == 0}
+
+    def _parsed(self, raw: Any) -> tuple[Parsed, Any, dict[int, str]]:
+        """Rows; what the core made of them; and which of its labels are none, and why."""
+        options, hashed = self._options, self._hashed
+        codes, labels, bad = self._reader.read(raw.labels, raw.label_names)
+        chunk = Chunk(
+            values=raw.values,
+            indices=raw.indices,
+            indptr=raw.indptr,
+            labels=(codes, labels),
+            n_columns=1 << options.bits if hashed else raw.n_columns,
+            weights=raw.weights,
+            tags=raw.tags,
+            names=raw.names if hashed and options.collect_names else None,
+        )
+        if hashed and options.need_label and (raw.labels < 0).any():  # a row of LIBSVM has one
+            bad[-1] = "the row has no label"
+        return Parsed(chunk, raw.n_lines, raw.n_faults, [Fault(*fault) for fault in raw.faults]), raw, bad
+
+    def _every(self, start: int) -> int:
+        """Of every how many rows the names are counted: counting takes longer than parsing, so of all only at first."""
+        if self._options.collect_names is True:
+            return 1 if start < _ALL_NAMES else _SOME_NAMES
+        return int(self._options.collect_names)
+
+
+def line_start(block: Any, line: int) -> int:
+    """Where line number `line` of the block begins."""
+    newlines = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+    return 0 if line <= 1 else int(newlines[line - 2]) + 1
+
+
+def _refuse_labels(
+    parsed: Parsed, core: CoreParse, block: Any, codes: Any, bad: dict[int, str], options: Options
+) -> None:
+    """Leave out the rows whose labels are none. Rare, so that where they are is found by parsing again."""
+    refused = np.isin(codes, list(bad))
+    rows = np.flatnonzero(refused)
+    if not options.skip:
+        rows = rows[:1]
+        parsed.chunk, parsed.n_faults, parsed.faults = parsed.chunk.first(int(rows[0])), 0, []
+    else:
+        parsed.chunk = keep_rows(parsed.chunk, ~refused)
+    faults = [_fault(core, block, int(row), bad[int(codes[row])]) for row in rows[:KEPT]]
+    parsed.n_faults += len(rows)
+    parsed.faults = sorted([*parsed.faults, *faults], key=lambda fault: fault.line)[:KEPT]
+
+
+def _fault(core: CoreParse, block: Any, row: int, reason: str) -> Fault:
+    """The fault of a row that the core could read: its line is the first by the end of which it has been read."""
+    text = bytes(block)
+    ends = [*(np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")) + 1).tolist(), len(text)]
+    low, high = 0, len(ends) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if core(text[: ends[middle]]).n_rows > row:
+            high = middle
+        else:
+            low = middle + 1
+    line = text[ends[low - 1] if low else 0 : ends[low]].removeprefix(b"\xef\xbb\xbf")
+    return Fault(low + 1, len(line) - len(line.lstrip(b" \t")) + 1, reason)

@@ -1,0 +1,133 @@
+"""What a reader may be asked for, checked."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from .._system import cores
+
+NATIVE = ("libsvm", "vw")  # parsed by the core
+TEXT = (*NATIVE, "csv", "tsv", "jsonl", "text")
+BINARY = ("arrow", "parquet")
+FORMATS = TEXT + BINARY
+_TABLES = ("csv", "tsv", "jsonl", *BINARY)
+_HASHED = ("vw", "csv", "tsv", "jsonl", "text", *BINARY)
+
+# The options that mean something for some formats only.
+_MEANT_FOR = {
+    "zero_based": ("libsvm",),
+    "duplicates": ("libsvm", *BINARY),
+    "bits": _HASHED,
+    "label": _TABLES,
+    "weight": _TABLES,
+    "max_line": TEXT,
+}
+
+_OF_MODEL = ("zero_based", "bits", "label", "weight")
+
+# What `read` can be told of the data, besides the dtype.
+READING = (
+    *("format", "zero_based", "duplicates", "errors", "max_error_share", "bits", "label", "weight"),
+    *("collect_names", "threads", "max_line"),
+)
+
+BLOCK = 1 << 22  # bytes of text at a time: of less, what a block costs besides its parsing is felt
+TABLE_BLOCK = 1 << 18  # of text that becomes Python objects first, which take many times the room
+PIECE = 5 << 17  # entries of columns at a time: two blocks of most text
+MOST_THREADS = 16  # more than one learner can keep busy, each with a few MiB
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `read`; see there."""
+
+    dtype: str = "float64"
+    zero_based: bool = False
+    duplicates: str = "error"
+    errors: str = "stop"
+    max_error_share: float = 0.01
+    bits: int = 20
+    label: str = "label"
+    weight: str | None = None
+    need_label: bool = True
+    collect_names: int = 0
+    threads: int | None = None
+    max_line: int | None = None
+    block: int | None = None  # for tests
+
+    def __post_init__(self) -> None:
+        self._one_of("dtype", "float32", "float64")
+        self._one_of("duplicates", "error", "sum")
+        self._one_of("errors", "stop", "skip")
+        for name in ("zero_based", "need_label"):
+            if not isinstance(getattr(self, name), bool):
+                raise self._wrong(name, "True or False")
+        if not isinstance(self.max_error_share, numbers.Real) or not 0 <= float(self.max_error_share) <= 1:
+            raise self._wrong("max_error_share", "a number from 0 to 1")
+        if not isinstance(self.label, str):
+            raise self._wrong("label", "the name of a column")
+        if self.weight is not None and (not isinstance(self.weight, str) or self.weight == self.label):
+            raise self._wrong("weight", "None or the name of another column than the label's")
+        self._integer("bits", 1, 30)
+        if self.collect_names is not True and self.collect_names is not False:
+            self._integer("collect_names", 0, 1_000_000)
+        if self.threads is not None:
+            self._integer("threads", 1, 1024)
+        if self.max_line is not None:
+            self._integer("max_line", 1 << 20, 2**31 - 1)
+
+    def _wrong(self, name: str, what: str) -> ValueError:
+        return ValueError(f"The {name!r} parameter of read must be {what}. Got {getattr(self, name)!r} instead.")
+
+    def _one_of(self, name: str, *allowed: str) -> None:
+        if getattr(self, name) not in allowed:
+            raise self._wrong(name, " or ".join(map(repr, allowed)))
+
+    def _integer(self, name: str, least: int, most: int) -> None:
+        value: Any = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise self._wrong(name, f"an integer from {least} to {most}")
+
+    def with_fallback(self, format: str, fallback: Mapping[str, Any]) -> Options:
+        """With the values in `fallback` where an option has its default and means something for the format."""
+        known = {each.name: each.default for each in fields(self)}
+        taken = {
+            name: value
+            for name, value in fallback.items()
+            if name in known and getattr(self, name) == known[name] and format in _MEANT_FOR.get(name, FORMATS)
+        }
+        return replace(self, **taken)
+
+    def of_model(self, format: str) -> dict[str, Any]:
+        """What a model has to know of the way its rows were read, so that others are read in the same way."""
+        return {name: getattr(self, name) for name in _OF_MODEL if format in _MEANT_FOR[name]}
+
+    def check_format(self, format: str) -> None:
+        """Refuse what has no meaning for the format."""
+        for each in fields(self):
+            formats = _MEANT_FOR.get(each.name, FORMATS)
+            if getattr(self, each.name) != each.default and format not in formats:
+                raise ValueError(
+                    f"The {each.name!r} parameter of read is for {', '.join(formats)}, and the format is {format}."
+                )
+
+    @property
+    def skip(self) -> bool:
+        return self.errors == "skip"
+
+    def n_threads(self, format: str) -> int:
+        """How many threads parse; one where that happens in Python, which does one thing at a time."""
+        if format in ("csv", "tsv", "jsonl", "text"):
+            return 1
+        return self.threads or min(cores(), MOST_THREADS)
+
+    def block_size(self, format: str) -> int:
+        size = self.block or (BLOCK if format in NATIVE else TABLE_BLOCK)
+        return min(size, self.max_line or size)
+
+    def longest_line(self, format: str) -> int:
+        """64 MiB, and 8 MiB where it becomes Python objects."""
+        return self.max_line or ((64 << 20) if format in NATIVE else (8 << 20))

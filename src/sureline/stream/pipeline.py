@@ -1,0 +1,191 @@
+"""Work that is cut off piece by piece, done on several threads, and handed over in order.
+
+Cutting needs to know where the last piece ended, so the workers take turns at it: whoever has the turn reads (and
+decompresses) the next piece into memory of his own, passes the turn on, and parses. Decompression therefore goes on
+while the others parse and the consumer learns, and nobody needs more memory than one piece at a time.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from .chunk import Parsed
+from .source import Stop
+
+
+class Room:
+    """The memory of a worker, used again for every piece."""
+
+    def __init__(self) -> None:
+        self.buffer = bytearray()
+
+    def make(self, n: int, keep: int = 0) -> bytearray:
+        """At least n bytes, the first `keep` of which are as before. What a very long line took is given back."""
+        if not n <= len(self.buffer) <= 4 * n:
+            buffer = bytearray(max(n, 2 * keep))
+            buffer[:keep] = self.buffer[:keep]
+            self.buffer = buffer
+        return self.buffer
+
+
+@dataclass
+class Task:
+    """A piece of a stream: of which file, from where to where, and what makes rows of it.
+
+    `consumed` is how far into the file as it is on the disk one had to read for it, and `size` what it weighs in
+    memory. `line` is how many lines come before it, said with the first piece of each file. `release` is called, on any
+    thread, some time after its rows are no longer wanted.
+    """
+
+    file: int
+    start: int
+    end: int
+    consumed: int
+    size: int
+    run: Callable[[], Parsed]
+    line: int | None = None
+    release: Callable[[], None] | None = None
+
+
+@dataclass
+class Outcome:
+    """What became of a task."""
+
+    task: Task
+    parsed: Parsed
+
+
+class Tasks(Protocol):
+    """The pieces of a stream in order."""
+
+    def next(self, room: Room) -> Task | None: ...
+
+    def close(self) -> None: ...
+
+
+class Pipeline:
+    """The outcomes of tasks, in order.
+
+    Parameters
+    ----------
+    tasks : Tasks
+        Closed at the end, together with `stop`.
+    stop : Stop
+        Set when nobody wants the rest.
+    threads : int
+        How many work on them.
+    limit : int
+        No further piece is cut while those that are not yet consumed weigh as much.
+    """
+
+    def __init__(self, tasks: Tasks, stop: Stop, threads: int, limit: int) -> None:
+        self._tasks, self._stop, self._limit = tasks, stop, limit
+        self._turn = threading.Lock()
+        self._lock = threading.Lock()  # of everything below
+        self._next_done = threading.Condition(self._lock)  # for the consumer
+        self._lighter = threading.Condition(self._lock)  # for whoever has the turn
+        self._done: dict[int, Outcome | BaseException | None] = {}
+        self._wanted = 0
+        self._n_cut = 0
+        self._weight = 0
+        self._releases: list[Callable[[], None]] = []  # of those that have been consumed
+        self._all_cut = False
+        self._threads: list[threading.Thread] = []
+        self._closed = False
+        _running.add(self)
+        try:
+            for _ in range(threads):
+                thread = threading.Thread(target=self._work, name="sureline-reader", daemon=True)
+                thread.start()
+                self._threads.append(thread)
+        except BaseException:
+            self.close()
+            raise
+
+    def _work(self) -> None:
+        room = Room()
+        while True:
+            with self._turn:
+                ticket = self._n_cut
+                with self._lock:
+                    while self._weight >= self._limit and not self._stop.is_set:
+                        self._lighter.wait()
+                    releases, self._releases = self._releases, []
+                if self._stop.is_set or self._all_cut:
+                    return
+                try:
+                    for release in releases:
+                        release()
+                    task = self._tasks.next(room)
+                except BaseException as error:
+                    self._all_cut = True
+                    self._hand_over(ticket, error)
+                    return
+                if task is None:
+                    self._all_cut = True
+                    self._hand_over(ticket, None)
+                    return
+                self._n_cut += 1
+                with self._lock:
+                    self._weight += task.size
+            try:
+                self._hand_over(ticket, Outcome(task, task.run()))
+            except BaseException as error:
+                self._hand_over(ticket, error)
+
+    def _hand_over(self, ticket: int, result: Outcome | BaseException | None) -> None:
+        with self._lock:
+            self._done[ticket] = result
+            if ticket == self._wanted:
+                self._next_done.notify()
+
+    def __iter__(self) -> Iterator[Outcome]:
+        while True:
+            with self._lock:
+                while self._wanted not in self._done:
+                    self._next_done.wait()
+                result = self._done.pop(self._wanted)
+                self._wanted += 1
+                if isinstance(result, Outcome):
+                    self._weight -= result.task.size
+                    self._lighter.notify()
+            if result is None:
+                return
+            if isinstance(result, BaseException):
+                try:
+                    raise result
+                finally:
+                    del result  # or it would keep this frame, and all that it holds, alive
+            yield result
+            if result.task.release is not None:
+                with self._lock:
+                    self._releases.append(result.task.release)
+
+    def close(self) -> None:
+        """Stop the workers and wait for them."""
+        if self._closed:
+            return
+        self._closed = True
+        with self._lock:
+            self._stop.set()
+            self._lighter.notify()
+        for thread in self._threads:
+            thread.join()
+        self._done.clear()  # an error that nobody came for would keep the frames, and with them all this, alive
+        self._tasks.close()
+        self._stop.close()
+
+
+# A thread that is in the core when the interpreter goes away would take the whole process down with it.
+_running: weakref.WeakSet[Pipeline] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for pipeline in list(_running):
+        pipeline.close()

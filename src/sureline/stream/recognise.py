@@ -1,0 +1,90 @@
+"""Which format it is."""
+
+from __future__ import annotations
+
+import re
+
+from .errors import DataError
+from .options import FORMATS
+from .source import Source, ending_of
+
+LOOK = 1 << 16  # bytes that are looked at
+
+_ENDINGS = {
+    "svm": "libsvm",
+    "libsvm": "libsvm",
+    "svmlight": "libsvm",
+    "vw": "vw",
+    "csv": "csv",
+    "tsv": "tsv",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "arrow": "arrow",
+    "arrows": "arrow",
+    "ipc": "arrow",
+    "feather": "arrow",
+    "parquet": "parquet",
+    "pq": "parquet",
+}
+_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_NUMBERS = rf"{_NUMBER}(?:\s+{_NUMBER}){{0,2}}\s+"
+_VW = re.compile(rf"(?:{_NUMBERS})?(?:'[^\s|]*\s*)?\||{_NUMBERS}[^\s|]+\|")
+_LIBSVM = re.compile(r"[^\s:|{,]+(?:\s+qid:[0-9]+)?(?P<entries>(?:\s+[0-9]+:[^\s:]+)*)\s*(?:#.*)?")
+_TEXT = re.compile(r"\S+\t[^\t]*[^\W\d_]{2}[^\t]*")
+
+
+def recognise(sources: list[Source]) -> str:
+    """The format of the first file that has content, by the ending of its name and by the content.
+
+    The content decides between text and the binary formats, and where the name says nothing.
+    """
+    named = None
+    for source in sources:
+        named = named or _ENDINGS.get(ending_of(source.path))
+        head = source.peek(LOOK)
+        if head:
+            found = _binary(head) or named or _text(head)
+            if found is None:
+                raise DataError(
+                    source.path,
+                    "the format is not recognised by the name or the content; "
+                    f"say which it is with format= or --format: {', '.join(FORMATS)}",
+                )
+            return found
+    if named is None:
+        raise DataError(
+            sources[0].path,
+            f"the file is empty, so its format cannot be recognised; say which it is with format= or --format: "
+            f"{', '.join(FORMATS)}",
+        )
+    return named
+
+
+def _binary(head: bytes) -> str | None:
+    if head.startswith((b"ARROW1\0\0", b"\xff\xff\xff\xff")):
+        return "arrow"
+    if head.startswith(b"PAR1") and head[4:12].translate(None, b"\t\n\r") < b" ":  # no text goes on like that
+        return "parquet"
+    return None
+
+
+def _text(head: bytes) -> str | None:
+    whole = len(head) < LOOK
+    text = head.decode("utf-8", errors="replace").removeprefix("\ufeff")
+    lines = text.split("\n")
+    if not whole:
+        lines.pop()  # is cut off somewhere
+    lines = [line.strip() for line in lines]
+    lines = [line for line in lines if line and not line.startswith("#")][:100]
+    if not lines:
+        return None
+    if lines[0].startswith("{"):
+        return "jsonl"
+    if all(_VW.match(line) for line in lines):
+        return "vw"
+    matches = [_LIBSVM.fullmatch(line) for line in lines]
+    if all(matches) and any(match and match["entries"] for match in matches):
+        return "libsvm"
+    if all(_TEXT.fullmatch(line) for line in lines):
+        return "text"
+    return None

@@ -1,0 +1,311 @@
+"""Streams of rows from files."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from .chunk import Chunk, joined
+from .errors import DataError, Faults
+from .formats.arrow import origin_of, pyarrow
+from .options import BINARY, FORMATS, TEXT, Options
+from .position import Position
+from .reading import Part, Reading
+from .recognise import recognise
+from .shards import cut
+from .source import PATH, Source, expand
+
+
+class Stream:
+    """The rows of one or several files, in chunks. Made by `read`.
+
+    Iterating gives `Chunk` objects, which unpack as X and y. Files can be gone over any number of times; pipes and
+    standard input once. A stream of files can be pickled, for other processes to read their shards.
+
+    Attributes
+    ----------
+    paths : list of str
+        The files, with globs expanded.
+    format : str
+        As given or recognised.
+    faults : Faults
+        What was left out in the latest pass, with ``errors="skip"``: `count`, and `first`, a list of up to 20 errors.
+    """
+
+    def __init__(self, parts: list[Part], format: str, options: Options) -> None:
+        self._parts, self.format, self._options = parts, format, options
+        self.paths = [part.source.path for part in parts]
+        self._model_options: dict[str, Any] | None = None
+
+    _reading: Reading | None = None
+    _begun: Generator[Chunk, None, None] | None = None  # a pass whose first chunks were looked at
+
+    def __repr__(self) -> str:
+        return f"<sureline.stream.Stream of {self.format}: {', '.join(self.paths)}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_reading": None, "_begun": None}
+
+    @property
+    def dtype(self) -> str:
+        """Of the values."""
+        return self._options.dtype
+
+    @property
+    def duplicates(self) -> str:
+        """What is done where an index comes twice in a row."""
+        return self._options.duplicates
+
+    @property
+    def size(self) -> int | None:
+        """The bytes of the files as they are on the disk, or of the shard's share in them; None for pipes."""
+        spans = [part.span for part in self._parts]
+        return None if None in spans else sum(end - begin for begin, end in spans)  # type: ignore[misc]
+
+    @property
+    def progress(self) -> float | None:
+        """The share of `size` that the latest pass has come to, from 0 to 1; None where the size is not known."""
+        size = self.size
+        if size is None:
+            return None
+        if self._reading is None:
+            return 0.0
+        file, consumed = self._reading.consumed
+        done = 0
+        for i, part in enumerate(self._parts):
+            assert part.span is not None
+            begin, end = part.span
+            done += end - begin if i < file else min(max(consumed - begin, 0), end - begin) if i == file else 0
+        return done / size if size else 1.0
+
+    @property
+    def model_options(self) -> dict[str, Any]:
+        """The format, and the options that decide what a column means; of a converted file those of the original."""
+        if self._model_options is None:
+            self._model_options = {"format": self.format, **self._options.of_model(self.format)}
+            source = self._parts[0].source
+            if self.format in BINARY and source.regular:
+                self._model_options |= origin_of(source, self.format, self._options)
+        return dict(self._model_options)
+
+    @property
+    def faults(self) -> Faults:
+        return Faults() if self._reading is None else self._reading.faults
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return self.read_from(Position())
+
+    def read_from(self, position: Position) -> Generator[Chunk, None, None]:
+        """The chunks from a position on: those that come after the chunk whose `end` it is.
+
+        Files must be as they were. Standard input must give the same content again; its beginning is left out.
+        """
+        begun, self._begun = self._begun, None
+        if begun is not None and position == Position():
+            return begun
+        reading = Reading(self._parts, self.format, self._options, position)
+        self._reading = reading
+        return reading.chunks()
+
+    def head(self, n: int) -> Chunk | None:
+        """The first n rows, or all if there are fewer; None if there are none."""
+        if n < 1:
+            raise ValueError(f"The 'n' parameter of head must be an integer from 1. Got {n!r} instead.")
+        chunks: list[Chunk] = []
+        chunk_iterator = self.read_from(Position())
+        for chunk in chunk_iterator:
+            chunks.append(chunk.first(n))
+            n -= len(chunks[-1])
+            if n == 0:
+                break
+        chunk_iterator.close()
+        return joined(chunks) if chunks else None
+
+    def peek(self, rows: int, entries: int) -> list[Chunk]:
+        """The first chunks, until they have so many rows or entries; of what cannot be read, those before it.
+
+        The next pass from the beginning has them again and reads on, so that nothing of a pipe is lost.
+        """
+        chunks = self.read_from(Position())
+        held: list[tuple[Chunk, tuple[int, int]]] = []
+        wrong: DataError | None = None
+        reading = self._reading
+        try:
+            while rows > 0 and entries > 0:
+                chunk = next(chunks)
+                held.append((chunk, (0, 0) if reading is None else reading.consumed))
+                rows -= len(chunk)
+                entries -= len(chunk.indices)
+        except StopIteration:
+            pass
+        except DataError as error:
+            wrong = error
+        looked_at = [chunk for chunk, _ in held]
+        self._begun = _again(held, chunks, wrong, reading)
+        return looked_at
+
+    @property
+    def looked_at(self) -> bool:
+        """Whether first chunks, which `peek` has given, are kept for the next pass."""
+        return self._begun is not None
+
+    def shards(self, n: int) -> list[Stream]:
+        """n streams that together have exactly the rows of this one, in its order, and about as many bytes each.
+
+        A file of text that is not compressed is cut anywhere, and a row belongs to the shard in which its first byte
+        is. Arrow and Parquet files are cut between batches and row groups; CSV, TSV and compressed files are not cut.
+        So some shards may have no rows.
+        """
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise ValueError(f"The 'n' parameter of shards must be an integer from 1. Got {n!r} instead.")
+        size = self.size
+        if size is None:
+            if n == 1:
+                return [self]
+            raise ValueError("Pipes and standard input cannot be cut into shards.")
+        return [Stream(parts, self.format, self._options) for parts in cut(self._parts, self.format, size, n)]
+
+    def _with(self, **changes: Any) -> Stream:
+        return Stream(self._parts, self.format, replace(self._options, **changes))
+
+
+def _again(
+    held: list[tuple[Chunk, tuple[int, int]]],
+    rest: Generator[Chunk, None, None],
+    wrong: DataError | None,
+    reading: Reading | None,
+) -> Generator[Chunk, None, None]:
+    """What was looked at, each chunk with how far the pass had come by then, and then the rest of the pass."""
+    come_to = (0, 0) if reading is None else reading.consumed
+    try:
+        while held:
+            chunk, consumed = held.pop(0)
+            if reading is not None:
+                reading.consumed = consumed
+            yield chunk
+            del chunk
+        if reading is not None:
+            reading.consumed = come_to
+        if wrong is not None:
+            raise wrong
+        yield from rest
+    finally:
+        rest.close()
+
+
+def _recognised(sources: list[Source], before: str | None) -> str:
+    """The format, where that of earlier data helps if there is doubt."""
+    try:
+        format = recognise(sources)
+    except DataError:
+        if before in TEXT:
+            return before
+        raise
+    return "text" if (format, before) == ("tsv", "text") else format
+
+
+def read(
+    paths: PATH | Iterable[PATH],
+    *,
+    format: str | None = None,
+    dtype: str = "float64",
+    zero_based: bool = False,
+    duplicates: str = "error",
+    errors: str = "stop",
+    max_error_share: float = 0.01,
+    bits: int = 20,
+    label: str = "label",
+    weight: str | None = None,
+    need_label: bool = True,
+    collect_names: int = 0,
+    threads: int | None = None,
+    max_line: int | None = None,
+    fallback: Mapping[str, Any] | None = None,
+) -> Stream:
+    """Rows and labels from files of any size, chunk by chunk.
+
+    Parameters
+    ----------
+    paths : str, Path or a sequence of them
+        Files, globs (in sorted order), "-" for standard input. What is compressed (gz, bz2, xz, zst) is recognised by
+        content and decompressed on the way.
+    format : str or None, default=None
+        "libsvm", "vw", "csv", "tsv", "jsonl", "text" (label TAB text), "arrow" or "parquet"; None recognises it by the
+        ending of the name, or else by the content.
+    dtype : {"float64", "float32"}, default="float64"
+        Of the values. Numbers are read exactly and rounded once.
+    zero_based : bool, default=False
+        Add 1 to the indices of LIBSVM, because the file counts from 0. By default indices are taken as written.
+    duplicates : {"error", "sum"}, default="error"
+        What to do where an index comes twice in a row (LIBSVM, list columns).
+    errors : {"stop", "skip"}, default="stop"
+        Stop with a DataError at the first line that cannot be read, after the rows before it; or leave such lines out
+        and account for them in `Stream.faults`.
+    max_error_share : float, default=0.01
+        With ``errors="skip"``, stop with a DataError if more than this share of the rows cannot be read. It is looked
+        at from the hundredth such line on, after each chunk, and at the end of the stream. Lines that are no rows,
+        such as empty ones and comments, do not count.
+    bits : int, default=20
+        Names are hashed to 2**bits columns (all formats but LIBSVM and list columns).
+    label, weight : str, str or None, default="label", None
+        The columns or keys that hold label and weight of a row (CSV, TSV, JSON lines, Arrow, Parquet).
+    need_label : bool, default=True
+        Whether a row without a label is an error (all formats but LIBSVM, where every row has one). If it is not, its
+        code is -1.
+    collect_names : int or bool, default=0
+        Count the names behind the columns in `Chunk.names`, where columns have names: those of every row with 1, of
+        every k-th with k. True is 1, except that of VW text it is 16 after the first 16 MiB of a file.
+    threads : int or None, default=None
+        How many threads read and parse; None for as many as there are cores, up to 16. CSV, TSV, JSON lines and text
+        take one.
+    max_line : int or None, default=None
+        The longest line in bytes, at least 1 MiB; None for 64 MiB, and for 8 MiB in CSV, TSV, JSON lines and text. A
+        longer one is an error, also with ``errors="skip"``. A row of CSV counts as one line.
+    fallback : mapping or None, default=None
+        Values for options that are at their defaults, such as `Stream.model_options` of the stream that a model was
+        trained with. What has no meaning for the format is left out.
+
+    Returns
+    -------
+    Stream
+        Iterate over it for chunks, which unpack as X and y.
+
+    Notes
+    -----
+    A label that reads as a number is that number, so that +1, 1 and 1.0 are the same; any other is text.
+
+    CSV, TSV, JSON lines and wide Arrow or Parquet columns give the rows that scikit-learn's ``FeatureHasher`` gives
+    for a dict of each: numbers under their names, a text as "name=text", and nothing for what is empty or null. JSON
+    objects in objects are flattened with dots, lists of texts are several texts, and booleans are 0 and 1. "text"
+    gives the rows of ``HashingVectorizer(norm=None)``.
+
+    Arrow and Parquet with the list columns `indices` and `values` are rows as they are; `label`, `weight` and `tag`
+    are then found by these names.
+    """
+    options = Options(
+        dtype=dtype,
+        zero_based=zero_based,
+        duplicates=duplicates,
+        errors=errors,
+        max_error_share=max_error_share,
+        bits=bits,
+        label=label,
+        weight=weight,
+        need_label=need_label,
+        collect_names=collect_names,
+        threads=threads,
+        max_line=max_line,
+    )
+    if format is not None and format not in FORMATS:
+        raise ValueError(
+            f"The 'format' parameter of read must be None or one of {', '.join(FORMATS)}. Got {format!r} instead."
+        )
+    sources = [Source(path) for path in expand(paths)]
+    format = format or _recognised(sources, (fallback or {}).get("format"))
+    options.check_format(format)
+    options = options.with_fallback(format, fallback or {})
+    if format in BINARY:
+        pyarrow()
+    parts = [Part(source, None if source.size is None else (0, source.size)) for source in sources]
+    return Stream(parts, format, options)

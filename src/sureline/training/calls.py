@@ -1,0 +1,139 @@
+"""The tournament in one call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..stream import READING, Label, Stream, read
+from ..stream.arrays import rows_of
+from .grid import entries_of
+from .judge import Judge
+from .narrowing import dtype_to_read
+from .result import Metric, TournamentResult
+from .telling import result_of
+from .tournament import Standing, Tournament
+from .train import BATCH
+
+
+def tournament(
+    grid: Any,
+    stream: str | Path | Sequence[Any] | Stream,
+    *,
+    metric: Metric = "error",
+    cost: tuple[float, float] | None = None,
+    labels: Sequence[Label] | None = None,
+    race: bool = False,
+    memory: int | None = None,
+    batch: int = BATCH,
+    reliability: bool = True,
+    on_progress: Callable[[Standing], None] | None = None,
+    **options: Any,
+) -> TournamentResult:
+    """Train many learners in one reading of a stream, and say which one to use.
+
+    Every learner ends with exactly the bits that training it alone gives. Each is judged by its progressive mistakes:
+    every example is predicted before it is learned from.
+
+    Parameters
+    ----------
+    grid : list or dict
+        What takes part: a list of estimators and of names of algorithms, of which the settings are chosen by the first
+        rows, as `sureline.train` does; a dict of names to estimators; or a dict of names of algorithms to the values of
+        their parameters, such as ``{"scw": {"C": [0.1, 1]}, "arow": None}``, of which every combination takes part.
+        None or {} stands for the search space of the class (`SCW.search_space`). Estimators are not changed. Those that
+        are made from names have ``dtype="float32"``, as in `sureline.train`.
+    stream : path, glob, list of them, sureline.stream.Stream, or (X, y) or (X, y, sample_weight)
+        The data. The columns of a DataFrame keep their names, as with `fit`. Of files the labels of the first chunk
+        are sorted, so that the larger of two is the positive one, and others follow as they come.
+    metric : {"error", "cost", "balanced_accuracy"}, default="error"
+        What decides.
+    cost : pair of floats, default=None
+        Of a missed positive and of a false alarm, of two classes, for the metric "cost"; 1 each if None.
+    labels : sequence, default=None
+        All labels, the negative one first.
+    race : bool, default=False
+        Drop learners that are clearly behind the leader and not catching up. The rule, which is in `rules` of the
+        result, drops the one that would have won in at most 1 % of races.
+    memory : int, default=None
+        How many bytes the models may take: more is refused before the start. If the data get wider later (or, for
+        BCW, longer than they seemed), learners are let go, the largest first. Half of the machine's memory if None.
+    batch : int, default=100000
+        Rows of a batch for the learners that take batches (BCW, SBCW, FGM). They are asked for each batch before they
+        learn from it, and are never dropped.
+    reliability : bool, default=True
+        Ask the learners with probabilities for their confidence in a sample of the examples. It takes a few per cent
+        of the time.
+    on_progress : callable, default=None
+        Is called with a Standing after each chunk.
+    **options
+        Those of `sureline.stream.read`, such as `format`, `label` and `bits`.
+
+    Returns
+    -------
+    TournamentResult
+        `best`, `ties` that cannot be told from it, a `Run` for each learner, and the trained estimators in `models`.
+        A learner that fails says so in its run, and what is wrong with the data is in ``stream["problem"]``.
+
+    Examples
+    --------
+    >>> import sureline
+    >>> from sureline.datasets import make_sparse_stream
+    >>> X, y = make_sparse_stream(2000, 1000, 20, random_state=0)
+    >>> result = sureline.tournament({"scw": {"C": [0.1, 1.0]}, "perceptron": None}, (X, y))
+    >>> [run.name for run in result.runs]
+    ['SCW(C=0.1)', 'SCW(C=1)', 'Perceptron']
+    >>> result.models[result.best].n_mistakes_ == result.run(result.best).mistakes
+    True
+    """
+    reading = {name: options.pop(name) for name in READING if name in options}
+    if options:
+        raise TypeError(f"tournament has no parameter {min(options)!r}.")
+    entries = entries_of(grid)
+    dtype = dtype_to_read([entry.learner for entry in entries])
+    source: Stream
+    if isinstance(stream, Stream):
+        if reading:
+            raise TypeError(f"{', '.join(reading)} must be set where the stream is made, by sureline.stream.read.")
+        source = stream if stream.dtype == dtype else stream._with(dtype=dtype)
+    elif isinstance(stream, tuple) and stream and not isinstance(stream[0], str | os.PathLike):
+        if reading:
+            raise TypeError(f"{', '.join(reading)} has no meaning for rows in memory.")
+        source, labels = rows_of(stream, dtype, labels)
+        if source.column_names is not None:
+            for entry in entries:
+                if not entry.learner.growing:  # as with fit: one that grows compares no names
+                    entry.learner.feature_names_in_ = source.column_names
+    else:
+        source = read(_paths(stream), dtype=dtype, **{"collect_names": True, **reading})
+    contest = Tournament(
+        entries,
+        source,
+        judge=Judge(metric, (1.0, 1.0) if cost is None else cost),
+        labels=labels,
+        race=race,
+        memory=memory,
+        batch=batch,
+        reliability=reliability,
+    )
+    contest.run(on_progress=on_progress)
+    told = ", ".join(
+        f"{name}={value!r}" for name, value in (("metric", metric), ("cost", cost), ("race", race)) if value
+    )
+    return result_of(contest, f"sureline.tournament({len(entries)} learners, {source.paths}, {told})", models=True)
+
+
+def _paths(stream: Any) -> Any:
+    """The path or paths, if it is that."""
+    if isinstance(stream, str | os.PathLike):
+        return stream
+    paths = list(stream) if isinstance(stream, Sequence | Iterator) else [None]
+    if not all(isinstance(path, str | os.PathLike) for path in paths):
+        got = "None" if stream is None else f"one of the type {type(stream).__name__}"
+        raise TypeError(
+            "The stream must be a path, a list of paths, a sureline.stream.Stream, or rows in memory as (X, y) or "
+            f"(X, y, sample_weight). Got {got} instead."
+        )
+    return paths

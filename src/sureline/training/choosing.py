@@ -1,0 +1,209 @@
+"""What to train where not all is said: whatever makes the fewest mistakes on the first rows of the stream.
+
+Where no learner is named, the choice is among settings of several; where one is named and nothing of it, among its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+from math import inf
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._inputs import Array
+from .._system import cores
+from ..learners.catalogue import LEARNERS
+from ..learners.learner import ClassLearner, Learner
+from ..learners.online import ClassRuleLearner
+from ..models.numbers import MISTAKES
+from ..stream import Chunk, DataError, Label, Stream
+from ..stream.chunk import joined
+from ..stream.classes import Classes
+from .chunks import Lesson, Normalizers
+
+AUTO = "auto"
+
+Tally = npt.NDArray[np.int64]  # examples, mistakes and updates of each class
+
+# What is tried where no learner is named. No single setting is near the best on every kind of data: noisy tables,
+# sparse text and streams that drift want different rates and measures. Between them these are; `make defaults` shows
+# how near. All of them can tell how sure they are. The first one is used where the first rows cannot decide.
+CANDIDATES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("SCW", {}),
+    ("SCW", {"C": 0.5, "eta": 0.75}),
+    ("SCW", {"C": 0.125, "eta": 0.9}),
+    ("SCW", {"C": 1.0, "eta": 0.95}),
+    ("SCW", {"C": 1.0, "eta": 0.9, "normalize": "none"}),
+    ("SCW", {"C": 1.0, "eta": 0.75, "normalize": "row"}),
+    ("CW", {"eta": 0.95, "normalize": "none"}),
+    ("AROW", {"r": 0.25, "normalize": "row"}),
+    ("SSOL", {"r": 2.0**-4, "eta": 1.0, "normalize": "row"}),
+    ("SOFS", {"r": 0.25}),
+    ("FTRL", {"alpha": 0.2, "beta": 0.125}),
+    ("FTRL", {"alpha": 0.5, "beta": 2.0**-6}),
+    ("FTRL", {"alpha": 0.5, "beta": 1.0}),
+    ("FTRL", {"alpha": 1.0, "beta": 2.0**-6, "normalize": "row"}),
+    ("FTRL", {"alpha": 2.0**-6, "beta": 2.0**-6, "normalize": "none"}),
+)
+
+ROWS = 20_000
+ENTRIES = 1 << 21  # not zero, in these rows
+WEIGHTS = 1 << 22  # of a model that is tried: fewer rows are looked at if it would have more
+MARKS = 1 << 24  # columns, of which each can have a mark
+FEWEST = 100  # rows on which anything can be decided
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A learner that has not begun, and why it is this one."""
+
+    learner: Learner
+    tried: int
+    rows: int  # on which; 0 if they could not decide
+    mistakes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"tried": self.tried, "rows": self.rows, "mistakes": self.mistakes}
+
+
+_SHARED = {field.name for field in fields(ClassRuleLearner)}
+
+
+def chosen(learner: Learner) -> dict[str, Any]:
+    """The parameters that the first rows decide on: those of its own, and the normalisation."""
+    return {name: value for name, value in learner.parameters().items() if name not in _SHARED - {"normalize"}}
+
+
+def settings_of(kind: type[Learner], parameters: dict[str, Any]) -> list[dict[str, Any]]:
+    """With which parameters a learner that is named is tried; the first are its defaults.
+
+    Who names a parameter of its own, or the normalisation, gets what was named and the defaults of the rest.
+    """
+    if not issubclass(kind, ClassRuleLearner) or parameters.keys() - (_SHARED - {"normalize"}):
+        return [parameters]
+    return [parameters, *({**settings, **parameters} for settings in kind.settings_to_try)]
+
+
+def candidates(parameters: dict[str, Any]) -> list[ClassLearner]:
+    """What is tried where no learner is named, with these parameters, which must be such as all learners have."""
+    if own := sorted(set(parameters) - _SHARED):
+        owners = [name.lower() for name, kind in LEARNERS.items() if own[0] in kind.__dataclass_fields__]
+        if not owners:
+            raise ValueError(f"There is no parameter {own[0]!r}.")
+        raise ValueError(f"{own[0]} is a parameter of {', '.join(owners)}: name the one that is meant with algorithm.")
+    found: dict[tuple[Any, ...], ClassLearner] = {}
+    for name, settings in CANDIDATES:
+        kind = LEARNERS[name]
+        learner = kind(**{"dtype": kind.stream_dtype, **settings, **parameters})
+        assert isinstance(learner, ClassLearner)
+        learner.check_parameters()
+        found.setdefault((name, *map(repr, learner.parameters().values())), learner)
+    return list(found.values())
+
+
+def choose(stream: Stream, labels: Sequence[Label] | None, learners: Sequence[Learner], *, rows: int = ROWS) -> Choice:
+    """The learner that makes the fewest mistakes on the first rows; nothing of the stream is lost."""
+    first = FirstRows(stream, labels, rows)
+    mistakes = first.losses(learners)
+    best = int(np.argmin(mistakes))
+    if mistakes[best] == inf:
+        return Choice(learners[0], len(learners), 0, 0)
+    kind = type(learners[best])
+    return Choice(kind(**learners[best].parameters()), len(learners), first.n_rows, int(mistakes[best]))
+
+
+def _mistakes(tally: Tally) -> float:
+    return float(tally[:, MISTAKES].sum())
+
+
+class FirstRows:
+    """The first rows of a stream, on which learners are tried; they stay in the stream. None if they decide nothing."""
+
+    def __init__(self, stream: Stream, labels: Sequence[Label] | None, rows: int = ROWS) -> None:
+        classes = Classes(labels)
+        chunk = _first_rows(stream.peek(rows, ENTRIES), rows, classes, stream.paths[0])
+        self._lesson: Lesson | None = None
+        self.n_rows = self.n_columns = self.n_classes = 0
+        if chunk is not None and chunk.n_rows >= FEWEST and len(np.unique(chunk.labels[0])) >= 2:
+            self._lesson = Lesson(chunk, chunk.labels[0], classes.array(), Normalizers())
+            self.n_rows, self.n_columns, self.n_classes = chunk.n_rows, chunk.n_columns, len(classes.labels)
+
+    def losses(
+        self, learners: Sequence[Learner], loss: Callable[[Tally], float] = _mistakes, *, at_a_time: int | None = None
+    ) -> list[float]:
+        """By what each has seen and got wrong; infinite of one that overflows, and of all if there are no such rows.
+
+        So many learn at a time, as many as there are cores if None. The learners keep nothing.
+        """
+        if self._lesson is None:
+            return [inf] * len(learners)
+        lesson, chunk = self._lesson, self._lesson.chunk
+        refused = set()
+        with np.errstate(over="ignore", under="ignore"):
+            values = {dtype: chunk.values.astype(dtype, copy=False) for dtype in {one.dtype for one in learners}}
+        for learner in learners:  # before several threads ask for the rows
+            try:
+                lesson.prepare(learner, values[learner.dtype])
+            except ValueError:
+                refused.add(id(learner))
+
+        def of(learner: Learner) -> float:
+            if id(learner) in refused:
+                return inf
+            try:
+                lesson.begin(learner)
+                lesson.teach(learner, 0, chunk.n_rows)
+                return loss(learner._state.tally)
+            except ValueError:
+                return inf
+            finally:
+                learner.__dict__.pop("_state", None)
+
+        with ThreadPoolExecutor(at_a_time or cores(), thread_name_prefix="sureline-choice") as pool:
+            return list(pool.map(of, learners))
+
+
+def _first_rows(chunks: Sequence[Chunk], most: int, classes: Classes, file: str) -> Chunk | None:
+    """The first rows, with classes for labels and no column that does not occur in them."""
+    parts, rows = [], 0
+    for chunk in chunks:
+        try:
+            codes = classes.of(chunk, file, rows)
+        except DataError:  # which training says, in its turn
+            break
+        parts.append(replace(chunk, labels=(codes, list(range(len(classes.labels)))), names=None, tags=None))
+        rows += len(chunk)
+    if not parts:
+        return None
+    chunk = joined(parts)
+    n_classes = len(classes.labels)
+    few = ENTRIES * 4 // max(n_classes, 4)  # every class has a score
+    chunk = chunk.first(min(most, int(np.searchsorted(chunk.indptr, few, side="right")) - 1))
+    while True:
+        columns = _distinct(chunk)
+        if len(columns) * n_classes <= WEIGHTS or chunk.n_rows < FEWEST:
+            break
+        chunk = chunk.first(chunk.n_rows // 2)
+    return replace(chunk, indices=_renumbered(chunk, columns), n_columns=len(columns))
+
+
+def _distinct(chunk: Chunk) -> Array:
+    """The columns that occur, ascending. Marking them is many times as fast as sorting, where there is room to."""
+    if chunk.n_columns > MARKS:
+        return np.unique(chunk.indices)
+    occurs = np.zeros(chunk.n_columns, bool)
+    occurs[chunk.indices] = True
+    return np.flatnonzero(occurs)
+
+
+def _renumbered(chunk: Chunk, columns: Array) -> npt.NDArray[np.int32]:
+    """For each entry the place of its column among these."""
+    if chunk.n_columns > MARKS:
+        return np.searchsorted(columns, chunk.indices).astype(np.int32)
+    places = np.empty(chunk.n_columns, np.int32)  # only those of these columns are touched
+    places[columns] = np.arange(len(columns), dtype=np.int32)
+    return places[chunk.indices]

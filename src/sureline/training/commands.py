@@ -1,0 +1,105 @@
+"""The command that makes the model of a run alone."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from ..learners.batch import BatchLearner
+from ..learners.learner import Learner
+from ..stream import DataError, Label, Stream, from_text
+from ..stream.arrays import ArrayStream
+from ..stream.recognise import recognise
+from ..stream.source import STDIN, Source
+from .train import BATCH
+
+_SWITCHES = {"zero_based": "--zero-based"}
+_READING = ("zero_based", "duplicates", "bits", "label", "weight", "errors", "max_error_share", "max_line")
+
+
+def flag(name: str) -> str:
+    """The option of the command line that a parameter has."""
+    return "--" + name.removeprefix("n_").replace("_", "-")
+
+
+_ONLY_PYTHON = ("growing", "shuffle", "random_state")  # the command has no option for them, nor a use
+
+
+def options_of(learner: Any, given: Collection[str] = ()) -> list[str] | None:
+    """What ``sureline train`` must be told to make this learner; None if that cannot be said.
+
+    Parameters that have their defaults are left out, unless they are among the `given` ones; but not the normalisation
+    of a learner of which the command would choose settings if none were named.
+    """
+    given = {*given, "normalize"} if getattr(learner, "settings_to_try", ()) else given
+    parameters = learner.parameters()
+    defaults = {field.name: field.default for field in fields(learner)}
+    if any(name in parameters and parameters[name] != defaults[name] for name in _ONLY_PYTHON):
+        return None
+    words = ["--algorithm", type(learner).__name__.lower()]
+    for name, value in parameters.items():
+        default = learner.stream_dtype if name == "dtype" else defaults[name]
+        if name != "bits" and (value != default or (name in given and name != "dtype")):
+            option = _option(name, value)
+            if option is None:
+                return None
+            words += option
+    return words
+
+
+def _option(name: str, value: Any) -> list[str] | None:
+    if isinstance(value, bool):
+        return [flag(name) if value else "--no-" + name.replace("_", "-")]
+    if value is None:
+        return None
+    if isinstance(value, tuple | list):
+        return [flag(name), ",".join(map(repr, value))]
+    return [f"{flag(name)}={value!r}"] if isinstance(value, float | int) and value < 0 else [flag(name), str(value)]
+
+
+class TrainCommands:
+    """``sureline train ...`` for learners of one stream."""
+
+    def __init__(self, stream: Stream, labels: Sequence[Label] | None = None, batch: int = BATCH) -> None:
+        self._batch = [] if batch == BATCH else ["--batch", str(batch)]
+        self._data: list[str] | None = None
+        self._reading: list[str] = []
+        if isinstance(stream, ArrayStream):
+            return
+        for field in fields(stream._options):
+            value = getattr(stream._options, field.name)
+            if field.name in _READING and value != field.default:
+                self._reading += [_SWITCHES[field.name]] if field.name in _SWITCHES else [flag(field.name), str(value)]
+        if not stream._options.collect_names:
+            self._reading.append("--no-names")
+        if labels is not None:
+            texts = [str(label) for label in labels]
+            if any("," in text or text != text.strip() or from_text(text) not in labels for text in texts):
+                return
+            self._reading.append(f"--labels={','.join(texts)}")  # which may begin with a minus sign
+        paths = [f"./{path}" if path.startswith("-") and path != STDIN else path for path in stream.paths]
+        self._data = ["sureline", "train", *paths, *_format(stream)]
+
+    def of(self, learner: Learner, given: Mapping[str, Any]) -> str | None:
+        """The one that makes this model, to the bit; None if the command line cannot say it."""
+        if self._data is None:
+            return None
+        options = options_of(learner, given)
+        if options is None:
+            return None
+        words = [*self._data, *options]
+        if isinstance(learner, BatchLearner):
+            words += self._batch
+        return shlex.join([*words, *self._reading, "--model", f"{type(learner).__name__.lower()}.sureline"])
+
+
+def _format(stream: Stream) -> list[str]:
+    """Which one, unless it is recognised."""
+    try:
+        if STDIN not in stream.paths and recognise([Source(path) for path in stream.paths]) == stream.format:
+            return []
+    except (DataError, OSError):
+        pass
+    return ["--format", stream.format]

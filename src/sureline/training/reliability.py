@@ -1,0 +1,69 @@
+"""How the confidences of a run compare with what happened, on a sample of the examples before they are learned from."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..learners.learner import ClassLearner, Floats
+from ..stream import Chunk
+from .result import ReliabilityBin
+
+BINS = 10
+EVERY = 1 << 21  # nonzeros that are learned from between two samples: asking takes some time, however few the rows are
+SHARE = 64  # one row of so many is asked for
+FIRST = 256  # examples before the first sample; then at powers of two, until there are so many nonzeros in between
+LEAST = 64  # rows of a sample
+
+
+def sample(chunk: Chunk, start: int, stop: int, size: int) -> Chunk:
+    """Some rows between start and stop, evenly spread: `size` of them, if there are so many."""
+    rows = np.unique(np.linspace(start, stop - 1, max(min(size, stop - start), 1)).astype(np.int64))
+    lengths = np.diff(chunk.indptr)[rows]
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(chunk.indptr.dtype)
+    within = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)
+    at = np.repeat(chunk.indptr[rows], lengths) + within
+    return Chunk(
+        values=chunk.values[at],
+        indices=chunk.indices[at],
+        indptr=indptr,
+        labels=(rows.astype(np.int32), []),  # where they were
+        n_columns=chunk.n_columns,
+    )
+
+
+class Reliability:
+    """Confidence against accuracy, in ten bins from 1/2 to 1 (what the confidence is: in the label rather than in its
+    best rival, so that it is never less than 1/2)."""
+
+    def __init__(self) -> None:
+        self.counts = np.zeros(BINS, np.int64)
+        self.right = np.zeros(BINS, np.int64)
+        self.confidence = np.zeros(BINS)
+
+    def ask(self, learner: ClassLearner, rows: Chunk, truth: npt.NDArray[np.int32]) -> None:
+        """Let a learner predict rows that it has not yet learned from."""
+        self.add(learner, *learner.judge_rows(rows.values, rows.indices, rows.indptr, rows.n_columns), truth)
+
+    def add(
+        self, learner: ClassLearner, scores: Floats, variances: Floats | None, truth: npt.NDArray[np.int32]
+    ) -> None:
+        """What a learner has predicted."""
+        best = learner.confidences(scores, variances)
+        right = learner.chosen(scores) == truth
+        at = np.clip(((best - 0.5) * 2 * BINS).astype(np.int64), 0, BINS - 1)
+        self.counts += np.bincount(at, minlength=BINS)
+        self.right += np.bincount(at[right], minlength=BINS)
+        self.confidence += np.bincount(at, weights=best, minlength=BINS)
+
+    def table(self) -> list[ReliabilityBin]:
+        """The bins that are not empty."""
+        return [
+            ReliabilityBin(
+                confidence=float(self.confidence[k] / self.counts[k]),
+                accuracy=float(self.right[k] / self.counts[k]),
+                count=int(self.counts[k]),
+            )
+            for k in range(BINS)
+            if self.counts[k]
+        ]

@@ -1,0 +1,430 @@
+"""Many learners over one reading of a stream."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain, pairwise
+from math import inf
+
+import numpy as np
+import numpy.typing as npt
+
+from .._native import _core
+from .._system import cores, usable_memory
+from ..learners.batch import BatchLearner
+from ..learners.online import RuleLearner
+from ..models.numbers import MISTAKES, SEEN
+from ..stream import Chunk, DataError, Label, Position, Stream
+from ..stream.classes import Classes, times
+from .choosing import FirstRows
+from .chunks import Lesson, Normalizers, enrol
+from .contestant import Contestant, Turn
+from .contestant_of_batches import BatchContestant
+from .grid import Entry
+from .judge import Counts, Judge
+from .narrowing import Narrowing
+from .race import Race, index_of, points
+from .reliability import EVERY, FIRST, LEAST, SHARE, sample
+from .room import in_words, model_bytes, scale_bytes
+from .train import BATCH
+
+_UNKNOWN_MEMORY = 8 << 30  # taken for what there is, where the system does not tell
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a tournament stands."""
+
+    examples: int
+    seconds: float
+    share: float | None  # of the stream that has been read, where its size is known
+    alive: int  # learners that are still in it
+    leader: str | None
+    score: float | None  # of the leader, by the metric
+
+
+class Tournament:
+    """Learners that take the chunks of a stream one after the other, each chunk all at the same time.
+
+    A chunk is parsed once, its labels are decoded once and its rows are made once. The cores then take learners from a
+    queue, those that took longest first, so that nobody waits long for the last one; the next chunks are parsed
+    meanwhile. Each learner sees all chunks in their order, and ends with the bits that it would have alone.
+    """
+
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        stream: Stream,
+        *,
+        judge: Judge | None = None,
+        labels: Sequence[Label] | None = None,
+        race: bool = False,
+        memory: int | None = None,
+        batch: int = BATCH,
+        reliability: bool = True,
+        workers: int | None = None,
+    ) -> None:
+        self.stream = stream
+        self.judge = Judge() if judge is None else judge
+        self.labels = None if labels is None else list(labels)
+        self.classes = Classes(labels)
+        if batch < 1:
+            raise ValueError(f"batch must be a number of rows, at least 1. Got {batch!r} instead.")
+        self.contestants = [
+            BatchContestant(entry, self.classes, batch, reliability=reliability)
+            if isinstance(entry.learner, BatchLearner)
+            else Contestant(entry, reliability=reliability)
+            for entry in entries
+        ]
+        for contestant in self.contestants:
+            enrol(contestant.learner, stream, labels)
+            if isinstance(contestant.learner, RuleLearner):
+                contestant.learner._rule()  # imports what it needs before anybody takes the time
+        self.race = Race(len(entries)) if race else None
+        self.batch = batch
+        self.limit = (usable_memory() or _UNKNOWN_MEMORY) // 2 if memory is None else memory
+        self.workers = workers or cores()
+        self.date = datetime.now(UTC).isoformat(timespec="seconds")
+        self.names: _core.NameTable | None = None
+        self.rows = self.nonzeros = self.columns = 0
+        self.seen: Counts = np.zeros(0, np.int64)  # examples of each class
+        self.at: list[int] = []  # the examples at the points of the curves
+        self.seen_at: list[Counts] = []  # and of each class
+        self.memory_bytes = 0
+        self.chosen_by = 0  # rows, where settings were chosen
+        self.seconds = 0.0
+        self.complete = False
+        self.problem: str | None = None
+        self._narrowing = Narrowing(stream, [contestant.learner for contestant in self.contestants])
+        self._normalizers = Normalizers()
+        self._asked = 0  # nonzeros at the last sample
+        self._learning = False
+        self._stop_asked = False
+
+    # -- the loop --------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        *,
+        on_begin: Callable[[str], None] | None = None,
+        on_progress: Callable[[Standing], None] | None = None,
+    ) -> None:
+        """Read the stream. What is wrong with it ends the tournament, and is told in `problem`.
+
+        `on_begin` is called before the first learner begins, with a sentence on the memory that they may take. Raises
+        KeyboardInterrupt if `interrupt` was called; all that is known by then can still be told.
+        """
+        started = time.monotonic()
+        try:
+            self._settle()
+            with (
+                closing(self.stream.read_from(Position())) as chunks,
+                ThreadPoolExecutor(self.workers, thread_name_prefix="sureline-learner") as pool,
+            ):
+                for chunk in chunks:
+                    self._learning = True
+                    self._take(chunk, pool, on_begin)
+                    self._learning = False
+                    self.seconds = time.monotonic() - started
+                    if on_progress is not None:
+                        on_progress(self.standing())
+                    if self._stop_asked:
+                        raise KeyboardInterrupt
+                    if not self._alive():
+                        self.problem = "no learner is left, so the rest of the stream was not read"
+                        return
+                self._learning = True
+                self._spread(lambda contestant: contestant.finish(), pool)
+                self._learning = False
+            self._end()
+        except DataError as error:
+            self.problem = str(error)
+        except KeyboardInterrupt:
+            self.problem = f"it was stopped after {self.rows:,} rows"
+            raise
+        finally:
+            self._narrowing.close()
+            self.seconds = time.monotonic() - started
+
+    def interrupt(self) -> None:
+        """Stop after the chunk at hand; at once, with KeyboardInterrupt, if the stream is being waited for."""
+        if self._learning:
+            self._stop_asked = True
+        else:
+            raise KeyboardInterrupt
+
+    def _settle(self) -> None:
+        """Let those that came by name alone have the best of their settings, by the first rows."""
+        open_ones = [contestant for contestant in self.contestants if contestant.others]
+        if not open_ones:
+            return
+        first = FirstRows(self.stream, self.labels)
+        tried = [contestant.settings() for contestant in open_ones]
+        learners = [*chain(*tried)]
+        largest = max(model_bytes(one, first.n_columns, first.n_classes, first.n_rows, self.batch) for one in learners)
+        scales = scale_bytes(first.n_columns) * len({one.dtype for one in learners})
+        at_a_time = min(self.workers, max(0, self.limit - scales) // largest)
+        if at_a_time == 0:  # there is no room for them at all, which is said in its place
+            return
+        losses = iter(
+            first.losses(
+                learners,
+                lambda tally: self.judge.loss(tally[:, SEEN], tally[:, MISTAKES]),
+                at_a_time=at_a_time,
+            )
+        )
+        for contestant, settings in zip(open_ones, tried, strict=True):
+            best = int(np.argmin([next(losses) for _ in settings]))
+            if best > 0:
+                contestant.adopt(contestant.others[best - 1])
+        self.chosen_by = first.n_rows
+
+    def _end(self) -> None:
+        """The stream has been read to its end."""
+        self.complete = self.rows > 0
+        if self.rows == 0:
+            self.problem = f"{self.stream.paths[0]}: there are no examples"
+        elif np.count_nonzero(self.seen) < 2:
+            only = [label for label, n in zip(self.classes.labels, self.seen, strict=False) if n]
+            self.problem = f"only one class came, {only[0]!r}, so there was nothing to tell apart" if only else None
+        elif len(self.classes.labels) > 2 and self.judge.cost != (1.0, 1.0):
+            self.problem = (
+                "the costs of a missed positive and of a false alarm are for two classes, and "
+                f"{len(self.classes.labels)} came: every mistake has counted 1"
+            )
+        elif self.classes.look_sorted(self.seen):
+            self.problem = (
+                f"the label changed only {times(self.classes.changes)} in {self.rows:,} rows, and errors over rows "
+                "that are sorted by label say nothing: shuffle them before (shuf FILE)"
+            )
+
+    def _take(self, chunk: Chunk, pool: ThreadPoolExecutor, on_begin: Callable[[str], None] | None) -> None:
+        """Let all learn from a chunk; from its rows before the first whose label is refused, and then refuse it."""
+        good = self.classes.before_refusal(chunk)
+        file = self.stream.paths[min(chunk.end.file, len(self.stream.paths) - 1)]
+        if good.n_rows:
+            self._learn(good, file, pool, on_begin)
+        if good.n_rows < chunk.n_rows:
+            self.classes.of(chunk.part(good.n_rows, chunk.n_rows), file, self.rows)
+
+    def _learn(self, chunk: Chunk, file: str, pool: ThreadPoolExecutor, on_begin: Callable[[str], None] | None) -> None:
+        codes = self.classes.of(chunk, file, self.rows)
+        lesson = Lesson(chunk, codes, self.classes.array(), self._normalizers)
+        self._make_room(chunk, on_begin)
+        self._prepare(lesson)
+        cuts = [n - self.rows for n in points(self.rows, self.rows + chunk.n_rows)]
+        turn = Turn(lesson, cuts, self._samples(lesson, cuts))
+        self._spread(lambda contestant: contestant.take(turn), pool)
+        self._count(chunk, codes, cuts)
+        if chunk.names is not None:
+            if self.names is None:
+                self.names = _core.NameTable()
+            self.names.merge(chunk.names)
+        if self.race is not None:
+            self._look(self.race, len(self.at) - len(cuts))
+
+    def _prepare(self, lesson: Lesson) -> None:
+        """Make the rows that the learners need, before several threads ask for them."""
+        narrow, why = None, ""
+        try:
+            narrow = self._narrowing.values(lesson.chunk)
+        except ValueError as error:
+            why = str(error)
+        for contestant in self._alive():
+            narrowed = contestant.learner.dtype == self._narrowing.dtype
+            try:
+                if narrowed and why:
+                    raise ValueError(why)
+                lesson.prepare(contestant.learner, narrow if narrowed else None)
+            except ValueError as error:
+                contestant.leave("failed", str(error))
+
+    def _spread(self, task: Callable[[Contestant], None], pool: ThreadPoolExecutor) -> None:
+        """Do something with each learner, over the cores."""
+        queue = deque(sorted(self._alive(), key=lambda contestant: -contestant.seconds))
+
+        def work() -> None:
+            while True:
+                try:
+                    contestant = queue.popleft()
+                except IndexError:
+                    return
+                task(contestant)
+
+        for done in [pool.submit(work) for _ in range(self.workers)]:
+            done.result()
+
+    def _samples(self, lesson: Lesson, cuts: list[int]) -> dict[int, Chunk]:
+        """Rows that are asked for before they are learned from, by where the rows from one cut to the next begin.
+
+        At powers of two, and then when enough has been learned since the last time for the question to cost little.
+        """
+        found: dict[int, Chunk] = {}
+        if not any(contestant.reliability is not None for contestant in self._alive()):
+            return found
+        chunk = lesson.chunk
+        bounds = [0, *cuts, chunk.n_rows]
+        for start, stop in pairwise(bounds):
+            row = self.rows + start
+            read = self.nonzeros + int(chunk.indptr[start])
+            power = row >= FIRST and row & (row - 1) == 0
+            if start < stop and (power or read - self._asked >= EVERY):
+                since = max(read - self._asked, 0) * chunk.n_rows // max(int(chunk.indptr[-1]), 1)
+                found[start] = sample(chunk, start, stop, max(since // SHARE, LEAST))
+                self._asked = read
+        return found
+
+    def _count(self, chunk: Chunk, codes: npt.NDArray[np.int32], cuts: list[int]) -> None:
+        """What all have seen."""
+        n_classes = max(len(self.classes.labels), 2)
+        counted = codes if chunk.weights is None else np.where(chunk.weights > 0, codes, n_classes)
+        seen = np.zeros(n_classes, np.int64)
+        seen[: len(self.seen)] = self.seen
+        bounds = [0, *cuts, chunk.n_rows]
+        for i, (start, stop) in enumerate(pairwise(bounds)):
+            seen = seen + np.bincount(counted[start:stop], minlength=n_classes)[:n_classes]
+            if i < len(cuts):
+                self.at.append(int(seen.sum()))
+                self.seen_at.append(seen)
+        self.seen = seen
+        self.rows += chunk.n_rows
+        self.nonzeros += int(chunk.indptr[-1] - chunk.indptr[0])
+        self.columns = max(self.columns, chunk.n_columns)
+
+    # -- memory ----------------------------------------------------------------------------------------------
+
+    def _make_room(self, chunk: Chunk, on_begin: Callable[[str], None] | None) -> None:
+        """Say what the models may take; let learners go, the largest and of those the worst, if it is too much.
+
+        Learners that take more the more rows have come (BCW) count as after the chunk at hand; at the start as after
+        all rows of the stream, where its length is known.
+        """
+        n_columns, n_classes = max(self.columns, chunk.n_columns), len(self.classes.labels)
+        n_rows = self.rows + chunk.n_rows
+        if self.rows == 0 and (share := self.stream.progress):
+            n_rows = max(n_rows, round(n_rows / share))
+        sizes = {
+            contestant: model_bytes(contestant.learner, n_columns, n_classes, n_rows, self.batch)
+            for contestant in self._alive()
+        }
+        total, shared = _together(sizes, n_columns)
+        if self.rows == 0:
+            self.memory_bytes = total
+            models = f"{len(sizes)} model{'s' if len(sizes) != 1 else ''} of {n_columns:,} columns"
+            if total > self.limit:
+                largest = max(sizes, key=lambda contestant: sizes[contestant])
+                most = f" ({largest.name} alone {in_words(sizes[largest])})" if sizes[largest] > total / 2 else ""
+                raise ValueError(
+                    f"{models} may take {in_words(total)}{most if len(sizes) > 1 else ''}, and the limit is "
+                    f"{in_words(self.limit)}: let fewer take part, or raise the limit (memory)."
+                )
+            if on_begin is not None:
+                on_begin(f"{models}: up to {in_words(total)}")
+        while total > self.limit and sizes:
+            last_first = reversed(sizes)
+            goes = max(last_first, key=lambda contestant: (sizes[contestant], self._loss_so_far(contestant)))
+            with_scales = f", {in_words(shared)} of it to put rows on a common scale" if shared else ""
+            goes.leave(
+                "failed",
+                f"after {self.rows:,} rows the models would have taken {in_words(total)} for {n_columns:,} columns"
+                f"{with_scales}, more than the limit of {in_words(self.limit)}; this one would have taken "
+                f"{in_words(sizes.pop(goes))}",
+            )
+            total, shared = _together(sizes, n_columns)
+            self._normalizers.keep_those_of(contestant.learner for contestant in sizes)
+
+    def _loss_so_far(self, contestant: Contestant) -> float:
+        return self._loss(contestant) if contestant.begun else inf
+
+    # -- where it stands -------------------------------------------------------------------------------------
+
+    def _alive(self) -> list[Contestant]:
+        return [contestant for contestant in self.contestants if contestant.alive]
+
+    def _total(self) -> float | None:
+        """About how many rows the stream has."""
+        share = self.stream.progress
+        return self.rows / share if share else None
+
+    def standing(self) -> Standing:
+        """Who leads by now."""
+        leader = self.best()
+        score = None if leader is None else self.judge.value(self._loss(leader))
+        name = None if leader is None else leader.name
+        return Standing(int(self.seen.sum()), self.seconds, self.stream.progress, len(self._alive()), name, score)
+
+    def best(self) -> Contestant | None:
+        """The one with the least loss of those that have seen all; None if there was nothing to tell apart."""
+        finished = [contestant for contestant in self.contestants if self.has_seen_all(contestant)]
+        if not finished or np.count_nonzero(self.seen) < 2:
+            return None
+        return min(finished, key=self._loss)
+
+    def has_seen_all(self, contestant: Contestant) -> bool:
+        """Whether it is still there, and has learned from all that has been read."""
+        waits = isinstance(contestant, BatchContestant) and contestant.done < self.rows
+        return contestant.alive and contestant.begun and not waits
+
+    def _loss(self, contestant: Contestant) -> float:
+        return self.judge.loss(self.seen, contestant.mistakes_by_class())
+
+    def losses(
+        self, contestants: Sequence[Contestant], first: int, last: int
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Sums of losses and of their squares at the points from first to last, weighed as at the last one.
+
+        Both are of shape (points, contestants).
+        """
+        weights = self.judge.weights(self.seen_at[last])
+        sums = np.zeros((last - first + 1, len(contestants)))
+        squares = np.zeros_like(sums)
+        for j, contestant in enumerate(contestants):
+            for i, mistakes in enumerate(contestant.mistakes[first : last + 1]):
+                known = mistakes[: len(weights)]
+                sums[i, j] = weights[: len(known)] @ known
+                squares[i, j] = weights[: len(known)] ** 2 @ known
+        return sums, squares
+
+    def _look(self, race: Race, first_new: int) -> None:
+        """Drop those that are clearly behind, by the points of the chunk at hand."""
+        total = self._total()
+        for i in range(first_new, len(self.at)):
+            n = _row_of(i)
+            last = index_of(n)
+            alive = [contestant for contestant in self._alive() if len(contestant.mistakes) > last]
+            if len(alive) < 2 or not race.due(n, total):
+                continue
+            losses, squares = self.losses(alive, last - 16, last)
+            out = race.behind(n, total, losses, squares, np.ones(len(alive), bool))
+            leader = int(np.argmin(losses[-1]))
+            seen = max(self.at[last], 1)
+            ahead = self.judge.value(losses[-1, leader] / seen)
+            for contestant, goes, loss in zip(alive, out, losses[-1], strict=True):
+                if goes:
+                    del contestant.mistakes[last + 1 :]
+                    contestant.leave(
+                        "dropped",
+                        f"clearly behind after {self.at[last]:,} examples: {self.judge.metric.replace('_', ' ')} "
+                        f"{self.judge.value(loss / seen):.4f} against {ahead:.4f} of {alive[leader].name}",
+                    )
+
+
+def _together(sizes: Mapping[Contestant, int], n_columns: int) -> tuple[int, int]:
+    """What models of these sizes take, and how much of it is what their rows are divided by, which they share."""
+    kinds = {contestant.learner.dtype for contestant in sizes if contestant.learner.normalize == "scale"}
+    shared = scale_bytes(n_columns) * len(kinds)
+    return sum(sizes.values()) + shared, shared
+
+
+def _row_of(index: int) -> int:
+    """The rows at the point of that place."""
+    if index <= 6:
+        return 1 << index
+    octave, eighth = divmod(index - 6, 8)
+    return (64 << octave) + eighth * (8 << octave)
