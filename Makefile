@@ -52,7 +52,7 @@ fuzz: install
 	fuzz/run_model.sh $(BIN)/python $(RUNS)
 
 torture: install
-	SURELINE_KILLS=200 $(BIN)/python -m pytest -n 2 tests/test_atomic.py tests/test_resume.py
+	SURELINE_KILLS=200 $(BIN)/python -m pytest -n 2 tests/test_atomic.py tests/training/test_resume.py
 
 quicktest: install
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -x -q tests

@@ -163,7 +163,7 @@ sys.exit(failed)
 
 @linux_only
 def test_a_forked_child_has_pages_of_its_own() -> None:
-    program = FORKING.format(tests=str(HERE))
+    program = FORKING.format(tests=str(HERE.parent))
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
     assert run.returncode == 0, run.stderr
 
@@ -198,7 +198,7 @@ def test_systems_that_know_less(tmp_path: Path, system: str, said: str) -> None:
     subprocess.run([compiler, *options, "-o", library, HERE / "other_pagemap.c", "-ldl"], check=True)
     settings = {**os.environ, "LD_PRELOAD": str(library)} | ({"PAGEMAP": system} if system else {})
     run = subprocess.run(
-        [sys.executable, "-c", OTHER.format(tests=str(HERE))],
+        [sys.executable, "-c", OTHER.format(tests=str(HERE.parent))],
         capture_output=True,
         text=True,
         check=False,

@@ -116,7 +116,7 @@ def test_the_command_ends_with_1_if_nothing_could_be_run(tmp_path: Path, capsys,
 
 
 def test_the_index_of_the_results_is_true() -> None:
-    folder = Path(__file__).parents[1] / "docs" / "results"
+    folder = Path(__file__).parents[2] / "docs" / "results"
     index = (folder / "README.md").read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)]+)\)", index)
     assert [link for link in links if not (folder / link).is_file()] == []

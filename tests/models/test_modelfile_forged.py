@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 from forge import Tensors, canonical, put_together, reason_for, take_apart
+from model_codecs import CODECS
 
 import sureline
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SPECIFICATION = (ROOT / "docs" / "model-file.md").read_text(encoding="utf-8")
-GOLDEN = [(ROOT / "tests" / "golden" / f"{name}.sureline").read_bytes() for name in ("sparse", "full")]
+GOLDEN = [(Path(__file__).parent / "golden" / f"{name}.sureline").read_bytes() for name in ("sparse", "full")]
 SPARSE, FULL, SELECTED, SELECTED_SPARSE, SCALED = 0, 1, 2, 3, 4
 
 
@@ -295,13 +296,11 @@ def test_metadata_in_another_form(change: Callable[[str], str], reason: str, tmp
 
 def reasons_in_the_code() -> set[str]:
     found = {"needs more memory than there is"}
-    groups = ast.parse((ROOT / "src" / "sureline" / "_groups.py").read_text(encoding="utf-8"))
+    groups = ast.parse((ROOT / "src" / "sureline" / "models" / "groups.py").read_text(encoding="utf-8"))
     reading = ("from_arrays", "_groups")  # those of the groups are told by the state itself
     trees: list[ast.AST] = [n for n in ast.walk(groups) if isinstance(n, ast.FunctionDef) and n.name in reading]
     assert len(trees) == 2
-    trees += [
-        ast.parse(file.read_text(encoding="utf-8")) for file in (ROOT / "src" / "sureline" / "modelfile").glob("*.py")
-    ]
+    trees += [ast.parse(file.read_text(encoding="utf-8")) for file in CODECS]
     for tree in trees:
         refusal = "ValueError" if isinstance(tree, ast.FunctionDef) else "Refusal"
         for node in ast.walk(tree):

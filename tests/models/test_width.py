@@ -80,7 +80,7 @@ print(np.unique(X.indices).size, peak())
 )
 def test_indices_up_to_two_billion(dtype: str, growing: bool, penalty: str, width: int) -> None:
     program = PEAK + PROGRAM.format(
-        tests=str(Path(__file__).parent), dtype=dtype, growing=growing, penalty=penalty, width=width
+        tests=str(Path(__file__).parents[1]), dtype=dtype, growing=growing, penalty=penalty, width=width
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

@@ -21,8 +21,8 @@ from sureline.modelfile import ModelFileError, read_model, write_model
 from sureline.models.file import container as _container
 from sureline.models.state import State
 
-ROOT = Path(__file__).parent.parent
-GOLDEN = [(ROOT / "tests" / "golden" / f"{name}.sureline").read_bytes() for name in ("sparse", "full")]
+ROOT = Path(__file__).parents[2]
+GOLDEN = [(Path(__file__).parent / "golden" / f"{name}.sureline").read_bytes() for name in ("sparse", "full")]
 SPARSE, FULL = 0, 1
 
 

@@ -25,8 +25,8 @@ from sureline import PA, SSOL
 from sureline.modelfile import ModelContents, read_model, write_model
 from sureline.models.state import State
 
-ROOT = Path(__file__).parent.parent
-GOLDEN = ROOT / "tests" / "golden"
+ROOT = Path(__file__).parents[2]
+GOLDEN = Path(__file__).parent / "golden"
 SPECIFICATION = (ROOT / "docs" / "model-file.md").read_text(encoding="utf-8")
 
 

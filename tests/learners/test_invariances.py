@@ -223,7 +223,7 @@ def test_every_instruction_set_gives_the_same_bits() -> None:
     """This build has more than one only on x86-64; a machine without the wider ones compares what it has."""
     digests = {}
     for name in ("baseline", "avx2", "avx512"):
-        program = PROGRAM.format(tests=os.path.dirname(__file__))
+        program = PROGRAM.format(tests=os.path.dirname(os.path.dirname(__file__)))
         environment = {**os.environ, "SURELINE_INSTRUCTION_SET": name}
         run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
         if run.returncode:
