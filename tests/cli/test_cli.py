@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -315,20 +316,19 @@ def test_resume_refuses_another_job(folder: Path, tmp_path: Path) -> None:
 
 def test_start_up_is_quick(folder: Path, tmp_path: Path) -> None:
     def shortest(*arguments: Any) -> float:
+        """Processor time, which a busy machine changes little."""
         times = []
         for _ in range(5):
-            begin = time.perf_counter()
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
             succeed(*arguments)
-            times.append(time.perf_counter() - begin)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         return min(times)
 
     (tmp_path / "tiny.svm").write_text("1 1:1\n-1 2:1\n")
-    slack = 4 if os.environ.get("PYTEST_XDIST_WORKER") else 1  # other tests run beside this one
-    assert shortest("--version") < 0.15 * slack
+    assert shortest("--version") < 0.3
     for algorithm in ("arow", "auto"):
-        assert (
-            shortest("train", tmp_path / "tiny.svm", "--algorithm", algorithm, "--model", tmp_path / "m") < 0.5 * slack
-        )
+        assert shortest("train", tmp_path / "tiny.svm", "--algorithm", algorithm, "--model", tmp_path / "m") < 1.0
     program = (
         "import sys; from sureline import cli; "
         f"status = cli.run(['train', {str(tmp_path / 'tiny.svm')!r}, '--model', {str(tmp_path / 'm')!r}]); "
