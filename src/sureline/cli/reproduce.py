@@ -8,6 +8,7 @@ import shlex
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
@@ -62,9 +63,27 @@ def command(
         refuse_unwritable("--report", report)
     if output is not None:
         _prepare(output, name, quick)
+    return carry_out(
+        lambda on_progress: reproduce.run(
+            name, data=data, quick=quick, on_progress=on_progress, command=shlex.join(words)
+        ),
+        output=output,
+        report=report,
+        as_json=as_json,
+    )
+
+
+def carry_out(
+    run: Callable[[Callable[[reproduce.Step], None]], reproduce.Outcome],
+    *,
+    output: Path | None,
+    report: Path | None = None,
+    as_json: bool = False,
+) -> int:
+    """Run something that says how far it is, print what came of it, and write it. Returns the exit status."""
     reporter = _Reporter(sys.stderr)
     try:
-        outcome = reproduce.run(name, data=data, quick=quick, on_progress=reporter, command=shlex.join(words))
+        outcome = run(reporter)
     finally:
         reporter.close()
     # Before anything is written, which a full disk could prevent.

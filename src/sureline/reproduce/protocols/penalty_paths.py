@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..metrics import tally
-from ..sparsity import SparsityPath, sparsity_path
-from .entry import Entry, Learner, values_of
-from .learners import build
-from .splits import Split
+from ...metrics import tally
+from ...sparsity import SparsityPath, sparsity_path
+from ..data import Split
+from ..entry import Entry, Learner, values_of
+from ..learners import build
 
 Floats = npt.NDArray[np.float64]
 Point = dict[str, float]
