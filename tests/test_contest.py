@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tournaments
 from catalogue import ALL
 from scipy import sparse
 from stream_files import write_rows
@@ -18,7 +19,7 @@ from sureline import AROW, BCW, FGM, PA, SBCW, SCW, ODCARegressor, Perceptron, s
 from sureline._choice import FirstRows, settings_of
 from sureline._precision import BLOCK_BYTES
 from sureline.catalogue import LEARNERS
-from sureline.contest import Tournament, TournamentResult, tournament
+from sureline.contest import Tournament, tournament
 from sureline.contest.arrays import rows_of
 from sureline.contest.grid import entries_of, every_learner, settings
 from sureline.contest.memory import model_bytes
@@ -202,7 +203,7 @@ def test_names_of_columns() -> None:
 def test_the_result_can_be_kept() -> None:
     result = tournament({"scw": {"C": [0.1, 1.0], "eta": 0.9}, "perceptron": None}, (X, Y))
     told = json.loads(json.dumps(result.to_dict()))
-    assert TournamentResult.from_dict(told) == result
+    assert tournaments.read(told) == result
     run = result.run("SCW(C=0.1, eta=0.9)")
     assert run.parameters == {"C": 0.1, "eta": 0.9}
     assert run.all_parameters["variant"] == "I"
