@@ -54,7 +54,7 @@ def test_the_readme_lists_every_learner() -> None:
     "name",
     [
         *("_one", "_regression", "kernel", "online_batch", "online_dual", "online_selection", "second_order", "rules"),
-        *("reference", "metrics"),
+        *("_tables", "reference", "metrics"),
         *("datasets.drifts", "datasets.gaussians", "datasets.groups", "datasets.mail"),
         *("datasets.streams", "datasets.tables"),
         *("contest.calls", "evaluate.progressive", "finite_dual", "l1_selectors", "reproduce"),

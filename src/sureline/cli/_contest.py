@@ -13,6 +13,7 @@ import click
 
 from .. import stream
 from .._learner import Learner
+from .._tables import text_table
 from ..contest import Run, Standing, Tournament, TournamentResult
 from ..contest.grid import Entry
 from ..contest.judge import Judge
@@ -244,12 +245,7 @@ def table(result: TournamentResult, runs: Sequence[Run]) -> str:
         remark = run.reason or "" if run.status == "finished" else f"{run.status}: {run.reason}"
         row += [f"{run.seconds:.2f}", remark]
         rows.append(row)
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
-    lines = []
-    for row in rows:
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:-1], widths[1:], strict=True))]
-        lines.append("  ".join([*cells, row[-1]]).rstrip())
-    return "\n".join(lines)
+    return text_table(rows, align="<" + ">" * (len(rows[0]) - 2) + "<")
 
 
 def advice(result: TournamentResult) -> list[str]:
