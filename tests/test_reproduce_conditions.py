@@ -20,7 +20,7 @@ from sureline.datasets import make_sparse_gaussian, make_sparse_stream
 from sureline.reproduce.data import Rows, first_rows
 from sureline.reproduce.entry import built
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(studies.__file__).parents[1]
 NAMES = studies.names()
 
 
