@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from .._curves import curve_style, pyplot
 from .._tables import text_table
-
-Floats = npt.NDArray[np.float64]
+from .._types import Floats
 
 _FORMATS = {"learner": "{}", "mistakes": "{:,}", "seconds": "{:.3g}"}
 _MARKERS = 12  # on a curve
