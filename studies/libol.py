@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from sureline._types import Floats
-
 Step = Callable[[float, float], tuple[float, float] | None]
+Floats = npt.NDArray[np.float64]
 
 
 def narow_step(b: float) -> Step:

@@ -24,10 +24,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._rows import class_indices, distinct
-from ._types import Array, Floats
+from ._rows import Array, class_indices, distinct
 
 __all__ = ["Calibration", "Tally", "balanced_accuracy", "tally", "weighted_cost", "weighted_sum", "wilson"]
+
+Floats = npt.NDArray[np.float64]
 
 _CLASSES_IN_REPR = 6
 _BINS = 10

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._types import Array
+from .._rows import Array
 from ..stream import Chunk, Faults, Label, Position, Stream
 
 _ENTRIES = 1 << 18  # of a chunk, so that it stays in cache

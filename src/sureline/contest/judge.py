@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .._cost import _is_cost
-from .._types import Floats
 from ..metrics import wilson
 from .result import Metric
 
 Counts = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
 Z95 = 1.959963984540054  # of the normal distribution
 
 

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 import numpy as np
 
 from .._learner import Learner
-from .._types import Array
+from .._rows import Array
 from ..stream import Chunk, Position, Stream
 
 # A number is read as the nearest float64 and then rounded to float32, so that can be done later as well. Not so where

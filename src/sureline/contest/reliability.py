@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .._learner import ClassLearner
-from .._types import Floats
+from .._learner import ClassLearner, Floats
 from ..metrics import Calibration
 from ..stream import Chunk
 from .result import ReliabilityBin

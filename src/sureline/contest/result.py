@@ -6,10 +6,9 @@ import math
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypedDict
 
-from .._types import Label
-
 Status = Literal["finished", "dropped", "failed"]
 Metric = Literal["error", "cost", "balanced_accuracy"]
+Label = str | int | float | bool
 
 
 class StreamFacts(TypedDict):

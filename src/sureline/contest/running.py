@@ -23,7 +23,6 @@ from .._lesson import Lesson, Normalizers, enrol
 from .._machine import cores
 from .._numbers import MISTAKES, SEEN
 from .._online import RuleLearner
-from .._types import Floats
 from ..stream import Chunk, DataError, Label, Position, Stream
 from ..training import BATCH
 from .batches import BatchContestant
@@ -373,7 +372,9 @@ class Tournament:
     def _loss(self, contestant: Contestant) -> float:
         return self.judge.loss(self.seen, contestant.mistakes_by_class())
 
-    def losses(self, contestants: Sequence[Contestant], first: int, last: int) -> tuple[Floats, Floats]:
+    def losses(
+        self, contestants: Sequence[Contestant], first: int, last: int
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Sums of losses and of their squares at the points from first to last, weighed as at the last one.
 
         Both are of shape (points, contestants).

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._types import Label
 from ..inspection import top_weights
 from ..persistence import ModelFile, as_estimator
 from .commands import TrainCommands
 from .contestant import Contestant
 from .judge import Counts, Measures, tied
 from .race import RULE
-from .result import Curve, Run, StreamFacts, TopFeature, TournamentResult
+from .result import Curve, Label, Run, StreamFacts, TopFeature, TournamentResult
 from .running import Tournament
 
 _TOP = 20

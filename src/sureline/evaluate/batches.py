@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .._rows import checked_sample_weight, class_indices, distinct, is_sparse, rows_between, trusted
-from .._types import Array, Floats
+from .._rows import Array, checked_sample_weight, class_indices, distinct, is_sparse, rows_between, trusted
 from ..stream import Chunk, read
 
 
@@ -21,7 +21,7 @@ class Batch:
 
     X: Any
     y: Array
-    weight: Floats | None
+    weight: npt.NDArray[np.float64] | None
 
     def __len__(self) -> int:
         return len(self.y)

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from .._learner import ClassLearner, Learner
 from .._regression import TargetLearner
-from .._types import Floats
 from ..answers import Answers, answer
 from ..metrics import Calibration, Tally
 from ..stream import Chunk, Label, read
@@ -30,11 +29,11 @@ class RankingCurve:
     """
 
     def __init__(self) -> None:
-        self._kept: list[tuple[Floats, npt.NDArray[np.bool_]]] = []
+        self._kept: list[tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]] = []
         self._n = 0
         self._bins: npt.NDArray[np.int64] | None = None  # of negative and positive examples
 
-    def add(self, scores: Floats, positive: npt.NDArray[np.bool_]) -> None:
+    def add(self, scores: npt.NDArray[np.float64], positive: npt.NDArray[np.bool_]) -> None:
         self._n += len(scores)
         if self._bins is None:
             self._kept.append((scores, positive))
@@ -78,7 +77,7 @@ class RankingCurve:
         return area, 0.0 if exact else tied / pairs
 
 
-def _bin_of(scores: Floats) -> npt.NDArray[np.int64]:
+def _bin_of(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """The first bits of a score, as a number that rises with it."""
     with np.errstate(over="ignore"):
         bits = (scores + 0.0).astype(np.float32).view(np.uint32)  # + 0.0: there is no -0

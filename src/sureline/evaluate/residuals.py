@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._labels import targets_of
+from .._learner import Floats
 from .._regression import TargetLearner
-from .._types import Floats
 from ..stream import Chunk
 from ..stream._chunk import keep_rows
 

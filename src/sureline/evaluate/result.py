@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from .._curves import curve_style, pyplot
 from .._tables import text_table
-from .._types import Floats
+
+Floats = npt.NDArray[np.float64]
 
 _FORMATS = {"learner": "{}", "mistakes": "{:,}", "seconds": "{:.3g}"}
 _MARKERS = 12  # on a curve

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import datasets
-from .._types import Array
 from ..stream import DataError, read
 from .entry import DataSet, Entry, EntryError, built
 from .outcome import Missing, labelled
@@ -122,7 +121,7 @@ def _read(data: DataSet, paths: list[Path]) -> Rows | Missing:
     return Rows(X[:, 1:], np.where(y == positive, 1, -1)).first(data.take)  # columns count from 1 in these files
 
 
-def _labels(chunks: Iterable[Array]) -> list[float | str]:
+def _labels(chunks: Iterable[npt.NDArray[Any]]) -> list[float | str]:
     """Those that come, in order: what is not a number first, as it is what somebody has to look at."""
     found = {label for chunk in chunks for label in set(chunk.tolist())}
     return sorted(found, key=lambda label: (not isinstance(label, str), label))

@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_consistent_length
@@ -17,7 +18,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._estimator import OnlineClassifier, sorted_classes
 from .._machine import cores
 from .._rows import checked_sample_weight, refuse_corrupt_sparse, rows_between
-from .._types import Array, Floats
 from ..metrics import tally
 from .result import SparsityPath
 
@@ -133,8 +133,8 @@ def sparsity_path(
 
 class _Chunk(NamedTuple):
     X: Any
-    y: Array
-    sample_weight: Floats | None
+    y: npt.NDArray[Any]
+    sample_weight: npt.NDArray[np.float64] | None
     origin: str  # of its first row
 
 

@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from .._curves import curve_style, pyplot
 from .._tables import text_table
-from .._types import Floats
 from ..metrics import Tally
+
+Floats = npt.NDArray[np.float64]
 
 _AXIS_LABELS = {
     "test_error": "Test error (%)",

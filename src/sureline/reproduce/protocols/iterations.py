@@ -21,7 +21,6 @@ import numpy.typing as npt
 
 from ... import _core
 from ..._rows import as_rows, squared_norms
-from ..._types import Floats
 from ..data import Effort, Split, split_of
 from ..entry import Entry
 from ..learners import build
@@ -29,6 +28,7 @@ from ..outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Serie
 from ..progress import Progress
 from ..statistics import best_of, lower, mean_of, p_value
 
+Floats = npt.NDArray[np.float64]
 Order = npt.NDArray[np.int64]
 
 SMOOTHED = "smooth O-DCA"

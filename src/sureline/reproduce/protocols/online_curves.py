@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._types import Floats
 from .. import data as data_module
 from ..data import Rows
 from ..entry import Entry, Learner
@@ -19,6 +18,8 @@ from ..learners import build, in_words, passes_of_tuning, permutation, tuned
 from ..outcome import Cell, Column, Findings, Missing, Picture, Row, Series, Table, Verdict
 from ..progress import Progress
 from ..statistics import MEANS, any_of, best_of, how_many_hold, lower, mean_of, most_of, opposite
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,15 @@ from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ..._types import Floats
 from ...metrics import tally
 from ...sparsity import SparsityPath, sparsity_path
 from ..data import Split
 from ..entry import Entry, Learner, values_of
 from ..learners import build
 
+Floats = npt.NDArray[np.float64]
 Point = dict[str, float]
 
 # What the search for penalties starts from; it goes on upwards until a model has no weights left.

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ..._types import Floats
 from ..outcome import Verdict
 from ..statistics import all_of, how_many_hold, lower
-from .penalty_paths import Result
+from .penalty_paths import Floats, Result
 
 TRUNCATED = ("STG", "FOBOS", "Ada-FOBOS")
 AVERAGED = ("FSOL", "Ada-RDA", "SSOL")
