@@ -5,9 +5,18 @@ from __future__ import annotations
 # First, since it costs a tenth of a second more when one of scikit-learn's inner modules is the one that loads it.
 import sklearn.base  # noqa: F401
 
-from ..learners import cost_sensitive, first_order, online_batch, online_dual, second_order, sparse_online
-from .base import GaussianClassifier, OnlineClassifier
-from .batch import GaussianBatchClassifier
+from ..learners import (
+    cost_sensitive,
+    first_order,
+    online_batch,
+    online_dual,
+    second_order,
+    sparse_descent,
+    sparse_online,
+)
+from .base import GaussianAnswers
+from .batch import BatchClassifier
+from .online import OnlineClassifier
 from .regressor import OnlineRegressor
 
 
@@ -31,63 +40,63 @@ class OGD(OnlineClassifier, first_order.OGD):
     __doc__ = first_order.OGD.__doc__
 
 
-class SOP(GaussianClassifier, second_order.SOP):
+class SOP(GaussianAnswers, OnlineClassifier, second_order.SOP):
     __doc__ = second_order.SOP.__doc__
 
 
-class IELLIP(GaussianClassifier, second_order.IELLIP):
+class IELLIP(GaussianAnswers, OnlineClassifier, second_order.IELLIP):
     __doc__ = second_order.IELLIP.__doc__
 
 
-class CW(GaussianClassifier, second_order.CW):
+class CW(GaussianAnswers, OnlineClassifier, second_order.CW):
     __doc__ = second_order.CW.__doc__
 
 
-class AROW(GaussianClassifier, second_order.AROW):
+class AROW(GaussianAnswers, OnlineClassifier, second_order.AROW):
     __doc__ = second_order.AROW.__doc__
 
 
-class NAROW(GaussianClassifier, second_order.NAROW):
+class NAROW(GaussianAnswers, OnlineClassifier, second_order.NAROW):
     __doc__ = second_order.NAROW.__doc__
 
 
-class NHERD(GaussianClassifier, second_order.NHERD):
+class NHERD(GaussianAnswers, OnlineClassifier, second_order.NHERD):
     __doc__ = second_order.NHERD.__doc__
 
 
-class SCW(GaussianClassifier, second_order.SCW):
+class SCW(GaussianAnswers, OnlineClassifier, second_order.SCW):
     __doc__ = second_order.SCW.__doc__
 
 
-class STG(OnlineClassifier, sparse_online.STG):
-    __doc__ = sparse_online.STG.__doc__
+class STG(OnlineClassifier, sparse_descent.STG):
+    __doc__ = sparse_descent.STG.__doc__
 
 
-class FOBOS(OnlineClassifier, sparse_online.FOBOS):
-    __doc__ = sparse_online.FOBOS.__doc__
+class FOBOS(OnlineClassifier, sparse_descent.FOBOS):
+    __doc__ = sparse_descent.FOBOS.__doc__
 
 
-class RDA(OnlineClassifier, sparse_online.RDA):
-    __doc__ = sparse_online.RDA.__doc__
+class RDA(OnlineClassifier, sparse_descent.RDA):
+    __doc__ = sparse_descent.RDA.__doc__
 
 
-class AdaFOBOS(OnlineClassifier, sparse_online.AdaFOBOS):
-    __doc__ = sparse_online.AdaFOBOS.__doc__
+class AdaFOBOS(OnlineClassifier, sparse_descent.AdaFOBOS):
+    __doc__ = sparse_descent.AdaFOBOS.__doc__
 
 
-class AdaRDA(OnlineClassifier, sparse_online.AdaRDA):
-    __doc__ = sparse_online.AdaRDA.__doc__
+class AdaRDA(OnlineClassifier, sparse_descent.AdaRDA):
+    __doc__ = sparse_descent.AdaRDA.__doc__
 
 
-class FTRL(OnlineClassifier, sparse_online.FTRL):
-    __doc__ = sparse_online.FTRL.__doc__
+class FTRL(OnlineClassifier, sparse_descent.FTRL):
+    __doc__ = sparse_descent.FTRL.__doc__
 
 
 class FSOL(OnlineClassifier, sparse_online.FSOL):
     __doc__ = sparse_online.FSOL.__doc__
 
 
-class SSOL(GaussianClassifier, sparse_online.SSOL):
+class SSOL(GaussianAnswers, OnlineClassifier, sparse_online.SSOL):
     __doc__ = sparse_online.SSOL.__doc__
 
 
@@ -111,5 +120,5 @@ class ODCARegressor(OnlineRegressor, online_dual.ODCARegressor):
     __doc__ = online_dual.ODCARegressor.__doc__
 
 
-class BCW(GaussianBatchClassifier, online_batch.BCW):
+class BCW(GaussianAnswers, BatchClassifier, online_batch.BCW):
     __doc__ = online_batch.BCW.__doc__

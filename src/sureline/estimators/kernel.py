@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..learners import kernel
+from .base import GaussianAnswers
 from .batch import KernelClassifier
 
 
-class KernelSCW(KernelClassifier, kernel.KernelSCW):
+class KernelSCW(GaussianAnswers, KernelClassifier, kernel.KernelSCW):
     __doc__ = kernel.KernelSCW.__doc__

@@ -7,7 +7,10 @@ from pathlib import Path
 from ..learners.learner import Learner
 from ..learners.saving import read_learner, write_learner
 from . import classifiers, kernel, selecting
-from .base import Estimator
+from .base import Classifier
+from .regressor import OnlineRegressor
+
+Estimator = Classifier | OnlineRegressor
 
 
 def save(model: Estimator | Learner, path: str | Path, *, compact: bool = False) -> None:

@@ -6,20 +6,21 @@ import sklearn.base  # noqa: F401  # first, as in `estimators`
 
 from ..learners import feature_groups as sparse_batch
 from ..learners import online_selection
-from .base import GaussianClassifier, OnlineClassifier
-from .batch import BatchClassifier, GaussianBatchClassifier
-from .selector import Selector, WeightSelector
+from .base import GaussianAnswers
+from .batch import BatchClassifier
+from .online import OnlineClassifier
+from .selector import Selector
 
 
-class SOFS(WeightSelector, GaussianClassifier, online_selection.SOFS):
+class SOFS(Selector, GaussianAnswers, OnlineClassifier, online_selection.SOFS):
     __doc__ = online_selection.SOFS.__doc__
 
 
-class FOFS(WeightSelector, OnlineClassifier, online_selection.FOFS):
+class FOFS(Selector, OnlineClassifier, online_selection.FOFS):
     __doc__ = online_selection.FOFS.__doc__
 
 
-class SBCW(Selector, GaussianBatchClassifier, sparse_batch.SBCW):
+class SBCW(Selector, GaussianAnswers, BatchClassifier, sparse_batch.SBCW):
     __doc__ = sparse_batch.SBCW.__doc__
 
 

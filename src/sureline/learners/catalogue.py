@@ -11,7 +11,8 @@ from .online_batch import BCW
 from .online_dual import ODCA, ODCARegressor
 from .online_selection import FOFS, SOFS
 from .second_order import AROW, CW, IELLIP, NAROW, NHERD, SCW, SOP
-from .sparse_online import FOBOS, FSOL, FTRL, RDA, SSOL, STG, AdaFOBOS, AdaRDA
+from .sparse_descent import FOBOS, FTRL, RDA, STG, AdaFOBOS, AdaRDA
+from .sparse_online import FSOL, SSOL
 
 LEARNERS: dict[str, type[Learner]] = {
     learner.__name__: learner

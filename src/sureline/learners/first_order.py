@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from .._native import _core
 from .docstrings import COMMON, LOSS, documented
 from .grids import RATES, RATES_TO_TRY, STEPS, Settings
-from .one import OnlineLearner
+from .online import OnlineLearner
 from .parameters import LOSSES, POSITIVE, Constraint, Flag, Number, OneOf
 
 

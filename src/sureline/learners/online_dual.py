@@ -10,10 +10,10 @@ from ..models.numbers import CUT_OF_ASCENT, Shape
 from ..models.state import State
 from .docstrings import COMMON, REGRESSION, documented
 from .grids import Settings
-from .one import OnlineLearner
-from .online import RuleLearner
+from .online import OnlineLearner
 from .parameters import POSITIVE, Constraint, Number, OneOf
 from .regression import TargetLearner
+from .rule import RuleLearner
 
 _ASCENT = """rho : float, default={rho}
         The strength of the regulariser. Every row is weighed against it with 1 / (rho Delta) of its window, so that the
@@ -162,7 +162,7 @@ class DualAscent(RuleLearner):
         self.refuse_stream()
         return n_columns if self.columns is None else self.columns
 
-    def _fresh_state(self, n_columns: int, n_classes: int = 1) -> State:
+    def fresh_state(self, n_columns: int, n_classes: int = 1) -> State:
         if self.regularizer == "kl":
             name = type(self).__name__
             if self.columns is not None and n_columns != self.columns:
@@ -172,7 +172,7 @@ class DualAscent(RuleLearner):
                     f"{name} with regularizer='kl' goes over all columns with every row, and takes up to "
                     f"{WIDEST_SIMPLEX} of them. Got {n_columns}."
                 )
-        return super()._fresh_state(n_columns, n_classes)
+        return super().fresh_state(n_columns, n_classes)
 
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         shaped = [

@@ -92,7 +92,7 @@ def read_learner(path: Path) -> ModelFile:
         learner.check_parameters()
         normalizer = _normalizer(learner, contents.scales)
         if isinstance(learner, ClassLearner):
-            learner._refuse_classes(len(contents.labels))
+            learner.refuse_classes(len(contents.labels))
             learner.classes_ = label_array(contents.labels)
         learner.adopt(contents.state, normalizer)
         learner.n_features_in_ = contents.state.n_columns

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from .._inputs import Array
 from .._native import _core
 from ..learners.learner import ClassLearner, Learner
-from ..learners.online import ClassRuleLearner, RuleLearner
+from ..learners.online import OnlineLearner
 from ..learners.regression import TargetLearner
+from ..learners.rule import RuleLearner
 from ..learners.saving import takes_names
 from ..models.rows import RefusedRow
 from ..models.scaling import Normalizer
@@ -95,7 +96,7 @@ class Lesson:
         with self._by_rows_of_the_stream():
             if isinstance(learner, TargetLearner):
                 learner.take(rows, chunk.n_columns, self.labels.astype(np.float64, copy=False), chunk.weights, part)
-            elif isinstance(learner, ClassRuleLearner):
+            elif isinstance(learner, OnlineLearner):
                 labels, n_classes = self.labels.astype(np.int32, copy=False), None
                 if self.classes is not None:
                     n_classes = len(self.classes)

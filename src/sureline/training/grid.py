@@ -12,8 +12,9 @@ import numpy as np
 
 from ..learners.catalogue import LEARNERS, learner_named
 from ..learners.learner import ClassLearner, Learner
-from ..learners.online import ClassRuleLearner, RuleLearner
+from ..learners.online import OnlineLearner
 from ..learners.parameters import Number
+from ..learners.rule import RuleLearner
 from .choosing import settings_of
 
 MOST = 10_000  # more settings are taken for a mistake
@@ -31,7 +32,7 @@ class Entry:
 
 def every_learner() -> list[str]:
     """The classifiers that see one example at a time: those that any stream can afford."""
-    return [name for name, kind in LEARNERS.items() if issubclass(kind, ClassRuleLearner)]
+    return [name for name, kind in LEARNERS.items() if issubclass(kind, OnlineLearner)]
 
 
 def entries_of(grid: Any, **shared: Any) -> list[Entry]:
