@@ -6,7 +6,6 @@ from pathlib import Path
 
 from ..learners.learner import Learner
 from ..learners.saving import read_learner, write_learner
-from . import classifiers, kernel, selecting
 from .base import Classifier
 from .regressor import OnlineRegressor
 
@@ -47,9 +46,9 @@ def load(path: str | Path) -> Estimator:
 
 def as_estimator(learner: Learner) -> Estimator:
     """The estimator of the same name, with the same parameters and all that was learned."""
-    name = type(learner).__name__
-    module = next(module for module in (classifiers, selecting, kernel) if hasattr(module, name))
-    estimator: Estimator = getattr(module, name)(**learner.parameters())
+    from .. import estimators
+
+    estimator: Estimator = getattr(estimators, type(learner).__name__)(**learner.parameters())
     estimator.adopt(learner.model, learner.normalizer.copy())
     for attribute in ("classes_", "n_features_in_", "feature_names_in_", "takes_names"):
         if hasattr(learner, attribute):

@@ -37,6 +37,10 @@ class CSOGD(OnlineLearner):
     {common}
     """
 
+    algorithm: ClassVar[str] = "cost-sensitive OGD"
+    paper: ClassVar[str] = "Wang, Zhao & Hoi, ICDM 2012"
+    published: ClassVar[dict[str, Any]] = {"eta": 1.0}
+
     cost: Any = field(default=None, kw_only=True)
     eta: float = 0.7
     form: str = "slope"
@@ -74,6 +78,10 @@ class CPA(OnlineLearner):
         The longest step.
     {common}
     """
+
+    algorithm: ClassVar[str] = "cost-sensitive PA, prediction based"
+    paper: ClassVar[str] = "Crammer et al., JMLR 2006"
+    published: ClassVar[dict[str, Any]] = {"C": 1.0}
 
     cost: Any = field(default=None, kw_only=True)
     C: float = 1 / 128
@@ -115,6 +123,10 @@ class PAUM(OnlineLearner):
         ``multi_class="ovr"``.
     {common}
     """
+
+    algorithm: ClassVar[str] = "Perceptron with uneven margins"
+    paper: ClassVar[str] = "Li et al., ICML 2002"
+    published: ClassVar[dict[str, Any]] = {"eta": 1.0}
 
     eta: float = 1 / 32
     margin_pos: float = 1.0

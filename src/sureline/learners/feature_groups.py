@@ -245,6 +245,9 @@ class SBCW(_GroupLearner):
     True
     """
 
+    algorithm: ClassVar[str] = "sparse online-batch confidence-weighted"
+    paper: ClassVar[str] = "Tan et al., AAAI 2016, Algorithms 2, 3"
+
     C: float = 1.0
     q: int = 1
     n_features: int | None = None
@@ -335,6 +338,9 @@ class FGM(_GroupLearner):
     >>> [len(group) for group in clf.groups_][:3], len(clf.theta_)
     ([2, 2, 2], 15)
     """
+
+    algorithm: ClassVar[str] = "feature generating machine"
+    paper: ClassVar[str] = "Tan, Tsang & Wang, JMLR 2014"
 
     C: float = 1.0
     q: int = 1

@@ -113,6 +113,10 @@ class KernelSCW(BatchLearner):
     (500,)
     """
 
+    algorithm: ClassVar[str] = "SCW with a kernel, for small data"
+    paper: ClassVar[str] = "Wang, Zhao & Hoi, ICML 2012, Lemma 1"
+    has_command: ClassVar[bool] = False
+
     variant: str = "I"
     C: float = 1.0
     eta: float = 0.75

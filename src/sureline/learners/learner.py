@@ -38,6 +38,13 @@ class Learner(ABC):
     growing: bool = False
     normalize: str = DEFAULT
 
+    # An algorithm in a few words, where it is from, and the parameters that its paper has where ours differ. A class
+    # that has these is found by the catalogue, which is all that it takes to have an estimator and a command.
+    algorithm: ClassVar[str]
+    paper: ClassVar[str]
+    published: ClassVar[dict[str, Any]] = {}
+    has_command: ClassVar[bool] = True  # False if it is for data that is small: nobody trains it from a stream
+
     # What numbers the rows of a stream are read in, unless it is said: half of the memory in models of millions.
     stream_dtype: ClassVar[str] = "float32"
 

@@ -57,6 +57,9 @@ class BCW(BatchLearner):
     True
     """
 
+    algorithm: ClassVar[str] = "online-batch confidence-weighted: BCW-L1, BCW-L2"
+    paper: ClassVar[str] = "Tan et al., AAAI 2016, Algorithm 1"
+
     C: float = 1.0
     q: int = 1
 

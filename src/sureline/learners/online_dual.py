@@ -226,6 +226,10 @@ class ODCA(DualAscent, OnlineLearner):
     True
     """
 
+    algorithm: ClassVar[str] = "online dual coordinate ascent, with windows that forget"
+    paper: ClassVar[str] = "Ying, Yuan & Sayed, EUSIPCO 2016"
+    published: ClassVar[dict[str, Any]] = {"rho": 1e-4, "smoothing": 0.0}
+
     rho: float = field(default=1e-3, kw_only=True)
     smoothing: float = field(default=0.99, kw_only=True)
 
@@ -279,6 +283,9 @@ class ODCARegressor(DualAscent, TargetLearner):
     >>> model.coef_.round(1), model.intercept_.round(1)
     (array([ 1. , -2. ,  0.5]), array([3.]))
     """
+
+    algorithm: ClassVar[str] = "the same for numbers: least-mean-squares and its robust kin"
+    paper: ClassVar[str] = "Ying, Yuan & Sayed, EUSIPCO 2016, section III.A"
 
     loss: str = "squared"
 

@@ -68,6 +68,10 @@ class SOFS(OnlineLearner):
     (50, (50,), (2000, 50))
     """
 
+    algorithm: ClassVar[str] = "second-order online feature selection"
+    paper: ClassVar[str] = "Wu, Hoi, Mei & Yu, arXiv:1409.7794"
+    published: ClassVar[dict[str, Any]] = {"r": 1.0}
+
     n_features: int = 100
     r: float = 4.0
 
@@ -139,6 +143,10 @@ class FOFS(OnlineLearner):
         The penalty on the squared length of w. eta lam must be less than 1.
     {common}
     """
+
+    algorithm: ClassVar[str] = "first-order online feature selection"
+    paper: ClassVar[str] = "Wang, Zhao, Hoi & Jin, IEEE TKDE 2014"
+    published: ClassVar[dict[str, Any]] = {"eta": 0.2, "lam": 0.01}
 
     n_features: int = 100
     eta: float = 1 / 32

@@ -16,7 +16,7 @@ from ..models.file import ModelFileError, read_model, write_model
 from ..models.groups import GroupState
 from ..models.scaling import Normalizer
 from ..models.state import State
-from .catalogue import LEARNERS, WITHOUT_COMMAND
+from .catalogue import EVERY_LEARNER
 from .learner import ClassLearner, Learner
 
 _NAMES = "names."  # what the tensors of the table of names begin with
@@ -79,7 +79,7 @@ def read_learner(path: Path) -> ModelFile:
     def refuse(reason: str) -> NoReturn:
         raise ModelFileError(str(path), reason)
 
-    known = LEARNERS | WITHOUT_COMMAND
+    known = EVERY_LEARNER
     if contents.class_name not in known:
         refuse(f"is a model of the class {contents.class_name}, which this version does not know")
     has_classes = issubclass(known[contents.class_name], ClassLearner)

@@ -41,6 +41,10 @@ class STG(OnlineLearner):
     {common}
     """
 
+    algorithm: ClassVar[str] = "truncated gradient"
+    paper: ClassVar[str] = "Langford, Li & Zhang, JMLR 2009"
+    published: ClassVar[dict[str, Any]] = {"eta": 1.0}
+
     loss: str = field(default="hinge", kw_only=True)
     eta: float = 1 / 32
     lam: float = 0.0
@@ -84,6 +88,10 @@ class FOBOS(OnlineLearner):
     {common}
     """
 
+    algorithm: ClassVar[str] = "forward-backward splitting"
+    paper: ClassVar[str] = "Duchi & Singer, JMLR 2009"
+    published: ClassVar[dict[str, Any]] = {"eta": 1.0}
+
     loss: str = field(default="hinge", kw_only=True)
     eta: float = 0.7
     lam: float = 0.0
@@ -120,6 +128,9 @@ class RDA(OnlineLearner):
         The enhancement of the threshold.
     {common}
     """
+
+    algorithm: ClassVar[str] = "regularised dual averaging, enhanced for `rho > 0`"
+    paper: ClassVar[str] = "Xiao, JMLR 2010"
 
     loss: str = field(default="hinge", kw_only=True)
     gamma: float = 1.0
@@ -167,6 +178,10 @@ class AdaFOBOS(OnlineLearner):
         What H starts from.
     {common}
     """
+
+    algorithm: ClassVar[str] = "FOBOS with adaptive rates"
+    paper: ClassVar[str] = "Duchi, Hazan & Singer, JMLR 2011"
+    published: ClassVar[dict[str, Any]] = {"eta": 1.0, "delta": 1.0}
 
     loss: str = field(default="hinge", kw_only=True)
     eta: float = 0.35
@@ -218,6 +233,10 @@ class AdaRDA(OnlineLearner):
         What H starts from.
     {common}
     """
+
+    algorithm: ClassVar[str] = "RDA with adaptive rates"
+    paper: ClassVar[str] = "Duchi, Hazan & Singer, JMLR 2011"
+    published: ClassVar[dict[str, Any]] = {"eta": 1.0, "delta": 1.0}
 
     loss: str = field(default="hinge", kw_only=True)
     max_nonzero: int | None = field(default=None, kw_only=True)
@@ -272,6 +291,10 @@ class FTRL(OnlineLearner):
         The penalty that makes them small.
     {common}
     """
+
+    algorithm: ClassVar[str] = "follow the proximally regularised leader"
+    paper: ClassVar[str] = "McMahan et al., KDD 2013"
+    published: ClassVar[dict[str, Any]] = {"alpha": 0.1, "beta": 1.0, "l1": 1.0, "l2": 1.0}
 
     loss: str = field(default="log", kw_only=True)
     alpha: float = 0.25

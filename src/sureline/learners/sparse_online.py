@@ -44,6 +44,10 @@ class FSOL(OnlineLearner):
     {common}
     """
 
+    algorithm: ClassVar[str] = "first-order sparse online learning, CS-FSOL"
+    paper: ClassVar[str] = "Wang, Wu, Zhao & Hoi, Algorithms 3, 6"
+    published: ClassVar[dict[str, Any]] = {"eta": 1.0}
+
     cost: Any = field(default=None, kw_only=True)
     loss: str = field(default="hinge", kw_only=True)
     max_nonzero: int | None = field(default=None, kw_only=True)
@@ -95,6 +99,10 @@ class SSOL(GaussianLearner):
         How much S resists: the larger, the more slowly it shrinks.
     {common}
     """
+
+    algorithm: ClassVar[str] = "second-order sparse online learning, CS-SSOL"
+    paper: ClassVar[str] = "Wang, Wu, Zhao & Hoi, Algorithms 4, 5, 7"
+    published: ClassVar[dict[str, Any]] = {"eta": 1.0, "r": 1.0}
 
     cost: Any = field(default=None, kw_only=True)
     loss: str = field(default="hinge", kw_only=True)
