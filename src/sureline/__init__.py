@@ -44,9 +44,8 @@ _SUBMODULES = {
 
 
 def _estimators() -> list[str]:
-    from .learners.catalogue import EVERY_LEARNER, IN_MEMORY
-
-    return sorted([*EVERY_LEARNER, *IN_MEMORY], key=lambda name: (name != name.upper(), name))
+    catalogue = import_module(".learners.catalogue", __name__)
+    return sorted([*catalogue.EVERY_LEARNER, *catalogue.IN_MEMORY], key=lambda name: (name != name.upper(), name))
 
 
 def __getattr__(name: str) -> Any:

@@ -54,11 +54,11 @@ def test_what_a_class_says_of_its_parameters_fits_them(name: str) -> None:
 
 def test_names_are_listed_nowhere_but_in_their_classes() -> None:
     package = ROOT / "src" / "sureline"
-    for path in [package / "__init__.py", package / "rules.py", *(package / "estimators").glob("*.py")]:
+    lists = [package / "__init__.py", package / "rules.py", package / "learners" / "catalogue.py"]
+    for path in [*lists, *(package / "estimators").glob("*.py")]:
         code = re.sub(r'""".*?"""|#[^\n]*', "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         code = re.sub(r'"[^"\n]* [^"\n]*"', "", code)  # messages may speak of learners
         assert not [name for name in EVERY_LEARNER if re.search(rf"\b{name}\b", code)], path
-    assert not re.search(rf"\b({'|'.join(EVERY_LEARNER)})\b", (package / "learners" / "catalogue.py").read_text())
 
 
 def test_a_class_is_all_that_a_name_takes(tmp_path: Path) -> None:
