@@ -30,6 +30,7 @@ _FUNCTIONS = {
 }
 _SUBMODULES = {
     "contest",
+    "custom",
     "datasets",
     "evaluate",
     "metrics",
@@ -49,6 +50,7 @@ def _estimators() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
+    value: Any
     if name in _SUBMODULES:
         value = import_module(f".{name}", __name__)
     elif name in _FUNCTIONS:

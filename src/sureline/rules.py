@@ -29,6 +29,7 @@ _BOUND: dict[str, Any] = {
     name: kind
     for name, kind in vars(_core).items()
     if isinstance(kind, type)
+    and name != "PythonRule"  # that of `sureline.custom`
     and (issubclass(kind, _core.Rule | _core.CoordinateRule) or kind in (_core.Step, _core.Round))
 }
 globals().update(_BOUND)

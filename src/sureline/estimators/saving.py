@@ -48,6 +48,9 @@ def as_estimator(learner: Learner) -> Estimator:
     """The estimator of the same name, with the same parameters and all that was learned."""
     from .. import estimators
 
+    if learner.in_python:
+        assert isinstance(learner, Estimator)
+        return learner
     estimator: Estimator = getattr(estimators, type(learner).__name__)(**learner.parameters())
     estimator.adopt(learner.model, learner.normalizer.copy())
     for attribute in ("classes_", "n_features_in_", "feature_names_in_", "takes_names"):

@@ -35,6 +35,11 @@ _BY_PLAIN_NAME = {name.lower(): learner for name, learner in LEARNERS.items()}
 _NOT_FROM_STREAMS = {name.lower() for name in (*WITHOUT_COMMAND, *IN_MEMORY)}
 
 
+def learner_of(estimator: Learner) -> type[Learner]:
+    """The class that learns from a stream in the place of an estimator: the learner of the same name."""
+    return type(estimator) if estimator.in_python else learner_named(type(estimator).__name__)
+
+
 def learner_named(name: str) -> type[Learner]:
     """The learner of that name, written in any case, with or without a hyphen: "ssol", "Ada-RDA"."""
     try:

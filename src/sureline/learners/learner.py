@@ -44,6 +44,7 @@ class Learner(ABC):
     paper: ClassVar[str]
     published: ClassVar[dict[str, Any]] = {}
     has_command: ClassVar[bool] = True  # False if it is for data that is small: nobody trains it from a stream
+    in_python: ClassVar[bool] = False  # True if its step is a method of Python, which no file holds
 
     # What numbers the rows of a stream are read in, unless it is said: half of the memory in models of millions.
     stream_dtype: ClassVar[str] = "float32"

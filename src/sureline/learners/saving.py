@@ -44,6 +44,11 @@ def write_learner(
     compact: bool = False,
 ) -> None:
     """Write a learner, with what else belongs to it; with a `place` it is a checkpoint."""
+    if learner.in_python:
+        raise ValueError(
+            f"{type(learner).__name__} is written in Python, and a model file holds no code: pickle the estimator "
+            "instead."
+        )
     state: Any = learner._fitted_state("state to write")
     scales = learner.normalizer
     if compact:

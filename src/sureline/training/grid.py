@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..learners.catalogue import LEARNERS, learner_named
+from ..learners.catalogue import LEARNERS, learner_named, learner_of
 from ..learners.learner import ClassLearner, Learner
 from ..learners.online import OnlineLearner
 from ..learners.parameters import Number
@@ -106,7 +106,7 @@ def _alone(item: Any, shared: dict[str, Any]) -> Entry:
     if not isinstance(item, ClassLearner):
         raise _no_classifier(type(item))
     try:
-        kind = learner_named(type(item).__name__)
+        kind = learner_of(item)
     except ValueError as error:
         raise ValueError(f"{error} It cannot take part in a tournament, which reads a stream.") from None
     return _entry(_made(kind, item.parameters()), {})

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .._native import _core
 from ..learners.batch import BatchLearner
-from ..learners.catalogue import learner_named
+from ..learners.catalogue import learner_named, learner_of
 from ..learners.learner import ClassLearner, Learner
 from ..learners.regression import TargetLearner
 from ..learners.rule import RuleLearner
@@ -392,7 +392,7 @@ def train(
     elif parameters:
         raise TypeError(f"{', '.join(parameters)} must be set on the estimator that is passed as algorithm.")
     elif isinstance(algorithm, Learner):
-        learners = [learner_named(type(algorithm).__name__)(**algorithm.parameters())]
+        learners = [learner_of(algorithm)(**algorithm.parameters())]
     else:
         raise TypeError(f"algorithm must be a name or an estimator of sureline. Got {algorithm!r} instead.")
     learner = learners[0]
