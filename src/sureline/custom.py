@@ -115,7 +115,7 @@ class FirstOrderLearner(OnlineClassifier):
 
     def _checked(self, step: Any) -> tuple[float, ...]:
         try:
-            return tuple(map(float, Step(step) if isinstance(step, Real) else Step(*step)))
+            return tuple(map(float, Step(float(step)) if isinstance(step, Real) else Step(*step)))
         except (TypeError, ValueError):
             raise TypeError(
                 f"step of {type(self).__name__} must return alpha, or a Step of alpha, beta, kappa and gamma. "

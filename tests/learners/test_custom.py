@@ -7,7 +7,7 @@ import sys
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -59,8 +59,10 @@ class Raising(FirstOrderLearner):
 
 @dataclass(eq=False, repr=False)
 class Strange(FirstOrderLearner):
+    answer: Any = "alpha"
+
     def step(self, m, v, weight):
-        return "alpha"
+        return self.answer
 
 
 PAIRS = [(MyPA, PA, {}), (MyAROW, AROW, {}), (MyAROW, AROW, {"covariance": "full"})]
@@ -109,7 +111,7 @@ def test_streams_tournaments_and_prequential(tmp_path: Path) -> None:
     assert [run.name for run in result.runs][:3] == ["MyAROW", "MyAROW(r=10)", "MyPA"]
     assert result.run("MyAROW").train_command is None
     assert isinstance(result.models["MyAROW"], MyAROW)
-    assert everything(result.models["MyAROW"]) == everything(MyAROW().fit(X, y))
+    assert everything(result.models["MyAROW"]) == everything(MyAROW().fit(csr_matrix(X), y))
 
     path = tmp_path / "a.svm"
     path.write_text(
@@ -124,7 +126,7 @@ def test_streams_tournaments_and_prequential(tmp_path: Path) -> None:
     np.testing.assert_allclose(mine.coef_, ours.coef_, rtol=1e-12, atol=1e-12)
 
     curves = evaluate.prequential({"mine": MyAROW(), "ours": AROW()}, [(X, y)], window=100)
-    assert curves["mine"].mistakes == curves["ours"].mistakes
+    assert curves.mistakes["mine"] == curves.mistakes["ours"]
 
 
 def test_compare_on_the_command_line(tmp_path: Path) -> None:
@@ -171,7 +173,7 @@ def test_what_a_step_raises_comes_out_and_leaves_no_trace() -> None:
     with pytest.raises(TypeError, match=r"step of Strange must return alpha, or a Step .* Got 'alpha' instead\."):
         Strange().fit(X, y)
     with pytest.raises(ValueError, match="needs a step that float64 cannot hold"):  # no error of its own
-        MyPA(C=np.inf, normalize="none").fit(np.full((2, 1), 1e-170), [0, 1])
+        Strange(answer=np.inf).fit(X, y)
 
 
 def test_refusals_and_files(tmp_path: Path) -> None:
@@ -197,6 +199,11 @@ def test_a_learner_is_not_kept_alive_by_its_rule() -> None:
     assert gone() is None
 
 
-@parametrize_with_checks([MyPA(), MyAROW()])
+def expected_failures(estimator) -> dict[str, str]:
+    reason = "A weight of 2 makes the loss count twice in the objective of one step; two rows are two steps."
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
+
+
+@parametrize_with_checks([MyPA(), MyAROW()], expected_failed_checks=expected_failures, xfail_strict=False)
 def test_scikit_learns_checks(estimator, check) -> None:
     check(estimator)

@@ -132,6 +132,11 @@ class Learner(ABC):
         return self._fitted_state("model")
 
     @property
+    def labels(self) -> list[Any]:
+        """The labels in the order of the heads; none if numbers are predicted."""
+        return []
+
+    @property
     def normalizer(self) -> Normalizer:
         """What rows are divided by."""
         return self._normalizer
@@ -237,9 +242,10 @@ class Learner(ABC):
         """
         if not self.has_weights:
             return []
-        labels = self.classes_.tolist() if isinstance(self, ClassLearner) else []
         columns = getattr(self, "feature_names_in_", ())
-        return top_weights(self._fitted_state("weights"), self._normalizer, labels, n, names=names, columns=columns)
+        return top_weights(
+            self._fitted_state("weights"), self._normalizer, self.labels, n, names=names, columns=columns
+        )
 
     # -- pieces ----------------------------------------------------------------------------------------------
 
@@ -297,6 +303,10 @@ class ClassLearner(Learner):
     @abstractmethod
     def begin(self, classes: Array, n_columns: int = 0) -> None:
         """Forget everything, and be ready for rows of that many columns and for these classes."""
+
+    @property
+    def labels(self) -> list[Any]:
+        return self.classes_.tolist()
 
     @property
     def costs(self) -> tuple[float, float] | None:

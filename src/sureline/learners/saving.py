@@ -69,7 +69,7 @@ def write_learner(
         kind="model" if place is None else "checkpoint",
         class_name=type(learner).__name__,
         parameters=learner.parameters(),
-        labels=learner.classes_ if isinstance(learner, ClassLearner) else [],
+        labels=learner.labels,
         state=state,
         extra_metadata=metadata,
         extra_tensors=tensors,
@@ -113,8 +113,7 @@ def read_learner(path: Path) -> ModelFile:
     if not isinstance(input_options, dict) or not isinstance(place, dict | None):
         refuse("has options or a place that are no objects")
     learner.takes_names = takes_names(input_options)
-    labels = learner.classes_.tolist() if isinstance(learner, ClassLearner) else []
-    return ModelFile(learner, labels, names, input_options, place, contents.library)
+    return ModelFile(learner, learner.labels, names, input_options, place, contents.library)
 
 
 def _normalizer(learner: Learner, scales: Normalizer | None) -> Normalizer:
