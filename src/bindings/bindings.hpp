@@ -6,6 +6,7 @@
 void bind_parsers(nanobind::module_& m);      // text/parsers.cpp: text to rows
 void bind_hashing(nanobind::module_& m);      // text/hashing.cpp: names to columns
 void bind_one(nanobind::module_& m);          // one.cpp: one example at a time
+void bind_python_rule(nanobind::module_& m);  // python_rule.cpp: a rule whose step is a Python function
 void bind_mapped(nanobind::module_& m);       // mapped.cpp: arrays that take the memory of what is touched
 void bind_budgets(nanobind::module_& m);      // budgets.cpp: bounds on the number of nonzero weights
 void bind_online_dual(nanobind::module_& m);  // windows.cpp: online dual coordinate ascent

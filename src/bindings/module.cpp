@@ -470,6 +470,7 @@ NB_MODULE(_core, m) {
   bind_parsers(m);
   bind_hashing(m);
   bind_one(m);
+  bind_python_rule(m);
   bind_whitened(m);
   bind_dual_ascent(m);
   bind_finite_dual(m);

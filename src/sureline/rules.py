@@ -17,60 +17,20 @@ soft(theta, threshold):
 0.005
 """
 
-from ._core import (
-    ALMA,
-    AROW,
-    CPA,
-    FOBOS,
-    FOFS,
-    FSOL,
-    FTRL,
-    IELLIP,
-    NAROW,
-    NHERD,
-    OGD,
-    PA,
-    PAUM,
-    RDA,
-    ROMMA,
-    SCW,
-    SOP,
-    SSOL,
-    STG,
-    AdaFOBOS,
-    AdaRDA,
-    CoordinateRule,
-    Perceptron,
-    Round,
-    Rule,
-    Step,
-)
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "ALMA",
-    "AROW",
-    "CPA",
-    "FOBOS",
-    "FOFS",
-    "FSOL",
-    "FTRL",
-    "IELLIP",
-    "NAROW",
-    "NHERD",
-    "OGD",
-    "PA",
-    "PAUM",
-    "RDA",
-    "ROMMA",
-    "SCW",
-    "SOP",
-    "SSOL",
-    "STG",
-    "AdaFOBOS",
-    "AdaRDA",
-    "CoordinateRule",
-    "Perceptron",
-    "Round",
-    "Rule",
-    "Step",
-]
+from ._native import _core
+
+if TYPE_CHECKING:
+    from ._core import *  # noqa: F403
+
+# Every rule that is bound, and what a rule returns.
+_BOUND: dict[str, Any] = {
+    name: kind
+    for name, kind in vars(_core).items()
+    if isinstance(kind, type)
+    and name != "PythonRule"  # that of `sureline.custom`
+    and (issubclass(kind, _core.Rule | _core.CoordinateRule) or kind in (_core.Step, _core.Round))
+}
+globals().update(_BOUND)
+__all__ = sorted(_BOUND, key=lambda name: (name != name.upper(), name))

@@ -12,7 +12,7 @@ import click
 
 from ..learners.catalogue import LEARNERS
 from ..learners.learner import Learner
-from ..learners.one import OnlineLearner
+from ..learners.online import OnlineLearner
 from ..learners.parameters import Flag, Number, OneOf
 from ..models.scaling import DEFAULT
 from ..training.commands import flag

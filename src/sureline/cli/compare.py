@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ..learners.catalogue import learner_named
+from ..learners.learner import Learner
 from ..report.advice import ranked
 from ..training.grid import Entry, entries_of, every_learner
 from ..training.result import TournamentResult
@@ -22,10 +26,19 @@ from ._contest import Contest, advice, contest_options, table
     + ", ".join(name.lower() for name in every_learner())
     + "]",
 )
+@click.option(
+    "--learner",
+    "learners",
+    metavar="MODULE:CLASS",
+    multiple=True,
+    help="A learner written in Python, as sureline.custom has it; the module may lie in the working directory. "
+    "Repeat for several. Without --algorithm they are compared with each other alone.",
+)
 @contest_options()
 def command(
     data: tuple[str, ...],
     algorithm: str | None,
+    learners: tuple[str, ...],
     metric: str | None,
     cost: Any,
     labels: str | None,
@@ -56,7 +69,9 @@ def command(
         as_json=as_json,
         options=options,
     )
-    names = every_learner() if algorithm is None else [name.strip() for name in algorithm.split(",")]
+    names = [] if learners else every_learner()
+    if algorithm is not None:
+        names = [name.strip() for name in algorithm.split(",")]
     entries: list[Entry] = []
     try:
         for name in names:
@@ -65,7 +80,24 @@ def command(
             raise ValueError("An algorithm comes twice.")
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--algorithm") from None
+    entries += [_entry(name, contest) for name in learners]
     return contest.tell(contest.run(entries, race=False), _in_words)
+
+
+def _entry(name: str, contest: Contest) -> Entry:
+    """A learner written in Python, by the names of its module and class."""
+    module, _, kind_name = name.partition(":")
+    sys.path.insert(0, os.getcwd())
+    try:
+        kind = getattr(import_module(module), kind_name)
+        if not issubclass(kind, Learner):
+            raise TypeError(f"{kind_name} is no learner of sureline.custom.")
+        [entry] = entries_of([kind(**{"dtype": kind.stream_dtype, **contest.parameters(kind)})])
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise click.BadParameter(f"{name}: {error}", param_hint="--learner") from None
+    finally:
+        sys.path.remove(os.getcwd())
+    return entry
 
 
 def _in_words(result: TournamentResult) -> str:

@@ -104,6 +104,9 @@ class SparseDCA(L1Selector):
     (20, (2000, 20))
     """
 
+    algorithm: ClassVar[str] = "proximal dual coordinate ascent, l1 and a small l2 penalty"
+    paper: ClassVar[str] = "Shalev-Shwartz & Zhang 2012"
+
     lam: float | None = None
     n_features: int | None = None
     loss: str = "hinge"
@@ -249,6 +252,9 @@ class L1SVM(L1Selector):
     >>> L1SVM(n_features=20, random_state=0).fit(X, y).get_support().sum()
     np.int64(20)
     """
+
+    algorithm: ClassVar[str] = 'l1 SVM: scikit-learn\'s `LinearSVC(penalty="l1")`'
+    paper: ClassVar[str] = "Yuan et al., JMLR 2010"
 
     C: float | None = None
     n_features: int | None = None

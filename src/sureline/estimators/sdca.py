@@ -89,6 +89,9 @@ class SDCA(InMemoryClassifier):
     (12, True)
     """
 
+    algorithm: ClassVar[str] = "stochastic dual coordinate ascent, with its duality gap"
+    paper: ClassVar[str] = "Shalev-Shwartz & Zhang, JMLR 2013"
+
     rho: float = 1e-4
     epochs: int = 5
     loss: str = "hinge"

@@ -17,7 +17,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .._inputs import checked_sample_weight, refuse_corrupt_sparse
 from .._system import cores
-from ..estimators.base import OnlineClassifier, sorted_classes
+from ..estimators.base import sorted_classes
+from ..estimators.online import OnlineClassifier
 from ..metrics import tally
 from ..models.rows import rows_between
 from .sparsity_path_result import SparsityPath

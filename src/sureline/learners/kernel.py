@@ -17,7 +17,6 @@ from ..models.kernel.projection import Projection
 from ..models.rows import as_rows, refusal
 from .batch import BatchLearner, Labels, checked_rows
 from .docstrings import KERNEL, documented
-from .gaussian import Gaussian
 from .online import stretches
 from .parameters import NOT_NEGATIVE, Constraint, Number, OneOf
 from .second_order import SCW
@@ -36,7 +35,7 @@ class _KernelChoice(Constraint):
 
 @documented(KERNEL)
 @dataclass(eq=False, repr=False)
-class KernelSCW(Gaussian, BatchLearner):
+class KernelSCW(BatchLearner):
     """Soft confidence-weighted learning with a kernel, for small data.
 
     Wang, Zhao & Hoi, "Exact soft confidence-weighted learning", ICML 2012, Lemma 1. The steps are those of SCW-I and
@@ -114,6 +113,10 @@ class KernelSCW(Gaussian, BatchLearner):
     (500,)
     """
 
+    algorithm: ClassVar[str] = "SCW with a kernel, for small data"
+    paper: ClassVar[str] = "Wang, Zhao & Hoi, ICML 2012, Lemma 1"
+    has_command: ClassVar[bool] = False
+
     variant: str = "I"
     C: float = 1.0
     eta: float = 0.75
@@ -124,6 +127,7 @@ class KernelSCW(Gaussian, BatchLearner):
     budget: int | None = None
 
     by_rows: ClassVar[bool] = True
+    has_variances: ClassVar[bool] = True
     _constraints: ClassVar[dict[str, Constraint]] = {
         **BatchLearner._constraints,
         **{name: SCW._constraints[name] for name in ("variant", "C", "eta")},
@@ -143,7 +147,7 @@ class KernelSCW(Gaussian, BatchLearner):
 
     # -- learning --------------------------------------------------------------------------------------------
 
-    def _fresh_state(self, n_columns: int, n_classes: int) -> KernelModel:
+    def fresh_state(self, n_columns: int, n_classes: int) -> KernelModel:
         none = Examples(np.empty((0, n_columns), self.dtype))
         if self.budget is None:
             return Expansion(self._kernel(n_columns), none, n_classes, self._policy())
@@ -157,10 +161,9 @@ class KernelSCW(Gaussian, BatchLearner):
         """Learn from the rows of X in their order. Cutting a stream into other batches changes nothing."""
         X, normalizer = checked_rows(X), self._normalizer.copy()
         n_classes = max(int(labels.max(initial=-1)) + 1, len(self.classes_))
-        self._refuse_classes(n_classes)
+        self.refuse_classes(n_classes)
         state = self._state
         assert isinstance(state, KernelModel)
-        self._refuse_another_normalizer()
         self._refuse_state(state)
         X = normalizer.learn(X, weight)
         if is_sparse(X) and not state.tally.any() and not state.examples.is_sparse:
@@ -218,21 +221,15 @@ class KernelSCW(Gaussian, BatchLearner):
         if not isinstance(state, KernelModel):
             raise ValueError("KernelSCW has no state like that")
         kernel, budget = self._kernel(state.n_columns), state.budget if isinstance(state, Projection) else None
-        for parameter, same in (
-            ("dtype", state.dtype == self.dtype),
-            ("fit_intercept", state.intercept == bool(self.fit_intercept)),
+        self._refuse_changes(
+            state,
             ("multi_class", state.policy in ("binary", self._policy())),
             ("kernel", kernel.kind == state.kernel.kind),
             ("gamma", kernel.gamma == state.kernel.gamma),
             ("degree", kernel.degree == state.kernel.degree),
             ("coef0", kernel.coef0 == state.kernel.coef0),
             ("budget", self.budget == budget),
-        ):
-            if not same:
-                raise ValueError(
-                    f"The {parameter!r} parameter of KernelSCW cannot change after the first call of partial_fit. Got "
-                    f"{getattr(self, parameter)!r} instead of what the model was made with."
-                )
+        )
 
     # -- what a user sees ------------------------------------------------------------------------------------
 

@@ -10,10 +10,10 @@ from ..models.numbers import CUT_OF_ASCENT, Shape
 from ..models.state import State
 from .docstrings import COMMON, REGRESSION, documented
 from .grids import Settings
-from .one import OnlineLearner
-from .online import RuleLearner
+from .online import OnlineLearner
 from .parameters import POSITIVE, Constraint, Number, OneOf
 from .regression import TargetLearner
+from .rule import RuleLearner
 
 _ASCENT = """rho : float, default={rho}
         The strength of the regulariser. Every row is weighed against it with 1 / (rho Delta) of its window, so that the
@@ -162,7 +162,7 @@ class DualAscent(RuleLearner):
         self.refuse_stream()
         return n_columns if self.columns is None else self.columns
 
-    def _fresh_state(self, n_columns: int, n_classes: int = 1) -> State:
+    def fresh_state(self, n_columns: int, n_classes: int = 1) -> State:
         if self.regularizer == "kl":
             name = type(self).__name__
             if self.columns is not None and n_columns != self.columns:
@@ -172,7 +172,7 @@ class DualAscent(RuleLearner):
                     f"{name} with regularizer='kl' goes over all columns with every row, and takes up to "
                     f"{WIDEST_SIMPLEX} of them. Got {n_columns}."
                 )
-        return super()._fresh_state(n_columns, n_classes)
+        return super().fresh_state(n_columns, n_classes)
 
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         shaped = [
@@ -225,6 +225,10 @@ class ODCA(DualAscent, OnlineLearner):
     >>> round(model.progressive_.error, 2) < 0.2
     True
     """
+
+    algorithm: ClassVar[str] = "online dual coordinate ascent, with windows that forget"
+    paper: ClassVar[str] = "Ying, Yuan & Sayed, EUSIPCO 2016"
+    published: ClassVar[dict[str, Any]] = {"rho": 1e-4, "smoothing": 0.0}
 
     rho: float = field(default=1e-3, kw_only=True)
     smoothing: float = field(default=0.99, kw_only=True)
@@ -279,6 +283,9 @@ class ODCARegressor(DualAscent, TargetLearner):
     >>> model.coef_.round(1), model.intercept_.round(1)
     (array([ 1. , -2. ,  0.5]), array([3.]))
     """
+
+    algorithm: ClassVar[str] = "the same for numbers: least-mean-squares and its robust kin"
+    paper: ClassVar[str] = "Ying, Yuan & Sayed, EUSIPCO 2016, section III.A"
 
     loss: str = "squared"
 

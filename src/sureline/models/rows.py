@@ -137,6 +137,13 @@ def tidy(X: Any) -> Any:
     return copy
 
 
+def without_columns_beyond(X: Any, n_columns: int) -> tuple[Any, npt.NDArray[np.float64]]:
+    """The first columns of X, and for each row the sum of squares in the others."""
+    rest = X[:, n_columns:].astype(np.float64)
+    squares = rest.multiply(rest) if is_sparse(X) else np.square(rest)
+    return X[:, :n_columns], np.asarray(squares.sum(axis=1), np.float64).reshape(-1)
+
+
 def rows_between(X: Any, start: int, stop: int) -> Any:
     """Those rows of an array, a data frame or a CSR matrix, without copying them."""
     if not is_sparse(X):

@@ -18,7 +18,7 @@ from .._inputs import Array
 from .._system import cores
 from ..learners.catalogue import LEARNERS
 from ..learners.learner import ClassLearner, Learner
-from ..learners.online import ClassRuleLearner
+from ..learners.online import OnlineLearner
 from ..models.numbers import MISTAKES
 from ..stream import Chunk, DataError, Label, Stream
 from ..stream.chunk import joined
@@ -70,7 +70,7 @@ class Choice:
         return {"tried": self.tried, "rows": self.rows, "mistakes": self.mistakes}
 
 
-_SHARED = {field.name for field in fields(ClassRuleLearner)}
+_SHARED = {field.name for field in fields(OnlineLearner)}
 
 
 def chosen(learner: Learner) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def settings_of(kind: type[Learner], parameters: dict[str, Any]) -> list[dict[st
 
     Who names a parameter of its own, or the normalisation, gets what was named and the defaults of the rest.
     """
-    if not issubclass(kind, ClassRuleLearner) or parameters.keys() - (_SHARED - {"normalize"}):
+    if not issubclass(kind, OnlineLearner) or parameters.keys() - (_SHARED - {"normalize"}):
         return [parameters]
     return [parameters, *({**settings, **parameters} for settings in kind.settings_to_try)]
 

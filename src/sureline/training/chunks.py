@@ -12,8 +12,9 @@ import numpy.typing as npt
 from .._inputs import Array
 from .._native import _core
 from ..learners.learner import ClassLearner, Learner
-from ..learners.online import ClassRuleLearner, RuleLearner
+from ..learners.online import OnlineLearner
 from ..learners.regression import TargetLearner
+from ..learners.rule import RuleLearner
 from ..learners.saving import takes_names
 from ..models.rows import RefusedRow
 from ..models.scaling import Normalizer
@@ -95,7 +96,7 @@ class Lesson:
         with self._by_rows_of_the_stream():
             if isinstance(learner, TargetLearner):
                 learner.take(rows, chunk.n_columns, self.labels.astype(np.float64, copy=False), chunk.weights, part)
-            elif isinstance(learner, ClassRuleLearner):
+            elif isinstance(learner, OnlineLearner):
                 labels, n_classes = self.labels.astype(np.int32, copy=False), None
                 if self.classes is not None:
                     n_classes = len(self.classes)
@@ -116,7 +117,7 @@ class Normalizers:
     def of(self, learner: Learner) -> Normalizer:
         key = learner.normalize, learner.dtype
         if key not in self._own:
-            self._own[key] = learner._fresh_normalizer()
+            self._own[key] = learner.fresh_normalizer()
         return self._own[key]
 
     def keep_those_of(self, learners: Iterable[Learner]) -> None:
@@ -159,7 +160,7 @@ def enrol(learner: Learner, stream: Stream, labels: Sequence[Label] | None) -> N
 
 
 def _refuse_costs_without_labels(learner: Learner) -> None:
-    costs = learner._costs()
+    costs = learner.costs
     if costs is not None and costs[0] != costs[1]:
         raise ValueError(
             f"{type(learner).__name__} with unequal costs or margins must know which class is the positive one: "

@@ -33,6 +33,8 @@ def options_of(learner: Any, given: Collection[str] = ()) -> list[str] | None:
     Parameters that have their defaults are left out, unless they are among the `given` ones; but not the normalisation
     of a learner of which the command would choose settings if none were named.
     """
+    if learner.in_python:
+        return None
     given = {*given, "normalize"} if getattr(learner, "settings_to_try", ()) else given
     parameters = learner.parameters()
     defaults = {field.name: field.default for field in fields(learner)}

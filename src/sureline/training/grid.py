@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..learners.catalogue import LEARNERS, learner_named
+from ..learners.catalogue import LEARNERS, learner_named, learner_of
 from ..learners.learner import ClassLearner, Learner
-from ..learners.online import ClassRuleLearner, RuleLearner
+from ..learners.online import OnlineLearner
 from ..learners.parameters import Number
+from ..learners.rule import RuleLearner
 from .choosing import settings_of
 
 MOST = 10_000  # more settings are taken for a mistake
@@ -31,7 +32,7 @@ class Entry:
 
 def every_learner() -> list[str]:
     """The classifiers that see one example at a time: those that any stream can afford."""
-    return [name for name, kind in LEARNERS.items() if issubclass(kind, ClassRuleLearner)]
+    return [name for name, kind in LEARNERS.items() if issubclass(kind, OnlineLearner)]
 
 
 def entries_of(grid: Any, **shared: Any) -> list[Entry]:
@@ -105,7 +106,7 @@ def _alone(item: Any, shared: dict[str, Any]) -> Entry:
     if not isinstance(item, ClassLearner):
         raise _no_classifier(type(item))
     try:
-        kind = learner_named(type(item).__name__)
+        kind = learner_of(item)
     except ValueError as error:
         raise ValueError(f"{error} It cannot take part in a tournament, which reads a stream.") from None
     return _entry(_made(kind, item.parameters()), {})

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..learners.feature_groups import FGM, SBCW
 from ..learners.learner import ClassLearner
-from ..learners.online import RuleLearner
 from ..learners.online_batch import BCW
+from ..learners.rule import RuleLearner
 from ..models.numbers import WITH_FACTORS, width_of
 from ..models.precision.state import most_bytes
 

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from .._native import _core
 from .._system import cores, usable_memory
 from ..learners.batch import BatchLearner
-from ..learners.online import RuleLearner
 from ..models.numbers import MISTAKES, SEEN
 from ..stream import Chunk, DataError, Label, Position, Stream
 from ..stream.classes import Classes, times
@@ -84,8 +83,7 @@ class Tournament:
         ]
         for contestant in self.contestants:
             enrol(contestant.learner, stream, labels)
-            if isinstance(contestant.learner, RuleLearner):
-                contestant.learner._rule()  # imports what it needs before anybody takes the time
+            contestant.learner.warm_up()
         self.race = Race(len(entries)) if race else None
         self.batch = batch
         self.limit = (usable_memory() or _UNKNOWN_MEMORY) // 2 if memory is None else memory

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from .._native import _core
 from ..learners.batch import BatchLearner
-from ..learners.catalogue import learner_named
+from ..learners.catalogue import learner_named, learner_of
 from ..learners.learner import ClassLearner, Learner
-from ..learners.online import RuleLearner
 from ..learners.regression import TargetLearner
+from ..learners.rule import RuleLearner
 from ..learners.saving import read_learner, write_learner
 from ..stream import READING, Chunk, DataError, Label, Position, Stream, read
 from ..stream.classes import Classes, targets_of
@@ -26,7 +26,7 @@ from .chunks import Lesson, enrol
 from .pending import Pending
 
 if TYPE_CHECKING:
-    from ..estimators.base import Estimator
+    from ..estimators.saving import Estimator
 
 BATCH = 100_000  # rows, for the learners that take batches
 
@@ -241,7 +241,7 @@ class Training:
         """Of a regressor: the sum of those of its predictions."""
         if not isinstance(self.learner, TargetLearner):
             return None
-        return self.learner._losses() if self.begun else 0.0
+        return self.learner.total_loss if self.begun else 0.0
 
     def progress(self, seconds: float = 0.0) -> Progress:
         """Where it stands, so many seconds after it began."""
@@ -379,7 +379,6 @@ def train(
     estimator
         With everything learned, ready for predict and partial_fit.
     """
-    from ..estimators.base import Estimator
     from ..estimators.saving import as_estimator
 
     reading = {name: options.pop(name) for name in READING if name in options}
@@ -392,8 +391,8 @@ def train(
         learners = [_made(kind, settings) for settings in settings_of(kind, parameters)]
     elif parameters:
         raise TypeError(f"{', '.join(parameters)} must be set on the estimator that is passed as algorithm.")
-    elif isinstance(algorithm, Estimator):
-        learners = [learner_named(type(algorithm).__name__)(**algorithm.get_params())]
+    elif isinstance(algorithm, Learner):
+        learners = [learner_of(algorithm)(**algorithm.parameters())]
     else:
         raise TypeError(f"algorithm must be a name or an estimator of sureline. Got {algorithm!r} instead.")
     learner = learners[0]
