@@ -317,10 +317,8 @@ def use(file: ModelFile) -> None:
         lambda: state.scores(some),
         lambda: state.variances(some),
         state.intercepts,
-        lambda: state.learn(learner._rule(), some, labels, None, None, False, learner._costs(), targets),
-        lambda: state.learn(
-            learner._rule(), some, labels, None, None, state.factors is None, learner._costs(), targets
-        ),
+        lambda: state.learn(learner._rule(), some, labels, None, None, False, learner.costs, targets),
+        lambda: state.learn(learner._rule(), some, labels, None, None, state.factors is None, learner.costs, targets),
         lambda: learner.predict_one(one),
         lambda: learner.learn_one(one, known),
     ]

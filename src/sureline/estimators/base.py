@@ -229,8 +229,8 @@ class OnlineEstimator(Estimator, RuleLearner):
         self, X: Any, n_classes: int, labels: Any, weight: Any, orders: list[Any], targets: Any = None
     ) -> tuple[State, Normalizer]:
         """A fresh state that has learned from the rows in each of these orders, and what has divided them."""
-        state, normalizer = self._fresh_state(X.shape[1], n_classes), self._fresh_normalizer()
-        rule, costs = self._rule(), self._costs()
+        state, normalizer = self._fresh_state(X.shape[1], n_classes), self.fresh_normalizer()
+        rule, costs = self._rule(), self.costs
         for order in orders:
             for rows, part, here in normalizer.blocks(X, self.dtype, weight, order):
                 w, t = (None if numbers is None else numbers[part] for numbers in (weight, targets))
@@ -330,7 +330,7 @@ class OnlineClassifier(Classifier, OnlineEstimator, OnlineLearner):
             known, labels = self._labels_of(y, known)
             weight = checked_sample_weight(sample_weight, X.shape[0])
             if first:
-                self._normalizer = self._fresh_normalizer()
+                self._normalizer = self.fresh_normalizer()
             state = with_columns_in_order(
                 X, lambda X: self._go_on(*self._rows_of(X, weight), labels, n_known, len(known), weight)
             )

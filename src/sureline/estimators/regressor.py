@@ -60,7 +60,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator, TargetLearner):  # type: 
             X, targets = self._with_targets(X, y, reset=first)
             weight = checked_sample_weight(sample_weight, X.shape[0])
             if first:
-                self._normalizer = self._fresh_normalizer()
+                self._normalizer = self.fresh_normalizer()
             state = with_columns_in_order(X, lambda X: self._go_on(*self._rows_of(X, weight), targets, weight))
             self._state = state
             self.n_features_in_ = state.n_columns

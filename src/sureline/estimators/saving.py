@@ -47,8 +47,8 @@ def as_estimator(learner: Learner) -> Estimator:
     name = type(learner).__name__
     module = next(module for module in (classifiers, selecting, kernel) if hasattr(module, name))
     estimator: Estimator = getattr(module, name)(**learner.parameters())
-    estimator._state, estimator._normalizer = learner._fitted_state("state"), learner._normalizer.copy()
-    for attribute in ("classes_", "n_features_in_", "feature_names_in_", "_takes_names"):
+    estimator.adopt(learner.model, learner.normalizer.copy())
+    for attribute in ("classes_", "n_features_in_", "feature_names_in_", "takes_names"):
         if hasattr(learner, attribute):
             setattr(estimator, attribute, getattr(learner, attribute))
     return estimator

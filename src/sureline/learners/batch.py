@@ -72,7 +72,7 @@ class BatchLearner(_OfBatches, ClassLearner):
         self._refuse_classes(len(classes))
         self.classes_ = classes
         self._state = self._fresh_state(n_columns, len(classes))
-        self._normalizer = self._fresh_normalizer()
+        self._normalizer = self.fresh_normalizer()
         self.n_features_in_ = n_columns
 
     def take_batch(self, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None = None) -> None:
@@ -123,6 +123,10 @@ class BatchLearner(_OfBatches, ClassLearner):
             return scores, None
         v = state.variances(X)
         return scores, v if beyond is None else v + state.variances_beyond(beyond)
+
+    @property
+    def model(self) -> BatchModel:
+        return self._fitted_state("model")
 
     def _fitted_state(self, attribute: str) -> BatchModel:
         super()._fitted_state(attribute)

@@ -18,15 +18,16 @@ class CostSensitiveLearner(OnlineLearner):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        self._costs()
+        _ = self.costs  # refuses what is no cost
 
-    def _costs(self) -> tuple[float, float] | None:
+    @property
+    def costs(self) -> tuple[float, float] | None:
         if self.cost is None:
             return 1.0, 1.0
         if isinstance(self.cost, str) and self.cost == "balanced":
             return None
         pair = list(self.cost) if isinstance(self.cost, tuple | list) else []
-        if len(pair) != 2 or not all(_is_cost(c) for c in pair):
+        if len(pair) != 2 or not all(is_cost(c) for c in pair):
             raise ValueError(
                 f"The 'cost' parameter of {type(self).__name__} must be None, 'balanced' or a pair of positive "
                 f"numbers, the cost of a missed positive and that of a false alarm. Got {self.cost!r} instead."
@@ -36,7 +37,7 @@ class CostSensitiveLearner(OnlineLearner):
 
     def _refuse_classes(self, n_classes: int) -> None:
         super()._refuse_classes(n_classes)
-        costs = self._costs()
+        costs = self.costs
         if n_classes > 2 and self.multi_class == "native" and costs is not None and costs[0] != costs[1]:
             raise ValueError(
                 f"The 'cost' parameter of {type(self).__name__} is a pair of unequal costs, {self.cost!r}, which needs "
@@ -45,7 +46,7 @@ class CostSensitiveLearner(OnlineLearner):
             )
 
     def _refuse_unnamed_classes(self) -> None:
-        costs = self._costs()
+        costs = self.costs
         if costs is not None and costs[0] != costs[1]:
             raise ValueError(
                 f"The 'cost' parameter of {type(self).__name__} is a pair of unequal costs, {self.cost!r}, which needs "
@@ -54,7 +55,7 @@ class CostSensitiveLearner(OnlineLearner):
             )
 
 
-def _is_cost(value: Any) -> bool:
+def is_cost(value: Any) -> bool:
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
     try:

@@ -127,7 +127,8 @@ class PAUM(OnlineLearner):
     def _rule(self) -> Rule:
         return _core.PAUM(self.eta)
 
-    def _costs(self) -> tuple[float, float]:
+    @property
+    def costs(self) -> tuple[float, float]:
         return float(self.margin_neg), float(self.margin_pos)  # the number that goes with the label
 
     def _refuse_unnamed_classes(self) -> None:

@@ -73,7 +73,8 @@ class Learner(Fitted, ABC):
     def _refuse_state(self, state: Any) -> None:
         """Raise ValueError if a learner with these parameters does not have such a state."""
 
-    def _costs(self) -> tuple[float, float] | None:
+    @property
+    def costs(self) -> tuple[float, float] | None:
         """What a mistake on a negative and on a positive example costs; None to balance them along the stream."""
         return 1.0, 1.0
 
@@ -88,8 +89,57 @@ class Learner(Fitted, ABC):
         for name, constraint in self._constraints.items():
             constraint.check(name, type(self).__name__, getattr(self, name))
 
+    @classmethod
+    def constraint_of(cls, parameter: str) -> Constraint | None:
+        """What that parameter may be; None if anything goes, or if there is no such parameter."""
+        return cls._constraints.get(parameter)
+
     def refuse_stream(self) -> None:
-        """Raise ValueError if these parameters need to know what a stream does not tell."""
+        """Raise ValueError if the parameters need the number of columns in advance."""
+
+    def warm_up(self) -> None:
+        """Import what the first step needs, before anybody takes the time."""
+
+    # -- the model -------------------------------------------------------------------------------------------
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a model."""
+        return hasattr(self, "_state")
+
+    @property
+    def model(self) -> Model:
+        """What was learned. AttributeError before the learner has begun."""
+        return self._fitted_state("model")
+
+    @property
+    def normalizer(self) -> Normalizer:
+        """What rows are divided by."""
+        return self._normalizer
+
+    @normalizer.setter
+    def normalizer(self, normalizer: Normalizer) -> None:
+        self._normalizer = normalizer
+
+    @property
+    def takes_names(self) -> bool:
+        """Whether single examples may name their features: False if columns are no hashes of names, or other hashes."""
+        return self._takes_names
+
+    @takes_names.setter
+    def takes_names(self, takes_names: bool) -> None:
+        self._takes_names = takes_names
+
+    def adopt(self, model: Any, normalizer: Normalizer) -> None:
+        """Go on with a model that was learned elsewhere. ValueError if these parameters do not have such a model."""
+        self._normalizer = normalizer
+        self._refuse_state(model)
+        self._state = model
+
+    def forget(self) -> None:
+        """Drop the model, and give its memory back."""
+        for attribute in ("_state", "_normalizer"):
+            self.__dict__.pop(attribute, None)
 
     # -- what was learned ------------------------------------------------------------------------------------
 
@@ -179,7 +229,7 @@ class Learner(Fitted, ABC):
 
     # -- pieces ----------------------------------------------------------------------------------------------
 
-    def _fresh_normalizer(self) -> Normalizer:
+    def fresh_normalizer(self) -> Normalizer:
         """One that has seen nothing. Its scales are float64, but for learners whose rows are all in one dtype."""
         return Normalizer(self.normalize)
 

@@ -105,7 +105,7 @@ class SingleLearner(_Kept, RuleLearner):
             state.n_heads,
             state.intercept,
             state.policy,
-            self._costs(),
+            self.costs,
             state.view,
             self.bits if self._takes_names else 0,
             self._normalizer.core,

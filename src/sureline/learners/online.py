@@ -63,6 +63,18 @@ class RuleLearner(_OfRules, Learner):
     def _policy(self) -> Policy:
         """What the heads are for, if there are more than one, or if there are no classes."""
 
+    @property
+    def shape(self) -> Shape:
+        """What the numbers of a feature are."""
+        return self._shape()
+
+    @property
+    def model(self) -> State:
+        return self._fitted_state("model")
+
+    def warm_up(self) -> None:
+        self._rule()
+
     def _width_to_begin_with(self, n_columns: int) -> int:
         """For a stream whose first rows have that many columns."""
         return n_columns
@@ -114,7 +126,7 @@ class RuleLearner(_OfRules, Learner):
             raise ValueError(f"{type(self).__name__} with these parameters has no state like that")
         self._refuse_another_shape(state)
 
-    def _fresh_normalizer(self) -> Normalizer:
+    def fresh_normalizer(self) -> Normalizer:
         return Normalizer(self.normalize, self.dtype)
 
     def _fresh_state(self, n_columns: int, n_classes: int = 1) -> State:
@@ -190,7 +202,7 @@ class ClassRuleLearner(RuleLearner, ClassLearner):
         self._refuse_classes(len(classes))
         self.classes_ = classes
         self._state = self._fresh_state(self._width_to_begin_with(n_columns), len(classes))
-        self._normalizer = self._fresh_normalizer()
+        self._normalizer = self.fresh_normalizer()
 
     def take(
         self,
@@ -274,7 +286,7 @@ class ClassRuleLearner(RuleLearner, ClassLearner):
         part = None if stop - start == rows.n_rows else np.arange(start, stop)
         # Labels of classes that come later in the batch are not looked at yet, but must be in range.
         labels_so_far = labels if part is None else np.where(labels < n_existing, labels, 0).astype(np.int32)
-        state.learn(self._rule(), rows, labels_so_far, weight, part, journal, self._costs())
+        state.learn(self._rule(), rows, labels_so_far, weight, part, journal, self.costs)
 
     def _policy(self) -> Policy:
         """How more than two classes are learned."""

@@ -32,7 +32,7 @@ class TargetLearner(SingleLearner):
         """Forget everything, and be ready for rows of that many columns."""
         self.check_parameters()
         self._state = self._fresh_state(self._width_to_begin_with(n_columns))
-        self._normalizer = self._fresh_normalizer()
+        self._normalizer = self.fresh_normalizer()
 
     def take(
         self,
@@ -78,7 +78,7 @@ class TargetLearner(SingleLearner):
         journal: bool,
     ) -> None:
         no_labels = np.zeros(len(targets), np.int32)
-        state.learn(self._rule(), rows, no_labels, weight, order, journal, self._costs(), targets)
+        state.learn(self._rule(), rows, no_labels, weight, order, journal, self.costs, targets)
 
     # -- one example at a time -------------------------------------------------------------------------------
 
@@ -137,11 +137,12 @@ class TargetLearner(SingleLearner):
     @property
     def progressive_loss_(self) -> float:
         """The mean loss of the predictions of all targets so far, each made before it was learned from."""
-        return self._losses("progressive_loss_") / max(self.n_seen_, 1)
+        return self.total_loss / max(self.n_seen_, 1)
 
-    def _losses(self, attribute: str = "losses") -> float:
+    @property
+    def total_loss(self) -> float:
         """The sum of those losses."""
-        ascent = self._fitted_state(attribute).ascent
+        ascent = self._fitted_state("progressive_loss_").ascent
         assert ascent is not None
         return float(ascent.scalars[LOSS_OF_ASCENT])
 

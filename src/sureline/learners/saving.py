@@ -45,7 +45,7 @@ def write_learner(
 ) -> None:
     """Write a learner, with what else belongs to it; with a `place` it is a checkpoint."""
     state: Any = learner._fitted_state("state to write")
-    scales = learner._normalizer
+    scales = learner.normalizer
     if compact:
         if names is not None:
             columns = [slots[slots > 0] - 1 for slots, _ in state.nonzero()]
@@ -90,12 +90,11 @@ def read_learner(path: Path) -> ModelFile:
     try:
         learner = known[contents.class_name](**_with_tuples({"normalize": "none"} | contents.parameters))
         learner.check_parameters()
-        learner._normalizer = _normalizer(learner, contents.scales)
+        normalizer = _normalizer(learner, contents.scales)
         if isinstance(learner, ClassLearner):
             learner._refuse_classes(len(contents.labels))
             learner.classes_ = label_array(contents.labels)
-        learner._refuse_state(contents.state)
-        learner._state = contents.state
+        learner.adopt(contents.state, normalizer)
         learner.n_features_in_ = contents.state.n_columns
         names = _names(contents.tensors)
     except (TypeError, ValueError) as error:
@@ -108,13 +107,13 @@ def read_learner(path: Path) -> ModelFile:
     input_options, place = contents.metadata.get("input", {}), contents.metadata.get("place")
     if not isinstance(input_options, dict) or not isinstance(place, dict | None):
         refuse("has options or a place that are no objects")
-    learner._takes_names = takes_names(input_options)
+    learner.takes_names = takes_names(input_options)
     labels = learner.classes_.tolist() if isinstance(learner, ClassLearner) else []
     return ModelFile(learner, labels, names, input_options, place, contents.library)
 
 
 def _normalizer(learner: Learner, scales: Normalizer | None) -> Normalizer:
-    fresh = learner._fresh_normalizer()
+    fresh = learner.fresh_normalizer()
     if (fresh.kind == "scale") != (scales is not None) or (scales is not None and scales.dtype != fresh.dtype):
         raise ValueError(f"normalize={fresh.kind!r} and the scales")
     return fresh if scales is None else scales

@@ -116,7 +116,7 @@ class Normalizers:
     def of(self, learner: Learner) -> Normalizer:
         key = learner.normalize, learner.dtype
         if key not in self._own:
-            self._own[key] = learner._fresh_normalizer()
+            self._own[key] = learner.fresh_normalizer()
         return self._own[key]
 
     def keep_those_of(self, learners: Iterable[Learner]) -> None:
@@ -159,7 +159,7 @@ def enrol(learner: Learner, stream: Stream, labels: Sequence[Label] | None) -> N
 
 
 def _refuse_costs_without_labels(learner: Learner) -> None:
-    costs = learner._costs()
+    costs = learner.costs
     if costs is not None and costs[0] != costs[1]:
         raise ValueError(
             f"{type(learner).__name__} with unequal costs or margins must know which class is the positive one: "

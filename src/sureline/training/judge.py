@@ -14,7 +14,7 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
-from ..learners.cost import _is_cost
+from ..learners.cost import is_cost
 from .result import Metric
 
 Counts = npt.NDArray[np.int64]
@@ -34,7 +34,7 @@ class Judge:
         if self.metric not in get_args(Metric):
             raise ValueError(f"The metric must be one of {', '.join(get_args(Metric))}. Got {self.metric!r} instead.")
         pair = self.cost
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(_is_cost(c) for c in pair):
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(is_cost(c) for c in pair):
             raise ValueError(
                 f"The cost must be a pair of positive numbers, of a missed positive and of a false alarm. Got {pair!r}."
             )

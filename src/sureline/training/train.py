@@ -241,7 +241,7 @@ class Training:
         """Of a regressor: the sum of those of its predictions."""
         if not isinstance(self.learner, TargetLearner):
             return None
-        return self.learner._losses() if self.begun else 0.0
+        return self.learner.total_loss if self.begun else 0.0
 
     def progress(self, seconds: float = 0.0) -> Progress:
         """Where it stands, so many seconds after it began."""
