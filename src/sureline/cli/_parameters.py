@@ -88,7 +88,7 @@ def make_learner(learner: type[Learner], parameters: dict[str, Any]) -> Learner:
         known = ", ".join(flag(name) for name in sorted(own - LEFT_OUT))
         raise click.UsageError(f"{flag(strangers[0])} is no parameter of {learner.__name__}, which has {known}.")
     for name, value in parameters.items():
-        constraint = learner._constraints.get(name)
+        constraint = learner.constraint_of(name)
         if isinstance(constraint, Number) and constraint.integer and isinstance(value, float) and value.is_integer():
             parameters[name] = int(value)  # another learner has a number of this name that is no integer
     try:
@@ -111,7 +111,7 @@ def _owners() -> dict[str, list[type[Learner]]]:
 
 
 def _option(name: str, owners: list[type[Learner]]) -> Callable[[F], F]:
-    constraints = [owner._constraints.get(name) for owner in owners]
+    constraints = [owner.constraint_of(name) for owner in owners]
     text = f"{_description(name, owners)} {_defaults(name, owners)}"
     if isinstance(constraints[0], Flag):
         return click.option(f"{flag(name)}/--no-{name.replace('_', '-')}", name, default=None, help=text)

@@ -11,7 +11,7 @@ from ..learners.catalogue import learner_named
 from ..report.advice import ranked
 from ..training.grid import Entry, entries_of, every_learner
 from ..training.result import TournamentResult
-from ._contest import Contest, advice, contest_options, table
+from ._tournament import TournamentCommand, advice, table, tournament_options
 
 
 @click.command("compare", short_help="Train many learners in one reading of the data, and say which one to use.")
@@ -22,7 +22,7 @@ from ._contest import Contest, advice, contest_options, table
     + ", ".join(name.lower() for name in every_learner())
     + "]",
 )
-@contest_options()
+@tournament_options()
 def command(
     data: tuple[str, ...],
     algorithm: str | None,
@@ -44,7 +44,7 @@ def command(
     takes the square of the number of features or rows in memory, whichever are fewer, and sbcw and fgm many passes over
     each batch. odca-regressor predicts numbers. Use sureline tune to try other parameters.
     """
-    contest = Contest(
+    asked = TournamentCommand(
         data,
         metric=metric,
         cost=cost,
@@ -60,12 +60,12 @@ def command(
     entries: list[Entry] = []
     try:
         for name in names:
-            entries += entries_of([name], **contest.parameters(learner_named(name)))
+            entries += entries_of([name], **asked.parameters(learner_named(name)))
         if len({entry.name for entry in entries}) < len(entries):
             raise ValueError("An algorithm comes twice.")
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--algorithm") from None
-    return contest.tell(contest.run(entries, race=False), _in_words)
+    return asked.tell(asked.run(entries, race=False), _in_words)
 
 
 def _in_words(result: TournamentResult) -> str:

@@ -52,7 +52,7 @@ def command(data: tuple[str, ...], model_path: Path, output: Path, as_json: bool
         refuse_same_file("--output", output, [*data, str(model_path)])
     source = opened(
         data,
-        dtype=str(model.learner._state.dtype),
+        dtype=str(model.learner.model.dtype),
         need_label=False,
         **reading_arguments(options, model.input_options),
     )

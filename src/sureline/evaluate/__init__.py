@@ -1,8 +1,8 @@
 """How good a model is: on labelled rows that it has not seen, and along a stream that it learns from."""
 
 from .held_out import Calibration, Evaluation, RankingCurve, evaluate
-from .progressive import prequential
+from .prequential import prequential
+from .prequential_result import Prequential
 from .residuals import Residuals
-from .result import Prequential
 
 __all__ = ["Calibration", "Evaluation", "Prequential", "RankingCurve", "Residuals", "evaluate", "prequential"]

@@ -135,16 +135,3 @@ def tidy(X: Any) -> Any:
     copy = csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=True)
     copy.sum_duplicates()
     return copy
-
-
-def rows_between(X: Any, start: int, stop: int) -> Any:
-    """Those rows of an array, a data frame or a CSR matrix, without copying them."""
-    if not is_sparse(X):
-        return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
-    try:
-        # Not by SciPy's own slicing, which trusts the arrays. What is wrong inside the part, the core finds.
-        indptr = X.indptr[start : stop + 1]
-        inside = slice(indptr[0], indptr[-1])
-        return type(X)((X.data[inside], X.indices[inside], indptr - indptr[0]), shape=(stop - start, X.shape[1]))
-    except (ValueError, TypeError, IndexError) as error:
-        raise ValueError(f"Input X is not a valid CSR matrix: {error}.") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,19 @@ from .labels import Codes, Label, as_array
 from .position import Position
 
 Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class BlockFacts:
+    """Lines of a block of a file, and those among them that cannot be read.
+
+    `rows_end` is where in the block reading stopped, if it stopped at a fault.
+    """
+
+    n_lines: int = 0
+    n_faults: int = 0
+    faults: Sequence[Fault] = ()
+    rows_end: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +53,8 @@ class Chunk:
         The names behind the columns, if they were asked for.
     end : Position
         Where the next row begins.
+    block : BlockFacts
+        Of the block that the rows were parsed from, on their way out of the parser.
     """
 
     values: Array
@@ -50,6 +66,7 @@ class Chunk:
     tags: list[bytes] | None = None
     names: Any = None
     end: Position = field(default_factory=Position)
+    block: BlockFacts = field(default=BlockFacts(), repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -59,9 +76,21 @@ class Chunk:
         return self.n_rows
 
     def rows(self, n_columns: int | None = None) -> _core.Rows:
-        """The rows for the loops of the core, without copying; `n_columns` is their width if it is to be another."""
-        width = self.n_columns if n_columns is None else n_columns
-        return _core.Rows.csr(self.values, self.indices, self.indptr, self.n_rows, width)
+        """The rows for the loops of the core, without copying; `n_columns` is their width if it is to be another.
+
+        Those of the chunk's own width are made once. Learners on several threads may share them after that.
+        """
+        return self._rows if n_columns is None or n_columns == self.n_columns else self._rows_of_width(n_columns)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_rows"}
+
+    @cached_property
+    def _rows(self) -> _core.Rows:
+        return self._rows_of_width(self.n_columns)
+
+    def _rows_of_width(self, n_columns: int) -> _core.Rows:
+        return _core.Rows.csr(self.values, self.indices, self.indptr, self.n_rows, n_columns)
 
     @property
     def X(self) -> Any:
@@ -96,20 +125,6 @@ class Chunk:
             weights=None if self.weights is None else self.weights[start:stop],
             tags=None if self.tags is None else self.tags[start:stop],
         )
-
-
-@dataclass
-class Parsed:
-    """What became of a block: rows, and lines that are none.
-
-    `rows_end` is where in the block reading stopped, if it stopped at a fault.
-    """
-
-    chunk: Chunk
-    n_lines: int
-    n_faults: int = 0
-    faults: Sequence[Fault] = ()
-    rows_end: int | None = None
 
 
 def keep_rows(chunk: Chunk, keep: npt.NDArray[np.bool_]) -> Chunk:

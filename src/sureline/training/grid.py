@@ -161,7 +161,7 @@ def _listed(kind: type[Learner], name: str, values: Any) -> list[Any]:
     """The values of a parameter, of which a single one may come bare."""
     alone = isinstance(values, str) or not isinstance(values, Iterable)
     listed = [values] if alone else list(values)
-    constraint = kind._constraints.get(name)
+    constraint = kind.constraint_of(name)
     if isinstance(constraint, Number) and constraint.integer:
         listed = [int(v) if isinstance(v, float) and v.is_integer() else v for v in listed]
     return listed

@@ -8,7 +8,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any, Literal, TypedDict, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 Status = Literal["finished", "dropped", "failed"]
-Metric = Literal["error", "cost", "balanced_accuracy"]
+MetricName = Literal["error", "cost", "balanced_accuracy"]
 Label = str | int | float | bool
 
 
@@ -154,7 +154,7 @@ class TournamentResult:
     version: str
     date: str
     command: str
-    metric: Metric
+    metric: MetricName
     seconds: float
     memory_bytes: int
     stream: StreamFacts

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..._native import _core
-from ..chunk import Parsed
+from ..chunk import Chunk
 from ..errors import DataError
 from ..options import PIECE, Options
 from ..pipeline import Room, Task
@@ -306,13 +306,11 @@ class ColumnPieces:
             names = self._batches.names if self._wants_names else None
         start = self._first_row + begin
 
-        def parse() -> Parsed:
-            parsed = self._layout.parse(piece)
-            if names is not None:
-                parsed.chunk = replace(parsed.chunk, names=unpack_names(names))
-            return parsed
+        def parse() -> Chunk:
+            chunk = self._layout.parse(piece)
+            return chunk if names is None else replace(chunk, names=unpack_names(names))
 
-        def run() -> Parsed:
+        def run() -> Chunk:
             return _guarded(self._reader, parse)
 
         release = self._batches.release(piece)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..learners.cost import is_cost
-from .result import Metric
+from .result import MetricName
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -24,15 +24,15 @@ Z95 = 1.959963984540054  # of the normal distribution
 
 
 @dataclass(frozen=True)
-class Judge:
-    """What decides: a metric, and what a missed positive and a false alarm cost."""
+class Metric:
+    """What decides a tournament, and what a missed positive and a false alarm cost."""
 
-    metric: Metric = "error"
+    name: MetricName = "error"
     cost: tuple[float, float] = (1.0, 1.0)
 
     def __post_init__(self) -> None:
-        if self.metric not in get_args(Metric):
-            raise ValueError(f"The metric must be one of {', '.join(get_args(Metric))}. Got {self.metric!r} instead.")
+        if self.name not in get_args(MetricName):
+            raise ValueError(f"The metric must be one of {', '.join(get_args(MetricName))}. Got {self.name!r} instead.")
         pair = self.cost
         if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(is_cost(c) for c in pair):
             raise ValueError(
@@ -41,9 +41,9 @@ class Judge:
 
     def weights(self, seen: Counts) -> Floats:
         """What a mistake on each class weighs, after so many examples of each."""
-        if self.metric == "cost":
+        if self.name == "cost":
             return self.costs(len(seen))
-        if self.metric == "error":
+        if self.name == "error":
             return np.ones(len(seen))
         came = seen > 0
         weights: Floats = np.zeros(len(seen))
@@ -62,7 +62,7 @@ class Judge:
 
     def value(self, loss: float) -> float:
         """The metric of a mean loss."""
-        return 1 - loss if self.metric == "balanced_accuracy" else loss
+        return 1 - loss if self.name == "balanced_accuracy" else loss
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Measures:
     cost_se: float
 
     @classmethod
-    def of(cls, seen: Counts, mistakes: Counts, judge: Judge) -> Measures:
+    def of(cls, seen: Counts, mistakes: Counts, metric: Metric) -> Measures:
         """By the examples of each class and the mistakes on them.
 
         The error is a share of independent trials, as far as its standard error goes: sqrt(p (1 - p) / n). A run gets
@@ -88,7 +88,7 @@ class Measures:
         """
         n = max(int(seen.sum()), 1)
         p = float(mistakes.sum()) / n
-        costs = judge.costs(len(seen))
+        costs = metric.costs(len(seen))
         cost = float((costs * mistakes).sum()) / n
         came = seen > 0
         rates = mistakes[came] / seen[came]
@@ -103,7 +103,7 @@ class Measures:
             cost_se=sqrt(max(float((costs**2 * mistakes).sum()) / n - cost**2, 0.0) / n),
         )
 
-    def score(self, metric: Metric) -> tuple[float, float]:
+    def score(self, metric: MetricName) -> tuple[float, float]:
         """The value of a metric, and its standard error."""
         value, se = getattr(self, metric), getattr(self, metric + "_se")
         return float(value), float(se)

@@ -18,10 +18,10 @@ from ..learners.learner import Learner
 from ..report.advice import advise
 from ..stream import Label
 from ..training.grid import Entry
-from ..training.judge import Judge
-from ..training.narrowing import dtype_to_read
+from ..training.metric import Metric
 from ..training.result import Run, TournamentResult
-from ..training.telling import result_of
+from ..training.result_of import result_of
+from ..training.room import dtype_to_read
 from ..training.tournament import Standing, Tournament
 from ..training.train import BATCH
 from ._options import (
@@ -35,7 +35,7 @@ from ._options import (
     refuse_unwritable,
 )
 from ._parameters import Cost, shared_options
-from ._progress import Patience, clock
+from ._progress import SlowStartNotice, clock
 from ._signals import signals_to
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -43,7 +43,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 METRICS = ("error", "cost", "balanced_accuracy")
 
 
-def contest_options() -> Callable[[F], F]:
+def tournament_options() -> Callable[[F], F]:
     """The options that both commands have."""
     options = [
         data_argument,
@@ -97,7 +97,7 @@ def contest_options() -> Callable[[F], F]:
     return add
 
 
-class Contest:
+class TournamentCommand:
     """A command from its options to its output."""
 
     def __init__(
@@ -129,7 +129,7 @@ class Contest:
         if pair is not None and self.labels is None:
             raise click.UsageError("--cost with two numbers needs --labels, the negative one first.")
         by_cost = "error" if cost is None else "cost" if pair else "balanced_accuracy"
-        self.judge = Judge(metric or by_cost, pair or (1.0, 1.0))  # type: ignore[arg-type]
+        self.metric = Metric(metric or by_cost, pair or (1.0, 1.0))  # type: ignore[arg-type]
         for option, path in (("--report", report), ("--model", model)):
             if path is not None:
                 refuse_unwritable(option, path)
@@ -150,7 +150,7 @@ class Contest:
             tournament = Tournament(
                 entries,
                 source,
-                judge=self.judge,
+                metric=self.metric,
                 labels=self.labels,
                 race=race,
                 memory=self.memory,
@@ -163,10 +163,10 @@ class Contest:
             said = str(error).replace("with labels", "with --labels")
             raise click.UsageError(said.replace("one dtype.", "one dtype (--dtype float32).")) from None
         show = Line(quiet=self.quiet)
-        patience = Patience(source, quiet=self.quiet, waits=any(entry.others for entry in entries))
+        notice = SlowStartNotice(source, quiet=self.quiet, waits=any(entry.others for entry in entries))
 
         def begin(sentence: str) -> None:
-            patience.over()
+            notice.over()
             show.say(sentence)
 
         try:
@@ -177,7 +177,7 @@ class Contest:
         except ValueError as error:  # too little memory
             raise click.ClickException(str(error).replace("(memory)", "(--memory)")) from None
         finally:
-            patience.over()
+            notice.over()
             show.close()
         return tournament
 
