@@ -53,12 +53,12 @@ def test_the_readme_lists_every_learner() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("_one", "_regression", "kernel", "online_batch", "online_dual", "online_selection", "second_order", "rules"),
-        *("reference", "metrics"),
+        *("learners.one", "learners.regression", "learners.kernel", "learners.online_batch", "learners.online_dual"),
+        *("learners.online_selection", "learners.second_order", "rules", "reference", "metrics"),
         *("datasets.drifts", "datasets.gaussians", "datasets.groups", "datasets.mail"),
         *("datasets.streams", "datasets.tables"),
-        *("contest.calls", "evaluate.progressive", "finite_dual", "l1_selectors", "reproduce"),
-        *("selection.agreement", "selection.path", "sparsity.one_pass"),
+        *("training.calls", "evaluate.prequential", "estimators.sdca", "estimators.l1", "reproduce"),
+        *("evaluate.agreement", "evaluate.feature_path", "evaluate.sparsity_path"),
     ],
 )
 def test_examples_in_docstrings(name: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..stream import READING, DataError, Stream, read
+from ..stream.options import FORMATS
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -18,8 +19,6 @@ else:
     ParamType = click.ParamType  # which has no parameter in older versions
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-FORMATS = ("libsvm", "vw", "csv", "tsv", "jsonl", "text", "arrow", "parquet")
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 

@@ -15,7 +15,7 @@ from ..learners.learner import Learner
 from ..learners.one import OnlineLearner
 from ..learners.parameters import Flag, Number, OneOf
 from ..models.scaling import DEFAULT
-from ..training.commands import flag
+from ..training.commands import ONLY_PYTHON, flag
 from ._options import ParamType
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,7 +28,7 @@ _SHARED = {
     "multi_class": "native",
     "passes": 1,
 }
-LEFT_OUT = {"bits", "growing", "shuffle", "random_state"}
+LEFT_OUT = {"bits", *ONLY_PYTHON}
 
 
 class Cost(ParamType):

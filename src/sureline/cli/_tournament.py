@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO, TypeVar, get_args
 
 import click
 
@@ -19,7 +19,7 @@ from ..report.advice import advise
 from ..stream import Label
 from ..training.grid import Entry
 from ..training.metric import Metric
-from ..training.result import Run, TournamentResult
+from ..training.result import MetricName, Run, TournamentResult
 from ..training.result_of import result_of
 from ..training.room import dtype_to_read
 from ..training.tournament import Standing, Tournament
@@ -40,8 +40,6 @@ from ._signals import signals_to
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-METRICS = ("error", "cost", "balanced_accuracy")
-
 
 def tournament_options() -> Callable[[F], F]:
     """The options that both commands have."""
@@ -49,7 +47,7 @@ def tournament_options() -> Callable[[F], F]:
         data_argument,
         click.option(
             "--metric",
-            type=click.Choice(METRICS),
+            type=click.Choice(get_args(MetricName)),
             help="What decides; cost needs --cost with two numbers. [default: error; with --cost and two numbers cost, "
             "with --cost balanced balanced_accuracy]",
         ),

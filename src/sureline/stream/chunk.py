@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._inputs import Array
 from .._native import _core
 from .errors import Fault
 from .labels import Codes, Label, as_array
 from .position import Position
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

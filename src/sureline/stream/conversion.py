@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from .._atomic import replacing
+from .._inputs import Array
 from .._native import _core
-from .chunk import Array, Chunk, joined
+from .chunk import Chunk, joined
 from .formats.arrow import METADATA, NAMES, pack_names, pyarrow
 from .labels import to_text
 from .options import BINARY, PIECE

@@ -23,7 +23,7 @@ def flag(name: str) -> str:
     return "--" + name.removeprefix("n_").replace("_", "-")
 
 
-_ONLY_PYTHON = ("growing", "shuffle", "random_state")  # the command has no option for them, nor a use
+ONLY_PYTHON = ("growing", "shuffle", "random_state")  # parameters that the command has no option for, nor a use
 
 
 def options_of(learner: Any, given: Collection[str] = ()) -> list[str] | None:
@@ -35,7 +35,7 @@ def options_of(learner: Any, given: Collection[str] = ()) -> list[str] | None:
     given = {*given, "normalize"} if getattr(learner, "settings_to_try", ()) else given
     parameters = learner.parameters()
     defaults = {field.name: field.default for field in fields(learner)}
-    if any(name in parameters and parameters[name] != defaults[name] for name in _ONLY_PYTHON):
+    if any(name in parameters and parameters[name] != defaults[name] for name in ONLY_PYTHON):
         return None
     words = ["--algorithm", type(learner).__name__.lower()]
     for name, value in parameters.items():
