@@ -16,7 +16,7 @@ from ..learners.one import OnlineLearner
 from ..learners.parameters import Flag, Number, OneOf
 from ..models.scaling import DEFAULT
 from ..training.commands import ONLY_PYTHON, flag
-from ._options import ParamType
+from ._options import ParamType, all_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,31 +50,17 @@ class Cost(ParamType):
 
 def parameter_options() -> Callable[[F], F]:
     """An option for every parameter of every learner."""
-    options = [_option(name, owners) for name, owners in _owners().items()]
-
-    def add(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
+    return all_of([_option(name, owners) for name, owners in _owners().items()])
 
 
 def shared_options() -> Callable[[F], F]:
     """An option for every parameter that all learners have, as far as it means something for a single pass."""
     owners = _owners()
-    options = [_option(name, owners[name]) for name in _SHARED if name != "passes"]
-
-    def add(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
+    return all_of([_option(name, owners[name]) for name in _SHARED if name != "passes"])
 
 
 def given_parameters(options: dict[str, Any]) -> dict[str, Any]:
-    """Those of learners that were set, taken out of the options of a command."""
+    """Parameters of learners that were set, taken out of the options of a command."""
     given = {name: options.pop(name) for name in _owners()}
     return {name: value for name, value in given.items() if value is not None}
 

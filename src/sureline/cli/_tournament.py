@@ -1,4 +1,4 @@
-"""What ``sureline compare`` and ``sureline tune`` share."""
+"""Options, run and output that ``sureline compare`` and ``sureline tune`` share."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from ..training.tournament import Standing, Tournament
 from ..training.train import BATCH
 from ._options import (
     Count,
+    all_of,
     data_argument,
     json_option,
     opened,
@@ -86,17 +87,11 @@ def tournament_options() -> Callable[[F], F]:
         reading_options(),
         shared_options(),
     ]
-
-    def add(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
+    return all_of(options)
 
 
 class TournamentCommand:
-    """A command from its options to its output."""
+    """A command from its options, those of `tournament_options`, to its output."""
 
     def __init__(
         self,
@@ -110,8 +105,8 @@ class TournamentCommand:
         report: Path | None,
         quiet: bool,
         as_json: bool,
-        options: dict[str, Any],
         model: Path | None = None,
+        **options: Any,
     ) -> None:
         self.data, self.memory, self.report, self.quiet, self.as_json = data, memory, report, quiet, as_json
         self.batch, self.model = batch, model
@@ -136,7 +131,7 @@ class TournamentCommand:
             raise click.UsageError(f"--report and --model would write the same file, {report}.")
 
     def parameters(self, kind: type[Learner]) -> dict[str, Any]:
-        """Those of a learner that the options of the command set."""
+        """Parameters of a learner that the options of the command set."""
         knows = self.cost is not None and "cost" in kind.__dataclass_fields__
         return {**self.shared, **({"cost": self.cost} if knows else {})}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -26,14 +25,6 @@ from ._tournament import TournamentCommand, advice, table, tournament_options
 def command(
     data: tuple[str, ...],
     algorithm: str | None,
-    metric: str | None,
-    cost: Any,
-    labels: str | None,
-    memory: int | None,
-    batch: int,
-    report: Path | None,
-    quiet: bool,
-    as_json: bool,
     **options: Any,
 ) -> int:
     """Learn from DATA, files, globs or - for standard input, with many learners at once, and compare them.
@@ -44,18 +35,7 @@ def command(
     takes the square of the number of features or rows in memory, whichever are fewer, and sbcw and fgm many passes over
     each batch. odca-regressor predicts numbers. Use sureline tune to try other parameters.
     """
-    asked = TournamentCommand(
-        data,
-        metric=metric,
-        cost=cost,
-        labels=labels,
-        memory=memory,
-        batch=batch,
-        report=report,
-        quiet=quiet,
-        as_json=as_json,
-        options=options,
-    )
+    asked = TournamentCommand(data, **options)
     names = every_learner() if algorithm is None else [name.strip() for name in algorithm.split(",")]
     entries: list[Entry] = []
     try:

@@ -217,7 +217,7 @@ def _say(text: str, quiet: bool) -> None:
 
 
 def _why(choice: Choice) -> str:
-    """Of a choice, with the options that make the same model without it."""
+    """Why a setting was chosen, with the options that make the same model without choosing."""
     options = shlex.join(options_of(choice.learner) or [])
     return (
         f"Of {choice.tried} settings tried on the first {choice.rows:,} rows the fewest mistakes, {choice.mistakes:,}, "

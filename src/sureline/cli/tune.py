@@ -58,14 +58,6 @@ def command(
     grids: tuple[str, ...],
     race: bool,
     model_path: Path | None,
-    metric: str | None,
-    cost: Any,
-    labels: str | None,
-    memory: int | None,
-    batch: int,
-    report: Path | None,
-    quiet: bool,
-    as_json: bool,
     **options: Any,
 ) -> int:
     """Learn from DATA with many settings at once, in one reading, and find the best.
@@ -76,19 +68,7 @@ def command(
     setting that is clearly behind is dropped on the way, by a rule that drops the one that would have won in at most 1
     of 100 races.
     """
-    asked = TournamentCommand(
-        data,
-        metric=metric,
-        cost=cost,
-        labels=labels,
-        memory=memory,
-        batch=batch,
-        report=report,
-        quiet=quiet,
-        as_json=as_json,
-        options=options,
-        model=model_path,
-    )
+    asked = TournamentCommand(data, model=model_path, **options)
     try:
         kinds = [learner_named(name.strip()) for name in algorithm.split(",")]
         if len(set(kinds)) < len(kinds):
@@ -98,7 +78,7 @@ def command(
     entries = _entries(kinds, grids, asked)
     tournament = asked.run(entries, race=race)
     return asked.tell(
-        tournament, _in_words, None if model_path is None else partial(_write, tournament, model_path, quiet)
+        tournament, _in_words, None if model_path is None else partial(_write, tournament, model_path, asked.quiet)
     )
 
 

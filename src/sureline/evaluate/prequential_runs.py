@@ -74,7 +74,7 @@ class Run(ABC):
 
 
 class CountingRun(Run):
-    """Of a learner that counts its own mistakes, each before it learns from the row: rows can be handed to it whole."""
+    """A learner that counts its own mistakes, each before it learns from the row: rows are handed to it whole."""
 
     def _take(self, batch: Batch) -> int:
         before = getattr(self.model, "n_mistakes_", 0)  # a fresh one has none
@@ -84,7 +84,7 @@ class CountingRun(Run):
 
 
 class PredictingRun(Run):
-    """Of any other classifier, and of learners of batches: they are asked first, and learn `size` rows at a time."""
+    """Any other classifier, or a learner of batches: it is asked first, and learns `size` rows at a time."""
 
     def __init__(self, name: str, estimator: Any, source: Source, size: int) -> None:
         super().__init__(name, estimator, source)

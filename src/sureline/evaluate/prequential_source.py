@@ -40,7 +40,7 @@ class Source:
 
 
 def source_of(stream: Any, classes: Any) -> Source:
-    """What `prequential` got as its stream."""
+    """The source behind the `stream` argument of `prequential`."""
     known = None if classes is None else _checked_classes(classes)
     if isinstance(stream, str | Path) or _is_list_of_paths(stream):
         stream = read(stream)

@@ -187,7 +187,7 @@ class RandomBlocks:
             n += got
 
     def _fetch_at_once(self, view: memoryview, at: int) -> int:
-        """What the system has in its memory, and how much that is; once it is not all, there is more to announce."""
+        """Read what the system has in its memory, and say how much it is. If not all, later blocks are announced."""
         try:
             n = os.preadv(self._fd, [view], at, os.RWF_NOWAIT)
         except OSError:  # nothing of it, or this file system cannot tell

@@ -145,6 +145,14 @@ def keep_rows(chunk: Chunk, keep: npt.NDArray[np.bool_]) -> Chunk:
     )
 
 
+def merged_names(names: _core.NameTable | None, chunk: Chunk) -> _core.NameTable | None:
+    """The table with the names of a chunk added, a new one if there was none; None if there are no names yet."""
+    if chunk.names is not None:
+        names = _core.NameTable() if names is None else names
+        names.merge(chunk.names)
+    return names
+
+
 def joined(chunks: Sequence[Chunk]) -> Chunk:
     """The rows of several chunks in one, and their names together."""
     if len(chunks) == 1:
@@ -163,12 +171,9 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
         weights = np.concatenate([np.ones(len(c)) if c.weights is None else c.weights for c in chunks])
     if any(chunk.tags is not None for chunk in chunks):
         tags = [tag for c in chunks for tag in (c.tags if c.tags is not None else [b""] * len(c))]
-    names = None
-    if any(chunk.names is not None for chunk in chunks):
-        names = _core.NameTable()
-        for chunk in chunks:
-            if chunk.names is not None:
-                names.merge(chunk.names)
+    names: _core.NameTable | None = None
+    for chunk in chunks:
+        names = merged_names(names, chunk)
     return Chunk(
         values=np.concatenate([chunk.values for chunk in chunks]),
         indices=np.concatenate([chunk.indices for chunk in chunks]),

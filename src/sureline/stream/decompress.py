@@ -53,7 +53,7 @@ def compression_of(head: bytes) -> str | None:
 
 
 def decoder(kind: str | None, raw: Raw) -> Decoder:
-    """What reads data compressed as `kind`, or not compressed at all."""
+    """The decoder of data compressed as `kind`, or not compressed at all."""
     if kind is None:
         return Plain(raw)
     return Members(raw, kind)
@@ -99,7 +99,7 @@ class _Inflate:
 
 
 def gzip_decoder() -> tuple[Callable[[], Any], Any]:
-    """What makes decoders of a gzip member, and their exception: isal's if it is installed, else zlib's."""
+    """A factory of decoders of a gzip member, and their exception: isal's if it is installed, else zlib's."""
     try:
         from isal import igzip_lib
     except ImportError:

@@ -110,7 +110,7 @@ class FileTasks:
 
 
 def _parser(format: str, options: Options) -> Parse | None:
-    """What makes rows of a block, for the formats for which that does not depend on the file."""
+    """The parser of blocks, for the formats for which it does not depend on the file."""
     if format in NATIVE:
         return NativeParser(format, options)
     if format == "jsonl":

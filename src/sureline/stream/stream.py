@@ -54,12 +54,12 @@ class Stream:
 
     @property
     def dtype(self) -> str:
-        """Of the values."""
+        """The dtype of the values."""
         return self.options.dtype
 
     @property
     def duplicates(self) -> str:
-        """What is done where an index comes twice in a row."""
+        """What happens where an index comes twice in a row: "error" or "sum"."""
         return self.options.duplicates
 
     @property
@@ -189,7 +189,7 @@ class Stream:
         )
 
     def hashed_width(self) -> int:
-        """How many columns names are hashed to, or were before the files were converted; 0 if columns are numbered."""
+        """Columns that names are hashed to, or were before the files were converted; 0 if columns are numbered."""
         if self.format not in BINARY:
             return 0 if self.format == "libsvm" else 1 << self.options.bits
         return width_of(self._parts[0].source, self.format, self.options) if self._parts else 0
@@ -201,7 +201,7 @@ def _again(
     wrong: DataError | None,
     reading: Reading | None,
 ) -> Generator[Chunk, None, None]:
-    """What was looked at, each chunk with how far the pass had come by then, and then the rest of the pass."""
+    """The chunks that were looked at, then the rest of the pass. Each comes with how far the pass had come by then."""
     come_to = (0, 0) if reading is None else reading.consumed
     try:
         while held:

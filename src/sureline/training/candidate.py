@@ -141,10 +141,9 @@ class BatchCandidate(Candidate):
     def _go_on(self, *, last: bool) -> None:
         begin = time.thread_time()
         try:
-            while self._buffer.n_rows >= self._size or (last and self._buffer.n_rows > 0):
-                n_rows = min(self._size, self._buffer.n_rows)
-                self._learn_batch(self._buffer.batch(n_rows))
-                self._buffer.done(n_rows)
+            for batch in self._buffer.batches(self._size, last=last):
+                self._learn_batch(batch)
+                self._buffer.done(batch.n_rows)
         except (ValueError, MemoryError) as error:
             self.leave("failed", str(error) or "out of memory")
         self.seconds += time.thread_time() - begin

@@ -19,7 +19,7 @@ from ..stream import Label, Position, Stream
 
 @dataclass
 class Checkpointing:
-    """Where to save what is needed to go on, and how often: after so many examples, or seconds."""
+    """Where to save checkpoints, and how often: after so many examples, or seconds."""
 
     path: Path
     examples: int | None = None
@@ -61,7 +61,7 @@ class Checkpoint:
 
     @classmethod
     def of(cls, path: Path, saved: ModelFile) -> Checkpoint:
-        """Where the training was that wrote this file."""
+        """The checkpoint in a file that was read."""
         if saved.place is None:
             raise ValueError(f"{path} is a model and no checkpoint; name it with --model, or train anew.")
         try:

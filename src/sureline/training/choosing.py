@@ -107,7 +107,7 @@ def chosen_before(path: Path, saved: Learner, candidates: Sequence[Learner]) -> 
 
 
 def candidates(parameters: dict[str, Any]) -> list[ClassLearner]:
-    """What is tried where no learner is named, with these parameters, which must be such as all learners have."""
+    """The learners that are tried where none is named, with parameters that all learners have."""
     if own := sorted(set(parameters) - _SHARED):
         owners = [name.lower() for name, kind in LEARNERS.items() if own[0] in kind.__dataclass_fields__]
         if not owners:

@@ -123,7 +123,7 @@ class LabelledChunk:
 
 
 class Normalizers:
-    """What the rows of a stream are divided by: one for each kind and dtype, for all learners of the stream."""
+    """Normalizers of a stream that learners share: one for each kind and dtype."""
 
     def __init__(self) -> None:
         self._own: dict[tuple[str, str], Normalizer] = {}
@@ -164,11 +164,18 @@ class RowBuffer:
 
     @property
     def n_rows(self) -> int:
-        """How many are still to be learned from."""
+        """Number of rows that are still to be learned from."""
         return sum(len(chunk) for chunk in self._chunks) - self.ahead
 
-    def batch(self, n_rows: int) -> Chunk:
-        """The next rows, without names; they stay here until they are `done`."""
+    def batches(self, size: int, *, last: bool) -> Iterator[Chunk]:
+        """Batches of `size` rows, without names; if they are the `last` ones, with the rest, whatever its number.
+
+        The rows of a batch stay here until they are `done`, which they must be before the next.
+        """
+        while self.n_rows >= size or (last and self.n_rows > 0):
+            yield self._next(min(size, self.n_rows))
+
+    def _next(self, n_rows: int) -> Chunk:
         parts, start, stop = [], self.ahead, self.ahead + n_rows
         for chunk in self._chunks:
             if start < len(chunk) and stop > 0:

@@ -27,7 +27,7 @@ ONLY_PYTHON = ("growing", "shuffle", "random_state")  # parameters that the comm
 
 
 def options_of(learner: Any, given: Collection[str] = ()) -> list[str] | None:
-    """What ``sureline train`` must be told to make this learner; None if that cannot be said.
+    """Options of ``sureline train`` that make this learner; None if there are none.
 
     Parameters that have their defaults are left out, unless they are among the `given` ones; but not the normalisation
     of a learner of which the command would choose settings if none were named.

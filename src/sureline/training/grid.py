@@ -1,4 +1,4 @@
-"""Which learners with which parameters take part."""
+"""The learners of a tournament, from a grid of algorithms and parameters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def every_learner() -> list[str]:
 
 
 def entries_of(grid: Any, **shared: Any) -> list[Entry]:
-    """What takes part by a grid.
+    """The learners that a grid stands for.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _made(kind: type[Learner], parameters: dict[str, Any]) -> ClassLearner:
 def _entry(
     learner: ClassLearner, given: Mapping[str, Any], shared: Iterable[str] = (), tried: Iterable[str] = ()
 ) -> Entry:
-    """With a name that tells it from the others: not by what was set for all of them, unless that was tried as well."""
+    """Name the entry by the parameters in which entries differ."""
     parameters = {
         field.name: getattr(learner, field.name)
         for field in fields(learner)

@@ -1,4 +1,4 @@
-"""How good a run is by its mistakes, and how sure that is.
+"""Metrics of a run by its mistakes, with their standard errors.
 
 All three metrics are the mean of a loss over the examples, sum_k w_k (mistakes of class k) / n: the error has
 w_k = 1, the mean cost the cost of a mistake on class k, and 1 minus the balanced accuracy w_k = n / (K n_k) for the K
@@ -40,7 +40,7 @@ class Metric:
             )
 
     def weights(self, seen: Counts) -> Floats:
-        """What a mistake on each class weighs, after so many examples of each."""
+        """Weight of a mistake on each class, after so many examples of each."""
         if self.name == "cost":
             return self.costs(len(seen))
         if self.name == "error":
@@ -51,7 +51,7 @@ class Metric:
         return weights
 
     def costs(self, n_classes: int) -> Floats:
-        """Of a mistake on each class: the second of two is the positive one; of more all have the cost 1."""
+        """Cost of a mistake on each class. The second of two is the positive one; of more all have the cost 1."""
         positive, negative = self.cost
         return np.array([negative, positive]) if n_classes == 2 else np.ones(n_classes)
 

@@ -45,7 +45,7 @@ class Sampler:
         self._asked = 0  # nonzeros at the last sample
 
     def samples(self, chunk: Chunk, cuts: Sequence[int], rows: int, nonzeros: int) -> dict[int, Chunk]:
-        """Those of a chunk before which so many rows and nonzeros came.
+        """Samples of a chunk before which so many rows and nonzeros came.
 
         Each by where the rows from one cut to the next begin, before which it is asked for.
         """

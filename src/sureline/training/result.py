@@ -1,4 +1,4 @@
-"""What a tournament has found, as plain numbers and words: to be kept as JSON, and to be made into a page."""
+"""The result of a tournament, as plain numbers and words: for JSON, and for a page."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class TournamentResult:
-    """What a tournament has found.
+    """The result of a tournament.
 
     Attributes
     ----------

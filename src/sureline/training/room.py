@@ -36,12 +36,12 @@ def model_bytes(learner: ClassLearner, n_columns: int, n_classes: int, n_rows: i
 
 
 def scale_bytes(n_columns: int) -> int:
-    """What the sizes of the features take that rows are divided by, which all learners of one dtype share."""
+    """Bytes of the scales that rows are divided by, which all learners of one dtype share."""
     return 16 * n_columns
 
 
 def shared_scale_bytes(learners: Iterable[Learner], n_columns: int) -> int:
-    """What the scales take that these learners share."""
+    """Bytes of the scales that these learners share."""
     return scale_bytes(n_columns) * len({learner.dtype for learner in learners if learner.normalize == "scale"})
 
 
@@ -64,7 +64,7 @@ _TOO_LARGE = 'float32 cannot hold; dtype="float64" (--dtype float64) can'
 
 
 def dtype_to_read(learners: Sequence[Learner]) -> str:
-    """The numbers that a stream for all of them is to have."""
+    """The dtype in which to read a stream for all these learners."""
     return "float64" if any(learner.dtype == "float64" for learner in learners) else "float32"
 
 
@@ -87,7 +87,7 @@ class AsFloat32:
             self._twin = stream.with_options(dtype=self.dtype, collect_names=0).read_from(Position())
 
     def values(self, chunk: Chunk) -> Array | None:
-        """Those of the next chunk; None if all is well as it is. Raises ValueError if float32 cannot hold them."""
+        """Values of the next chunk in float32; None if nobody needs them. ValueError if float32 cannot hold them."""
         if not self.needed:
             return None
         try:

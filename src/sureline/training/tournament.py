@@ -19,6 +19,7 @@ from .._system import cores, threads, usable_memory
 from ..learners.batch import BatchLearner
 from ..models.numbers import MISTAKES, SEEN
 from ..stream import Chunk, DataError, Label, Position, Stream
+from ..stream.chunk import merged_names
 from ..stream.classes import Classes, times
 from .candidate import BatchCandidate, Candidate
 from .choosing import FirstRows
@@ -218,10 +219,7 @@ class Tournament:
             batch.samples = self._sampler.samples(chunk, cuts, self.rows, self.nonzeros)
         self._spread(lambda candidate: candidate.fit(batch), pool)
         self._count(chunk, codes, cuts)
-        if chunk.names is not None:
-            if self.names is None:
-                self.names = _core.NameTable()
-            self.names.merge(chunk.names)
+        self.names = merged_names(self.names, chunk)
         if self.race is not None:
             self._look(self.race, len(self.at) - len(cuts))
 
@@ -246,7 +244,7 @@ class Tournament:
         list(pool.map(task, sorted(self._alive(), key=lambda candidate: -candidate.seconds)))
 
     def _count(self, chunk: Chunk, codes: npt.NDArray[np.int32], cuts: list[int]) -> None:
-        """What all have seen."""
+        """Count the examples of each class, at the points of the curves and in all."""
         n_classes = max(len(self.classes.labels), 2)
         counted = codes if chunk.weights is None else np.where(chunk.weights > 0, codes, n_classes)
         seen = np.zeros(n_classes, np.int64)
@@ -318,7 +316,7 @@ class Tournament:
         return self.rows / share if share else None
 
     def standing(self) -> Standing:
-        """Who leads by now."""
+        """Progress of the tournament, with the leader so far."""
         leader = self.best()
         score = None if leader is None else self.metric.value(self._loss(leader))
         name = None if leader is None else leader.name
@@ -381,6 +379,6 @@ class Tournament:
 
 
 def _together(sizes: Mapping[Candidate, int], n_columns: int) -> tuple[int, int]:
-    """What models of these sizes take, and how much of it is what their rows are divided by, which they share."""
+    """Bytes of models of these sizes in all, and how many of them are scales that they share."""
     shared = shared_scale_bytes((candidate.learner for candidate in sizes), n_columns)
     return sum(sizes.values()) + shared, shared

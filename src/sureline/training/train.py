@@ -19,6 +19,7 @@ from ..learners.online import RuleLearner
 from ..learners.regression import TargetLearner
 from ..learners.saving import read_learner, write_learner
 from ..stream import READING, Chunk, DataError, Label, Position, Stream, read
+from ..stream.chunk import merged_names
 from ..stream.classes import Classes, targets_of
 from .checkpoint import Checkpoint, Checkpointing, done_with, refuse_other_job
 from .choosing import AUTO, Choice, candidates, choose, chosen_before, settings_of
@@ -145,7 +146,7 @@ class Training:
 
     @property
     def passes(self) -> int:
-        """How often the stream is gone over."""
+        """Number of passes over the stream."""
         return self.learner.passes if isinstance(self.learner, RuleLearner) else 1
 
     @property
@@ -181,10 +182,7 @@ class Training:
 
     def _pass(self, chunk: Chunk) -> None:
         """All of this chunk has been learned from."""
-        if chunk.names is not None:
-            if self.names is None:
-                self.names = _core.NameTable()
-            self.names.merge(chunk.names)
+        self.names = merged_names(self.names, chunk)
         self.position = chunk.end
 
     def _learn_batches(self, *, last: bool = False) -> None:
@@ -192,16 +190,14 @@ class Training:
         learner = self.learner
         if not isinstance(learner, BatchLearner):
             return
-        while self.buffer.n_rows >= self.batch or (last and self.buffer.n_rows > 0):
-            n_rows = min(self.batch, self.buffer.n_rows)
-            batch = self.buffer.batch(n_rows)
+        for batch in self.buffer.batches(self.batch, last=last):
             codes = self._class_codes(batch)
             if not self.begun:
                 learner.begin(self.classes.array(), batch.n_columns)
                 self.begun = True
             learner.take_batch(batch.X, codes, batch.weights)
             learner.classes_ = self.classes.array()
-            for chunk in self.buffer.done(n_rows):
+            for chunk in self.buffer.done(batch.n_rows):
                 self._pass(chunk)
 
     def _class_codes(self, chunk: Chunk) -> npt.NDArray[np.int32]:
@@ -237,13 +233,13 @@ class Training:
 
     @property
     def losses(self) -> float | None:
-        """Of a regressor: the sum of those of its predictions."""
+        """The sum of the losses of a regressor's predictions; None of a classifier."""
         if not isinstance(self.learner, TargetLearner):
             return None
         return self.learner.total_loss if self.begun else 0.0
 
     def progress(self, seconds: float = 0.0) -> Progress:
-        """Where it stands, so many seconds after it began."""
+        """Progress so many seconds after the run began."""
         return Progress(self.examples, self.mistakes, seconds, self._share(), self.pass_number, self.losses)
 
     def _share(self) -> float | None:
@@ -301,7 +297,7 @@ class Training:
 
 
 def _powers_of_two(after: int, up_to: int) -> list[int]:
-    """Those that are larger than `after` and not larger than `up_to`."""
+    """Powers of two larger than `after` and not larger than `up_to`."""
     return [1 << k for k in range(up_to.bit_length()) if after < 1 << k <= up_to]
 
 

@@ -356,7 +356,7 @@ def _only(content: Array, starts: Array, keep: npt.NDArray[np.bool_]) -> tuple[A
 
 
 def _ascends(indices: Array, starts: Array) -> bool:
-    """Whether each row's indices do. Done in pieces that stay in the cache."""
+    """Whether the indices of each row ascend. Looked at in pieces that stay in the cache."""
     step = 1 << 16
     inner = starts[1:-1]
     for begin in range(1, len(indices), step):

@@ -22,7 +22,7 @@ CoreParse = Callable[..., Any]  # of a block: a chunk of the core
 
 
 class NativeParser:
-    """What makes rows of a block of one of the two formats."""
+    """Parser of a block of one of the two formats."""
 
     def __init__(self, format: str, options: Options) -> None:
         self._options, self._hashed, self._reader = options, format == "vw", LabelReader()
@@ -46,10 +46,10 @@ class NativeParser:
         return chunk
 
     def from_file(self, file: int, start: int, end: int, wait: bool) -> Chunk | None:
-        """The same for a part of an open file, which is read as it is parsed, where that is all there is to it.
+        """Parse a part of an open file while it is read, without the text in memory.
 
-        None if it cannot be read, or not at once if it is not to be waited for; or if there is a fault in it to stop
-        at, which has to be looked for in the text.
+        None if it cannot be read, or not without waiting and `wait` is false. None as well if there is a fault to stop
+        at: its place has to be looked for in the text.
         """
         raw = self._core[1](file, start, end, wait, **self._how_at(start))
         if raw is None:
@@ -81,7 +81,7 @@ class NativeParser:
         return chunk, raw, bad
 
     def _every(self, start: int) -> int:
-        """Of every how many rows the names are counted: counting takes longer than parsing, so of all only at first."""
+        """Names are counted in one of this many rows: in all only at first, as counting takes longer than parsing."""
         if self._options.collect_names is True:
             return 1 if start < _ALL_NAMES else _SOME_NAMES
         return int(self._options.collect_names)

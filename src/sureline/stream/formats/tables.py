@@ -28,7 +28,7 @@ _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 
 
 class Wrong(Exception):
-    """What is wrong with a row, and at which column of bytes."""
+    """A row that cannot be read: why, and at which column of bytes."""
 
     def __init__(self, reason: str, column: int | None = None) -> None:
         super().__init__(reason)
