@@ -58,6 +58,19 @@ def signed(indices: Any, name: str) -> Array:
     return array if array.dtype in (np.int32, np.int64) else array.astype(np.int64)
 
 
+def rows_between(X: Any, start: int, stop: int) -> Any:
+    """Those rows of an array, a data frame or a CSR matrix, without copying them."""
+    if not is_sparse(X):
+        return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+    try:
+        # Not by SciPy's own slicing, which trusts the arrays. What is wrong inside the part, the core finds.
+        indptr = X.indptr[start : stop + 1]
+        inside = slice(indptr[0], indptr[-1])
+        return type(X)((X.data[inside], X.indices[inside], indptr - indptr[0]), shape=(stop - start, X.shape[1]))
+    except (ValueError, TypeError, IndexError) as error:
+        raise ValueError(f"Input X is not a valid CSR matrix: {error}.") from None
+
+
 def checked_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
     """Weights as a vector with one entry a row; the core refuses those that are negative or not finite."""
     if sample_weight is None:
@@ -87,6 +100,15 @@ def distinct(y: Array) -> Array:
         if most - least < 1000 and -(2**62) < least and most < 2**62:
             return (np.flatnonzero(np.bincount(y.astype(np.int64) - least)) + least).astype(y.dtype)
     return np.unique(y)
+
+
+def sorted_classes(labels: Array) -> Array:
+    """The same, or ValueError if the labels cannot be compared."""
+    try:
+        return distinct(labels)
+    except TypeError:
+        types = sorted({type(label).__name__ for label in labels.tolist()})
+        raise ValueError(f"The labels must all be of one type that can be sorted. Got {', '.join(types)}.") from None
 
 
 def class_indices(y: Array, classes: Array) -> npt.NDArray[np.int32]:

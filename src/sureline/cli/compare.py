@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,7 +14,7 @@ from ..learners.learner import Learner
 from ..report.advice import ranked
 from ..training.grid import Entry, entries_of, every_learner
 from ..training.result import TournamentResult
-from ._contest import Contest, advice, contest_options, table
+from ._tournament import TournamentCommand, advice, table, tournament_options
 
 
 @click.command("compare", short_help="Train many learners in one reading of the data, and say which one to use.")
@@ -34,19 +33,11 @@ from ._contest import Contest, advice, contest_options, table
     help="A learner written in Python, as sureline.custom has it; the module may lie in the working directory. "
     "Repeat for several. Without --algorithm they are compared with each other alone.",
 )
-@contest_options()
+@tournament_options()
 def command(
     data: tuple[str, ...],
     algorithm: str | None,
     learners: tuple[str, ...],
-    metric: str | None,
-    cost: Any,
-    labels: str | None,
-    memory: int | None,
-    batch: int,
-    report: Path | None,
-    quiet: bool,
-    as_json: bool,
     **options: Any,
 ) -> int:
     """Learn from DATA, files, globs or - for standard input, with many learners at once, and compare them.
@@ -57,34 +48,23 @@ def command(
     takes the square of the number of features or rows in memory, whichever are fewer, and sbcw and fgm many passes over
     each batch. odca-regressor predicts numbers. Use sureline tune to try other parameters.
     """
-    contest = Contest(
-        data,
-        metric=metric,
-        cost=cost,
-        labels=labels,
-        memory=memory,
-        batch=batch,
-        report=report,
-        quiet=quiet,
-        as_json=as_json,
-        options=options,
-    )
+    asked = TournamentCommand(data, **options)
     names = [] if learners else every_learner()
     if algorithm is not None:
         names = [name.strip() for name in algorithm.split(",")]
     entries: list[Entry] = []
     try:
         for name in names:
-            entries += entries_of([name], **contest.parameters(learner_named(name)))
+            entries += entries_of([name], **asked.parameters(learner_named(name)))
         if len({entry.name for entry in entries}) < len(entries):
             raise ValueError("An algorithm comes twice.")
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--algorithm") from None
-    entries += [_entry(name, contest) for name in learners]
-    return contest.tell(contest.run(entries, race=False), _in_words)
+    entries += [_entry(name, asked) for name in learners]
+    return asked.tell(asked.run(entries, race=False), _in_words)
 
 
-def _entry(name: str, contest: Contest) -> Entry:
+def _entry(name: str, asked: TournamentCommand) -> Entry:
     """A learner written in Python, by the names of its module and class."""
     module, _, kind_name = name.partition(":")
     sys.path.insert(0, os.getcwd())
@@ -92,7 +72,7 @@ def _entry(name: str, contest: Contest) -> Entry:
         kind = getattr(import_module(module), kind_name)
         if not issubclass(kind, Learner):
             raise TypeError(f"{kind_name} is no learner of sureline.custom.")
-        [entry] = entries_of([kind(**{"dtype": kind.stream_dtype, **contest.parameters(kind)})])
+        [entry] = entries_of([kind(**{"dtype": kind.stream_dtype, **asked.parameters(kind)})])
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise click.BadParameter(f"{name}: {error}", param_hint="--learner") from None
     finally:

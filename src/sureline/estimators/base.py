@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._inputs import Array, checked_sample_weight, class_indices, distinct, refuse_corrupt_sparse
+from .._inputs import Array, checked_sample_weight, class_indices, refuse_corrupt_sparse, sorted_classes
 from ..learners.learner import ClassLearner, Learner
 from ..models.rows import UnsortedColumns, tidy
 
@@ -222,11 +222,3 @@ def with_columns_in_order(X: Any, use: Callable[[Any], Result]) -> Result:
         return use(X)
     except UnsortedColumns:
         return use(tidy(X))
-
-
-def sorted_classes(labels: Array) -> Array:
-    try:
-        return distinct(labels)
-    except TypeError:
-        types = sorted({type(label).__name__ for label in labels.tolist()})
-        raise ValueError(f"The labels must all be of one type that can be sorted. Got {', '.join(types)}.") from None

@@ -14,13 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._inputs import Array, checked_sample_weight, class_indices, refuse_corrupt_sparse
+from .._inputs import Array, checked_sample_weight, class_indices, refuse_corrupt_sparse, sorted_classes
 from .._native import _core
 from ..learners.learner import scales_of
 from ..learners.parameters import Constraint
 from ..models.rows import as_rows, refusal, squared_norms
 from ..models.scaling import Normalizer
-from .base import sorted_classes, with_columns_in_order
+from .base import with_columns_in_order
 
 Floats = npt.NDArray[np.float64]
 

@@ -30,7 +30,7 @@ def progressive_measures(learner: Learner) -> dict[str, Any]:
 def summary(model: ModelFile, path: Path, top: int) -> dict[str, Any]:
     """Everything that `sureline inspect` tells, by name."""
     learner = model.learner
-    state = learner._state
+    state = learner.model
     told: dict[str, Any] = {
         "algorithm": type(learner).__name__,
         "parameters": learner.parameters(),
@@ -52,7 +52,7 @@ def summary(model: ModelFile, path: Path, top: int) -> dict[str, Any]:
         told["place"] = model.place
     if model.names is not None:
         told["names"] = {"kept": len(model.names), "collisions": model.names.n_collisions}
-    scaled = learner._normalizer.kind == "scale"
+    scaled = learner.normalizer.kind == "scale"
     told["top"] = [
         {"feature": w.feature, "names": w.names, "label": w.label, "weight": w.weight, "std": w.std}
         | ({"scale": w.scale} if scaled else {})
@@ -90,7 +90,7 @@ def _draw_top(axes: Any, weights: list[Weight], model: ModelFile) -> None:
         axes.text(0.5, 0.5, "all weights are zero", ha="center", va="center")
         axes.set_axis_off()
         return
-    several = model.learner._state.n_heads > 1
+    several = model.learner.model.n_heads > 1
     at = np.arange(len(weights))[::-1]
     values = np.array([w.weight for w in weights])
     titles = [_short(w.title) + (f"  [{w.label}]" if several else "") for w in weights]
@@ -102,7 +102,7 @@ def _draw_top(axes: Any, weights: list[Weight], model: ModelFile) -> None:
     axes.set_ylim(-0.7, len(weights) - 0.3)
     what = {"none": "", "row": ", in rows of length 1", "scale": ", of a feature divided by its scale"}
     sure = " ± standard deviation" if weights[0].std is not None else ""
-    axes.set_xlabel("weight" + sure + what[model.learner._normalizer.kind])
+    axes.set_xlabel("weight" + sure + what[model.learner.normalizer.kind])
     if not several and len(labels) == 2:
         above = axes.get_xaxis_transform()
         axes.text(0, 1.01, f"← {_short(str(labels[0]), 16)}   ", ha="right", transform=above, fontsize=10)
@@ -113,7 +113,7 @@ def _draw_top(axes: Any, weights: list[Weight], model: ModelFile) -> None:
 
 
 def _draw_distribution(axes: Any, model: ModelFile) -> None:
-    values = np.concatenate([v[s > 0] for s, v in model.learner._state.nonzero()]).astype(np.float64)
+    values = np.concatenate([v[s > 0] for s, v in model.learner.model.nonzero()]).astype(np.float64)
     sizes = np.abs(values[values != 0])
     if len(sizes) == 0:
         axes.set_axis_off()

@@ -142,16 +142,3 @@ def without_columns_beyond(X: Any, n_columns: int) -> tuple[Any, npt.NDArray[np.
     rest = X[:, n_columns:].astype(np.float64)
     squares = rest.multiply(rest) if is_sparse(X) else np.square(rest)
     return X[:, :n_columns], np.asarray(squares.sum(axis=1), np.float64).reshape(-1)
-
-
-def rows_between(X: Any, start: int, stop: int) -> Any:
-    """Those rows of an array, a data frame or a CSR matrix, without copying them."""
-    if not is_sparse(X):
-        return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
-    try:
-        # Not by SciPy's own slicing, which trusts the arrays. What is wrong inside the part, the core finds.
-        indptr = X.indptr[start : stop + 1]
-        inside = slice(indptr[0], indptr[-1])
-        return type(X)((X.data[inside], X.indices[inside], indptr - indptr[0]), shape=(stop - start, X.shape[1]))
-    except (ValueError, TypeError, IndexError) as error:
-        raise ValueError(f"Input X is not a valid CSR matrix: {error}.") from None

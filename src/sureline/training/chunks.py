@@ -1,4 +1,4 @@
-"""A chunk of a stream as learners take it: its labels decoded once and its rows made once, for one learner or many."""
+"""Chunks of a stream as learners take them: labels decoded once, rows made once, for one learner or many."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from .._inputs import Array
-from .._native import _core
 from ..learners.learner import ClassLearner, Learner
 from ..learners.online import OnlineLearner
 from ..learners.regression import TargetLearner
@@ -19,14 +18,28 @@ from ..learners.saving import takes_names
 from ..models.rows import RefusedRow
 from ..models.scaling import Normalizer
 from ..stream import Chunk, Label, Stream
+from ..stream.chunk import joined
 
 
-class Lesson:
-    """The rows of a chunk with what is to be learned from them: classes, or the numbers that are to be predicted.
+class LabelledChunk:
+    """A chunk with what is to be learned from its rows: classes, or the numbers that are to be predicted.
 
-    A learner is handed the parts of a lesson in their order. Learners may be handed it at the same time, each by a
+    A learner is fitted to the parts of a chunk in their order. Learners may be fitted at the same time, each by a
     thread of its own, once `prepare` has been called for the kinds of rows that they need. Those that share what their
-    rows are divided by have `normalizers`, one for all lessons of a stream; any other learner has its own.
+    rows are divided by have `normalizers`, one for all chunks of a stream; any other learner has its own.
+
+    Attributes
+    ----------
+    chunk : Chunk
+        The rows as they were read.
+    labels : array
+        The class, or the number, of each row.
+    classes : array or None
+        All classes so far; None where numbers are to be predicted.
+    cuts : sequence of int
+        The rows after which the curves of a tournament have a point.
+    samples : dict of int to Chunk
+        Rows that are predicted before the rows from one cut to the next are learned from, by where those begin.
     """
 
     def __init__(
@@ -36,42 +49,44 @@ class Lesson:
         classes: Array | None = None,
         normalizers: Normalizers | None = None,
     ) -> None:
-        self.chunk = chunk
-        self.labels = labels
-        self.classes = classes  # None where numbers are to be predicted
+        self.chunk, self.labels, self.classes = chunk, labels, classes
+        self.cuts: Sequence[int] = ()
+        self.samples: dict[int, Chunk] = {}
         self._normalizers = normalizers
         self._chunks: dict[str, Chunk] = {}  # by dtype
-        self._rows: dict[tuple[str, str, int], _Rows] = {}
+        self._normalized: dict[tuple[str, str, int], Chunk] = {}
 
     def prepare(self, learner: Learner, values: Array | None = None) -> None:
         """Make the rows that the learner needs; of these values, which are those of the chunk in its numbers.
 
         Where rows are divided, this is when they are taken in: a learner that has not begun, and shares nothing, gets
-        its rows when it is taught.
+        its rows when it is fitted.
         """
         if learner.dtype not in self._chunks:
             self._chunks[learner.dtype] = self.chunk if values is None else replace(self.chunk, values=values)
-        if self._normalizers is not None or hasattr(learner, "_state"):
-            self._rows_for(learner)
+        if self._normalizers is not None or learner.has_begun:
+            self._normalized_for(learner)
 
     def chunk_for(self, learner: Learner) -> Chunk:
         """The chunk in the numbers of this learner, as it was read: `judge_rows` normalises by itself."""
         self.prepare(learner)
         return self._chunks[learner.dtype]
 
-    def _rows_for(self, learner: Learner) -> _Rows:
-        """The one place where rows are made for a learner."""
-        normalizer = learner._normalizer if self._normalizers is None else self._normalizers.of(learner)
+    def _normalized_for(self, learner: Learner) -> Chunk:
+        """The chunk as this learner takes it. The one place where rows are made."""
+        normalizer = learner.normalizer if self._normalizers is None else self._normalizers.of(learner)
         kind = normalizer.kind
         key = learner.dtype, kind, id(normalizer) if kind == "scale" else 0
-        if key not in self._rows:
+        if key not in self._normalized:
             with self._by_rows_of_the_stream():
-                self._rows[key] = _Rows(_normalized(self._chunks[learner.dtype], normalizer))
-        return self._rows[key]
+                chunk = _normalized(self._chunks[learner.dtype], normalizer)
+                chunk.rows()  # made now, before several threads ask for them
+            self._normalized[key] = chunk
+        return self._normalized[key]
 
     @contextmanager
     def _by_rows_of_the_stream(self) -> Iterator[None]:
-        """What is refused is told by its place in the stream."""
+        """Name refused rows by their place in the stream."""
         try:
             yield
         except RefusedRow as refused:
@@ -84,14 +99,14 @@ class Lesson:
         elif isinstance(learner, ClassLearner) and self.classes is not None:
             learner.begin(self.classes, self.chunk.n_columns)
         if self._normalizers is not None:
-            learner._normalizer = self._normalizers.of(learner)
+            learner.normalizer = self._normalizers.of(learner)
 
-    def teach(self, learner: Learner, start: int, stop: int) -> None:
-        """Let a learner that has begun learn from the rows from one to another."""
+    def fit(self, learner: Learner, start: int, stop: int) -> None:
+        """Let a learner that has begun learn from the rows from `start` to `stop`."""
         if start >= stop:
             return
         self.prepare(learner)
-        rows, chunk = self._rows_for(learner), self.chunk
+        rows, chunk = self._normalized_for(learner).rows, self.chunk
         part = None if stop - start == chunk.n_rows else (start, stop)
         with self._by_rows_of_the_stream():
             if isinstance(learner, TargetLearner):
@@ -109,7 +124,7 @@ class Lesson:
 
 
 class Normalizers:
-    """What the rows of a stream are divided by: one for each kind and dtype, for all learners of the stream."""
+    """Normalizers of a stream that learners share: one for each kind and dtype."""
 
     def __init__(self) -> None:
         self._own: dict[tuple[str, str], Normalizer] = {}
@@ -134,25 +149,59 @@ def _normalized(chunk: Chunk, normalizer: Normalizer) -> Chunk:
     return replace(chunk, values=values)
 
 
-class _Rows:
-    """The rows of a chunk for the core; made once, unless they are to count as wider than they are."""
+class RowBuffer:
+    """Rows of a stream on their way into batches of a fixed size, wherever the chunks of the stream end.
 
-    def __init__(self, chunk: Chunk) -> None:
-        self.chunk = chunk
-        self._own = chunk.rows()
+    `ahead` rows at the beginning have been: those of a chunk that a batch ended in. It is all that must be known,
+    besides the end of the last chunk that is done with, to go on later in the same batches.
+    """
 
-    def __call__(self, n_columns: int | None) -> _core.Rows:
-        return self._own if n_columns is None else self.chunk.rows(n_columns)
+    def __init__(self, ahead: int = 0) -> None:
+        self.ahead = ahead
+        self._chunks: list[Chunk] = []
+
+    def add(self, chunk: Chunk) -> None:
+        self._chunks.append(chunk)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that are still to be learned from."""
+        return sum(len(chunk) for chunk in self._chunks) - self.ahead
+
+    def batches(self, size: int, *, last: bool) -> Iterator[Chunk]:
+        """Batches of `size` rows, without names; if they are the `last` ones, with the rest, whatever its number.
+
+        The rows of a batch stay here until they are `done`, which they must be before the next.
+        """
+        while self.n_rows >= size or (last and self.n_rows > 0):
+            yield self._next(min(size, self.n_rows))
+
+    def _next(self, n_rows: int) -> Chunk:
+        parts, start, stop = [], self.ahead, self.ahead + n_rows
+        for chunk in self._chunks:
+            if start < len(chunk) and stop > 0:
+                parts.append(replace(chunk, names=None, tags=None).part(max(start, 0), stop))
+            start, stop = start - len(chunk), stop - len(chunk)
+        return joined(parts)
+
+    def done(self, n_rows: int) -> list[Chunk]:
+        """Rows have been learned from. The chunks that are done with."""
+        self.ahead += n_rows
+        finished = []
+        while self._chunks and self.ahead >= len(self._chunks[0]):
+            finished.append(self._chunks.pop(0))
+            self.ahead -= len(finished[-1])
+        return finished
 
 
-def enrol(learner: Learner, stream: Stream, labels: Sequence[Label] | None) -> None:
-    """Tell a learner of the stream that it is to learn from. Raises ValueError if that cannot be."""
+def attach(learner: Learner, stream: Stream, labels: Sequence[Label] | None) -> None:
+    """Tell a learner of the stream that it is to learn from. ValueError if it cannot learn from that."""
     if labels is not None and not isinstance(learner, ClassLearner):
         raise ValueError(f"{type(learner).__name__} predicts numbers: labels is for learners of classes.")
     options = stream.model_options
     if "bits" in options and isinstance(learner, RuleLearner):
         learner.bits = options["bits"]  # so that it hashes the names of single examples in the same way
-    learner._takes_names = takes_names(options)
+    learner.takes_names = takes_names(options)
     learner.check_parameters()
     learner.refuse_stream()
     if labels is None:

@@ -1,4 +1,4 @@
-"""Which learners with which parameters take part."""
+"""The learners of a tournament, from a grid of algorithms and parameters."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def every_learner() -> list[str]:
 
 
 def entries_of(grid: Any, **shared: Any) -> list[Entry]:
-    """What takes part by a grid.
+    """The learners that a grid stands for.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def _made(kind: type[Learner], parameters: dict[str, Any]) -> ClassLearner:
 def _entry(
     learner: ClassLearner, given: Mapping[str, Any], shared: Iterable[str] = (), tried: Iterable[str] = ()
 ) -> Entry:
-    """With a name that tells it from the others: not by what was set for all of them, unless that was tried as well."""
+    """Name the entry by the parameters in which entries differ."""
     parameters = {
         field.name: getattr(learner, field.name)
         for field in fields(learner)
@@ -162,7 +162,7 @@ def _listed(kind: type[Learner], name: str, values: Any) -> list[Any]:
     """The values of a parameter, of which a single one may come bare."""
     alone = isinstance(values, str) or not isinstance(values, Iterable)
     listed = [values] if alone else list(values)
-    constraint = kind._constraints.get(name)
+    constraint = kind.constraint_of(name)
     if isinstance(constraint, Number) and constraint.integer:
         listed = [int(v) if isinstance(v, float) and v.is_integer() else v for v in listed]
     return listed

@@ -9,9 +9,8 @@ import pytest
 
 import sureline
 from sureline.datasets import make_sparse_stream
-from sureline.training.judge import Judge, Measures, tied
-from sureline.training.race import FIRST, Race, index_of, points
-from sureline.training.tournament import _row_of
+from sureline.training.metric import Measures, Metric, tied
+from sureline.training.race import FIRST, Race, index_of, points, row_of
 
 LENGTH = 100_000
 
@@ -20,7 +19,7 @@ def test_points_are_the_same_wherever_they_are_asked_from() -> None:
     every = points(0, 5000)
     assert every[:9] == [1, 2, 4, 8, 16, 32, 64, 72, 80]
     assert every == [n for a in range(0, 5000, 37) for n in points(a, min(a + 37, 5000))]
-    assert [_row_of(i) for i in range(len(every))] == every
+    assert [row_of(i) for i in range(len(every))] == every
     for k in range(12):
         assert every[index_of(1 << k)] == 1 << k
 
@@ -146,21 +145,21 @@ def test_a_race_finds_what_the_whole_tournament_finds(metric: Any) -> None:
 def test_measures_and_their_standard_errors() -> None:
     rng = np.random.default_rng(0)
     seen, rates = np.array([900, 100]), np.array([0.1, 0.4])
-    judge = Judge("cost", (10.0, 1.0))
-    drawn = [Measures.of(seen, rng.binomial(seen, rates), judge) for _ in range(4000)]
+    cost = Metric("cost", (10.0, 1.0))
+    drawn = [Measures.of(seen, rng.binomial(seen, rates), cost) for _ in range(4000)]
     for name in ("balanced_accuracy", "cost"):
         values = np.array([getattr(m, name) for m in drawn])
         errors = np.array([getattr(m, name + "_se") for m in drawn])
         # The classes of the examples are held here, which the standard error of the cost does not assume.
         assert values.std() == pytest.approx(errors.mean(), rel=0.05 if name == "balanced_accuracy" else 0.3)
-    one = Measures.of(seen, np.array([90, 40]), judge)
+    one = Measures.of(seen, np.array([90, 40]), cost)
     assert (one.error, one.balanced_accuracy, one.cost) == pytest.approx((0.13, 0.75, 0.49))
     assert one.error_se == pytest.approx(np.sqrt(0.13 * 0.87 / 1000))
     assert one.score("cost") == (one.cost, one.cost_se)
     for metric in ("error", "cost", "balanced_accuracy"):
-        judge = Judge(metric, (10.0, 1.0))  # type: ignore[arg-type]
-        loss = float(judge.weights(seen) @ np.array([90, 40])) / 1000
-        assert judge.value(loss) == pytest.approx(one.score(metric)[0])  # type: ignore[arg-type]
+        decides = Metric(metric, (10.0, 1.0))  # type: ignore[arg-type]
+        loss = float(decides.weights(seen) @ np.array([90, 40])) / 1000
+        assert decides.value(loss) == pytest.approx(one.score(metric)[0])  # type: ignore[arg-type]
 
 
 def test_ties_are_found_at_their_level() -> None:

@@ -289,7 +289,7 @@ def test_ctrl_c_tells_what_is_known(tmp_path: Path) -> None:
 def test_live_line_of_a_terminal() -> None:
     import io
 
-    from sureline.cli._contest import live_line
+    from sureline.cli._tournament import live_line
     from sureline.contest import Standing
 
     class Terminal(io.StringIO):

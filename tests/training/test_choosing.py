@@ -23,8 +23,7 @@ from sureline.cli import _progress
 from sureline.datasets import make_sparse_stream
 from sureline.learners.catalogue import LEARNERS
 from sureline.stream import DataError, Position
-from sureline.training import Training
-from sureline.training import choosing as _choice
+from sureline.training import Training, choosing
 from sureline.training.choosing import CANDIDATES, candidates, choose, settings_of
 from sureline.training.grid import every_learner
 
@@ -81,10 +80,10 @@ def test_many_classes_look_at_fewer_rows(tmp_path: Path, monkeypatch: pytest.Mon
     wide, _ = make_sparse_stream(1500, 20_000, 10, n_informative=40, random_state=0)
     path = write_rows(tmp_path / "rows.svm", wide, np.arange(1500) % 50)
     assert choose(stream.read(path, dtype="float32"), None, candidates({})).rows == 1500
-    monkeypatch.setattr(_choice, "WEIGHTS", 50 * 2000)
+    monkeypatch.setattr(choosing, "WEIGHTS", 50 * 2000)
     rows = choose(stream.read(path, dtype="float32"), None, candidates({})).rows
     assert len(np.unique(wide[:rows].indices)) <= 2000 < len(np.unique(wide[: 2 * rows].indices))
-    monkeypatch.setattr(_choice, "ENTRIES", 20_000)
+    monkeypatch.setattr(choosing, "ENTRIES", 20_000)
     assert choose(stream.read(path, dtype="float32"), None, candidates({})).rows == 160
 
 
@@ -259,7 +258,7 @@ def test_what_was_named_is_not_gone_on_with_as_if_it_had_been_chosen(
 
 def test_a_slow_pipe_is_told_what_is_waited_for(tmp_path: Path) -> None:
     content = libsvm_of(X[:300], Y[:300])
-    command = [sys.executable, "-c", "from sureline.cli import _progress; _progress._PATIENCE = 0.2; "]
+    command = [sys.executable, "-c", "from sureline.cli import _progress; _progress._SLOW_START = 0.2; "]
     command[-1] += "from sureline.cli import main; main()"
     for arguments in (["train", "-", "--algorithm", "pa", "--model", str(tmp_path / "m")], ["compare", "-"]):
         with subprocess.Popen(
@@ -280,13 +279,13 @@ def test_a_slow_pipe_is_told_what_is_waited_for(tmp_path: Path) -> None:
 
 def test_what_has_come_is_not_waited_for(data: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """However long trying the settings takes."""
-    monkeypatch.setattr(_progress, "_PATIENCE", 0.01)
+    monkeypatch.setattr(_progress, "_SLOW_START", 0.01)
     rows = stream.read(data)
     for looks in (False, True):
         if looks:
             rows.peek(10, 10)
-        patience = _progress.Patience(rows, quiet=False)
-        patience._timer.join()
+        notice = _progress.SlowStartNotice(rows, quiet=False)
+        notice._timer.join()
         assert ("Waiting for" in capsys.readouterr().err) != looks
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from .batches import source_of
-from .result import Prequential
-from .turns import Turn, turn_of
+from .names import named
+from .prequential_result import Prequential
+from .prequential_runs import Run, run_of
+from .prequential_source import source_of
 
 _POINTS = 500  # of a curve, if the length of the stream is known; else up to twice as many
 
@@ -94,10 +95,10 @@ def prequential(
         if value is not None:
             _check_count(name, value)
     drifts = _checked_drifts(drifts)
-    named = _named(estimators)
+    learners = _checked_learners(estimators)
     source = source_of(stream, classes)
-    turns = [turn_of(name, estimator, source, batch) for name, estimator in named.items()]
-    curve = _Curve(turns, int(window), None if every is None else int(every), drifts, source.n_rows)
+    runs = [run_of(name, estimator, source, batch) for name, estimator in learners.items()]
+    curve = _Curve(runs, int(window), None if every is None else int(every), drifts, source.n_rows)
     for rows in source.batches:
         start = 0
         while start < len(rows):
@@ -106,8 +107,8 @@ def prequential(
             start = stop
     if curve.done == 0:
         raise ValueError("The stream has no examples.")
-    for turn in turns:
-        turn.finish(curve.done)
+    for run in runs:
+        run.finish(curve.done)
     return curve.result()
 
 
@@ -115,22 +116,22 @@ class _Curve:
     """Mistakes of all learners after some numbers of examples, the cuts: where there is a point, or a window begins."""
 
     def __init__(
-        self, turns: list[Turn], window: int, every: int | None, drifts: tuple[int, ...], n_rows: int | None
+        self, runs: list[Run], window: int, every: int | None, drifts: tuple[int, ...], n_rows: int | None
     ) -> None:
-        self.turns, self.window, self.drifts = turns, window, drifts
+        self.runs, self.window, self.drifts = runs, window, drifts
         self.thins = every is None and n_rows is None
         self.every = every or (max(1, window // 20) if n_rows is None else -(-n_rows // _POINTS) or 1)
         points = [*drifts, *([] if n_rows is None else [n_rows])]
         self.more_cuts = sorted({*points, *(point - window for point in points)})
         self.done = 0
-        self.mistakes = [0] * len(turns)
+        self.mistakes = [0] * len(runs)
         self.cuts = [0]
         self.at_cuts = [self.mistakes]
         self.next_cut = self._next_cut()
 
     def go_on(self, rows: Any) -> None:
         """Hand rows to all learners, which must not go beyond the next cut."""
-        counts = [turn.take(rows, self.done) for turn in self.turns]
+        counts = [run.take(rows, self.done) for run in self.runs]
         self.mistakes = [before + count for before, count in zip(self.mistakes, counts, strict=True)]
         self.done += len(rows)
         if self.done == self.next_cut:
@@ -173,14 +174,14 @@ class _Curve:
         begin = np.searchsorted(cuts, np.maximum(points - self.window, 0), side="right") - 1
         error = at_cuts[is_point] / points[:, np.newaxis]
         windowed = (at_cuts[is_point] - at_cuts[begin]) / (points - cuts[begin])[:, np.newaxis]
-        names = [turn.name for turn in self.turns]
+        names = [run.name for run in self.runs]
         return Prequential(
             examples=points,
             error=dict(zip(names, error.T.copy(), strict=True)),
             windowed_error=dict(zip(names, windowed.T.copy(), strict=True)),
             mistakes=dict(zip(names, self.mistakes, strict=True)),
-            seconds={turn.name: turn.seconds for turn in self.turns},
-            estimators={turn.name: turn.model for turn in self.turns},
+            seconds={run.name: run.seconds for run in self.runs},
+            estimators={run.name: run.model for run in self.runs},
             window=self.window,
             drifts=tuple(drift for drift in self.drifts if drift < self.done),
         )
@@ -189,16 +190,16 @@ class _Curve:
 # -- what the caller passes ----------------------------------------------------------------------------------
 
 
-def _named(estimators: Any) -> dict[str, Any]:
-    if isinstance(estimators, Mapping):
-        named = {str(name): estimator for name, estimator in estimators.items()}
-    elif isinstance(estimators, list | tuple):
-        named = dict(zip(_names(list(estimators)), estimators, strict=True))
-    else:
-        named = {type(estimators).__name__: estimators}
-    if not named:
+def _checked_learners(estimators: Any) -> dict[str, Any]:
+    alone = not isinstance(estimators, Mapping | list | tuple)
+    learners = named(
+        [estimators] if alone else estimators,
+        _name,
+        'Two of the estimators are both {}: give them names, as in {{"fresh": AROW(), "trained": clf}}.',
+    )
+    if not learners:
         raise ValueError("estimators must have at least one learner. Got none.")
-    for name, estimator in named.items():
+    for name, estimator in learners.items():
         for method in ("partial_fit", "predict"):
             if isinstance(estimator, type) or not hasattr(estimator, method):
                 raise ValueError(
@@ -209,26 +210,19 @@ def _named(estimators: Any) -> dict[str, Any]:
 
             if not is_classifier(estimator):
                 raise ValueError(f"The learner {name!r} must be a classifier, such as AROW(). Got {estimator!r}.")
-    return named
+    return learners
 
 
-def _names(estimators: list[Any]) -> list[str]:
-    """The classes, and where one comes several times the parameters that tell them apart."""
-    names = []
-    for estimator in estimators:
-        alike = [other for other in estimators if type(other) is type(estimator)]
-        names.append(type(estimator).__name__)
-        if len(alike) > 1 and hasattr(estimator, "get_params"):
-            all_params = [other.get_params(deep=False) for other in alike]
-            params = estimator.get_params(deep=False)
-            differing = [name for name in params if len({repr(other[name]) for other in all_params}) > 1]
-            names[-1] += f"({', '.join(f'{name}={params[name]!r}' for name in differing)})"
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(
-            f'Two of the estimators are both {twice}: give them names, as in {{"fresh": AROW(), "trained": clf}}.'
-        )
-    return names
+def _name(estimator: Any, estimators: Sequence[Any]) -> str:
+    """The class, and where it comes several times the parameters in which those differ."""
+    alike = [other for other in estimators if type(other) is type(estimator)]
+    name = type(estimator).__name__
+    if len(alike) == 1 or not hasattr(estimator, "get_params"):
+        return name
+    all_params = [other.get_params(deep=False) for other in alike]
+    params = estimator.get_params(deep=False)
+    differing = [name for name in params if len({repr(other[name]) for other in all_params}) > 1]
+    return f"{name}({', '.join(f'{key}={params[key]!r}' for key in differing)})"
 
 
 def _check_count(name: str, value: Any) -> None:

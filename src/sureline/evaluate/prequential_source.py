@@ -1,4 +1,4 @@
-"""Labelled rows from wherever they are, in batches that can be cut."""
+"""The stream that `prequential` is given, wherever its rows are, as batches that can be cut."""
 
 from __future__ import annotations
 
@@ -9,29 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .._inputs import Array, checked_sample_weight, class_indices, distinct, is_sparse
-from ..models.rows import rows_between, trusted
+from .._inputs import Array, checked_sample_weight, class_indices, is_sparse, sorted_classes
+from ..models.rows import trusted
 from ..stream import Chunk, read
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Rows (an array, a data frame or CSR), their labels, and their weights if they have some other than 1."""
-
-    X: Any
-    y: Array
-    weight: npt.NDArray[np.float64] | None
-
-    def __len__(self) -> int:
-        return len(self.y)
-
-    def part(self, start: int, stop: int) -> Batch:
-        if start == 0 and stop == len(self):
-            return self
-        weight = None if self.weight is None else self.weight[start:stop]
-        return Batch(rows_between(self.X, start, stop), self.y[start:stop], weight)
+from ..stream.arrays import Batch, pair_or_triple
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +40,7 @@ class Source:
 
 
 def source_of(stream: Any, classes: Any) -> Source:
-    """What `prequential` got as its stream."""
+    """The source behind the `stream` argument of `prequential`."""
     known = None if classes is None else _checked_classes(classes)
     if isinstance(stream, str | Path) or _is_list_of_paths(stream):
         stream = read(stream)
@@ -68,7 +50,7 @@ def source_of(stream: Any, classes: Any) -> Source:
             from sklearn.utils.multiclass import check_classification_targets
 
             check_classification_targets(batch.y)
-            return Source(iter([batch]), len(batch), _distinct(batch.y), False, True)
+            return Source(iter([batch]), len(batch), sorted_classes(batch.y), False, True)
         return Source(_with_labels_among(iter([batch]), known), len(batch), known, True, True)
     if not isinstance(stream, Iterable) or isinstance(stream, bytes) or hasattr(stream, "shape"):
         raise ValueError(
@@ -102,12 +84,7 @@ def _of_chunk(chunk: Chunk, number: int) -> Batch:
 
 
 def _of_arrays(item: Any, where: str) -> Batch:
-    if not isinstance(item, tuple | list) or len(item) not in (2, 3):
-        raise ValueError(
-            "Each batch must be a pair (X, y) or a triple (X, y, sample_weight). "
-            f"Got a {type(item).__name__} for {where} instead."
-        )
-    X, labels, sample_weight = (*item, None)[:3]
+    X, labels, sample_weight = pair_or_triple(item, where)
     try:
         if not hasattr(X, "shape"):
             X = np.asarray(X)
@@ -138,18 +115,10 @@ def _without_weight_zero(batch: Batch) -> Batch:
 
 
 def _checked_classes(classes: Any) -> Array:
-    known = _distinct(np.asarray(classes).reshape(-1))
+    known = sorted_classes(np.asarray(classes).reshape(-1))
     if len(known) < 2:
         raise ValueError(f"classes must name at least two classes. Got {classes!r} instead.")
     return known
-
-
-def _distinct(labels: Array) -> Array:
-    try:
-        return distinct(labels)
-    except TypeError:
-        types = sorted({type(label).__name__ for label in labels.tolist()})
-        raise ValueError(f"The labels must all be of one type that can be sorted. Got {', '.join(types)}.") from None
 
 
 def _with_labels_among(batches: Iterator[Batch], classes: Array) -> Iterator[Batch]:

@@ -1,4 +1,4 @@
-"""The turn of a learner at some rows: predict, count, learn."""
+"""A learner along the stream of `prequential`: predict, count, learn."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ import numpy as np
 
 from .._inputs import is_sparse
 from ..learners.batch import BatchLearner, widened
-from .batches import Batch, Source
+from ..stream.arrays import Batch
+from .prequential_source import Source
 
 
-class Turn(ABC):
+class Run(ABC):
     """A learner on its way through a stream; `seconds` is the time that it took."""
 
     def __init__(self, name: str, estimator: Any, source: Source) -> None:
@@ -72,8 +73,8 @@ class Turn(ABC):
         self._classes = None
 
 
-class Counting(Turn):
-    """Of a learner that counts its own mistakes, each before it learns from the row: rows can be handed to it whole."""
+class CountingRun(Run):
+    """A learner that counts its own mistakes, each before it learns from the row: rows are handed to it whole."""
 
     def _take(self, batch: Batch) -> int:
         before = getattr(self.model, "n_mistakes_", 0)  # a fresh one has none
@@ -82,8 +83,8 @@ class Counting(Turn):
         return mistakes
 
 
-class Predicting(Turn):
-    """Of any other classifier, and of learners of batches: they are asked first, and learn `size` rows at a time."""
+class PredictingRun(Run):
+    """Any other classifier, or a learner of batches: it is asked first, and learns `size` rows at a time."""
 
     def __init__(self, name: str, estimator: Any, source: Source, size: int) -> None:
         super().__init__(name, estimator, source)
@@ -91,48 +92,48 @@ class Predicting(Turn):
             raise ValueError(f"classes must name all classes for the learner {name!r}, a {type(estimator).__name__}.")
         self._guess = None if self._classes is None else self._classes[0]  # by a model that knows nothing yet
         self._size = size
-        self._pending: list[Batch] = []
-        self._n_pending = 0
+        self._waiting: list[Batch] = []
+        self._n_waiting = 0
 
     def _take(self, batch: Batch) -> int:
         mistakes, start = 0, 0
         while start < len(batch):
-            stop = min(len(batch), start + self._size - self._n_pending)
+            stop = min(len(batch), start + self._size - self._n_waiting)
             part = batch.part(start, stop)
             fitted = hasattr(self.model, "classes_")
             mistakes += int(np.count_nonzero((self.model.predict(part.X) if fitted else self._guess) != part.y))
-            self._pending.append(part)
-            self._n_pending += len(part)
-            if self._n_pending == self._size:
-                self._learn_pending()
+            self._waiting.append(part)
+            self._n_waiting += len(part)
+            if self._n_waiting == self._size:
+                self._learn_waiting()
             start = stop
         return mistakes
 
     def finish(self, n_rows: int) -> None:
-        if self._n_pending:
-            with self._at(n_rows - self._n_pending, n_rows):
-                self._learn_pending()
+        if self._n_waiting:
+            with self._at(n_rows - self._n_waiting, n_rows):
+                self._learn_waiting()
         super().finish(n_rows)
 
-    def _learn_pending(self) -> None:
-        waiting, self._pending, self._n_pending = self._pending, [], 0
+    def _learn_waiting(self) -> None:
+        batches, self._waiting, self._n_waiting = self._waiting, [], 0
         weight = None
-        if any(batch.weight is not None for batch in waiting):
-            weight = np.concatenate([np.ones(len(b)) if b.weight is None else b.weight for b in waiting])
-        self._learn(_stacked([b.X for b in waiting]), np.concatenate([b.y for b in waiting]), weight)
+        if any(batch.weight is not None for batch in batches):
+            weight = np.concatenate([np.ones(len(b)) if b.weight is None else b.weight for b in batches])
+        self._learn(_stacked([b.X for b in batches]), np.concatenate([b.y for b in batches]), weight)
 
 
-def turn_of(name: str, estimator: Any, source: Source, batch: int | None) -> Turn:
+def run_of(name: str, estimator: Any, source: Source, batch: int | None) -> Run:
     if isinstance(estimator, BatchLearner) and not estimator.by_rows:
         if batch is None:
             raise ValueError(
                 f"The learner {name!r}, a {type(estimator).__name__}, learns from batches: batch must say of how many "
                 "rows."
             )
-        return Predicting(name, estimator, source, batch)
+        return PredictingRun(name, estimator, source, batch)
     if hasattr(type(estimator), "n_mistakes_"):
-        return Counting(name, estimator, source)
-    return Predicting(name, estimator, source, batch or 1)
+        return CountingRun(name, estimator, source)
+    return PredictingRun(name, estimator, source, batch or 1)
 
 
 def _stacked(blocks: list[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""How good a run is by its mistakes, and how sure that is.
+"""Metrics of a run by its mistakes, with their standard errors.
 
 All three metrics are the mean of a loss over the examples, sum_k w_k (mistakes of class k) / n: the error has
 w_k = 1, the mean cost the cost of a mistake on class k, and 1 minus the balanced accuracy w_k = n / (K n_k) for the K
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..learners.cost import is_cost
 from ..metrics import wilson
-from .result import Metric
+from .result import MetricName
 
 Counts = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -25,15 +25,15 @@ Z95 = 1.959963984540054  # of the normal distribution
 
 
 @dataclass(frozen=True)
-class Judge:
-    """What decides: a metric, and what a missed positive and a false alarm cost."""
+class Metric:
+    """What decides a tournament, and what a missed positive and a false alarm cost."""
 
-    metric: Metric = "error"
+    name: MetricName = "error"
     cost: tuple[float, float] = (1.0, 1.0)
 
     def __post_init__(self) -> None:
-        if self.metric not in get_args(Metric):
-            raise ValueError(f"The metric must be one of {', '.join(get_args(Metric))}. Got {self.metric!r} instead.")
+        if self.name not in get_args(MetricName):
+            raise ValueError(f"The metric must be one of {', '.join(get_args(MetricName))}. Got {self.name!r} instead.")
         pair = self.cost
         if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(is_cost(c) for c in pair):
             raise ValueError(
@@ -41,10 +41,10 @@ class Judge:
             )
 
     def weights(self, seen: Counts) -> Floats:
-        """What a mistake on each class weighs, after so many examples of each."""
-        if self.metric == "cost":
+        """Weight of a mistake on each class, after so many examples of each."""
+        if self.name == "cost":
             return self.costs(len(seen))
-        if self.metric == "error":
+        if self.name == "error":
             return np.ones(len(seen))
         came = seen > 0
         weights: Floats = np.zeros(len(seen))
@@ -52,7 +52,7 @@ class Judge:
         return weights
 
     def costs(self, n_classes: int) -> Floats:
-        """Of a mistake on each class: the second of two is the positive one; of more all have the cost 1."""
+        """Cost of a mistake on each class. The second of two is the positive one; of more all have the cost 1."""
         positive, negative = self.cost
         return np.array([negative, positive]) if n_classes == 2 else np.ones(n_classes)
 
@@ -63,7 +63,7 @@ class Judge:
 
     def value(self, loss: float) -> float:
         """The metric of a mean loss."""
-        return 1 - loss if self.metric == "balanced_accuracy" else loss
+        return 1 - loss if self.name == "balanced_accuracy" else loss
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Measures:
     cost_se: float
 
     @classmethod
-    def of(cls, seen: Counts, mistakes: Counts, judge: Judge) -> Measures:
+    def of(cls, seen: Counts, mistakes: Counts, metric: Metric) -> Measures:
         """By the examples of each class and the mistakes on them.
 
         The error is a share of independent trials, as far as its standard error goes: sqrt(p (1 - p) / n). A run gets
@@ -89,7 +89,7 @@ class Measures:
         """
         n = max(int(seen.sum()), 1)
         p = float(mistakes.sum()) / n
-        costs = judge.costs(len(seen))
+        costs = metric.costs(len(seen))
         cost = float((costs * mistakes).sum()) / n
         came = seen > 0
         rates = mistakes[came] / seen[came]
@@ -104,7 +104,7 @@ class Measures:
             cost_se=sqrt(max(float((costs**2 * mistakes).sum()) / n - cost**2, 0.0) / n),
         )
 
-    def score(self, metric: Metric) -> tuple[float, float]:
+    def score(self, metric: MetricName) -> tuple[float, float]:
         """The value of a metric, and its standard error."""
         value, se = getattr(self, metric), getattr(self, metric + "_se")
         return float(value), float(se)

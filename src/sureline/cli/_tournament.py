@@ -1,4 +1,4 @@
-"""What ``sureline compare`` and ``sureline tune`` share."""
+"""Options, run and output that ``sureline compare`` and ``sureline tune`` share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO, TypeVar, get_args
 
 import click
 
@@ -17,14 +17,15 @@ from ..learners.learner import Learner
 from ..report.advice import advise
 from ..stream import Label
 from ..training.grid import Entry
-from ..training.judge import Judge
-from ..training.narrowing import dtype_to_read
-from ..training.result import Run, TournamentResult
-from ..training.telling import result_of
+from ..training.metric import Metric
+from ..training.result import MetricName, Run, TournamentResult
+from ..training.result_of import result_of
+from ..training.room import dtype_to_read
 from ..training.tournament import Standing, Tournament
 from ..training.train import BATCH
 from ._options import (
     Count,
+    all_of,
     data_argument,
     json_option,
     opened,
@@ -34,21 +35,19 @@ from ._options import (
     refuse_unwritable,
 )
 from ._parameters import Cost, shared_options
-from ._progress import Doublings, LiveLine, Patience, clock
+from ._progress import Doublings, LiveLine, SlowStartNotice, clock
 from ._signals import signals_to
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-METRICS = ("error", "cost", "balanced_accuracy")
 
-
-def contest_options() -> Callable[[F], F]:
+def tournament_options() -> Callable[[F], F]:
     """The options that both commands have."""
     options = [
         data_argument,
         click.option(
             "--metric",
-            type=click.Choice(METRICS),
+            type=click.Choice(get_args(MetricName)),
             help="What decides; cost needs --cost with two numbers. [default: error; with --cost and two numbers cost, "
             "with --cost balanced balanced_accuracy]",
         ),
@@ -87,17 +86,11 @@ def contest_options() -> Callable[[F], F]:
         reading_options(),
         shared_options(),
     ]
-
-    def add(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
+    return all_of(options)
 
 
-class Contest:
-    """A command from its options to its output."""
+class TournamentCommand:
+    """A command from its options, those of `tournament_options`, to its output."""
 
     def __init__(
         self,
@@ -111,8 +104,8 @@ class Contest:
         report: Path | None,
         quiet: bool,
         as_json: bool,
-        options: dict[str, Any],
         model: Path | None = None,
+        **options: Any,
     ) -> None:
         self.data, self.memory, self.report, self.quiet, self.as_json = data, memory, report, quiet, as_json
         self.batch, self.model = batch, model
@@ -128,7 +121,7 @@ class Contest:
         if pair is not None and self.labels is None:
             raise click.UsageError("--cost with two numbers needs --labels, the negative one first.")
         by_cost = "error" if cost is None else "cost" if pair else "balanced_accuracy"
-        self.judge = Judge(metric or by_cost, pair or (1.0, 1.0))  # type: ignore[arg-type]
+        self.metric = Metric(metric or by_cost, pair or (1.0, 1.0))  # type: ignore[arg-type]
         for option, path in (("--report", report), ("--model", model)):
             if path is not None:
                 refuse_unwritable(option, path)
@@ -137,7 +130,7 @@ class Contest:
             raise click.UsageError(f"--report and --model would write the same file, {report}.")
 
     def parameters(self, kind: type[Learner]) -> dict[str, Any]:
-        """Those of a learner that the options of the command set."""
+        """Parameters of a learner that the options of the command set."""
         knows = self.cost is not None and "cost" in kind.__dataclass_fields__
         return {**self.shared, **({"cost": self.cost} if knows else {})}
 
@@ -149,7 +142,7 @@ class Contest:
             tournament = Tournament(
                 entries,
                 source,
-                judge=self.judge,
+                metric=self.metric,
                 labels=self.labels,
                 race=race,
                 memory=self.memory,
@@ -162,10 +155,10 @@ class Contest:
             said = str(error).replace("with labels", "with --labels")
             raise click.UsageError(said.replace("one dtype.", "one dtype (--dtype float32).")) from None
         show = live_line(quiet=self.quiet)
-        patience = Patience(source, quiet=self.quiet, waits=any(entry.others for entry in entries))
+        notice = SlowStartNotice(source, quiet=self.quiet, waits=any(entry.others for entry in entries))
 
         def begin(sentence: str) -> None:
-            patience.over()
+            notice.over()
             show.say(f"{sentence}.")
 
         try:
@@ -176,7 +169,7 @@ class Contest:
         except ValueError as error:  # too little memory
             raise click.ClickException(str(error).replace("(memory)", "(--memory)")) from None
         finally:
-            patience.over()
+            notice.over()
             show.close()
         return tournament
 

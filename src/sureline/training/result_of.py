@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..estimators.saving import as_estimator
+from .candidate import Candidate
 from .commands import TrainCommands
-from .contestant import Contestant
-from .judge import Counts, Measures, tied
+from .metric import Counts, Measures, tied
 from .race import RULE
 from .result import Curve, Label, Run, StreamFacts, TopFeature, TournamentResult
 from .tournament import Tournament
@@ -27,14 +27,14 @@ def result_of(tournament: Tournament, command: str, *, models: bool = False) -> 
     from .. import __version__
 
     commands = TrainCommands(tournament.stream, tournament.labels, tournament.batch)
-    runs = [_run(tournament, contestant, commands) for contestant in tournament.contestants]
+    runs = [_run(tournament, candidate, commands) for candidate in tournament.candidates]
     winner = tournament.best()
     best = None if winner is None else winner.name
     return TournamentResult(
         version=__version__,
         date=tournament.date,
         command=command,
-        metric=tournament.judge.metric,
+        metric=tournament.metric.name,
         seconds=round(tournament.seconds, 6),
         memory_bytes=tournament.memory_bytes,
         stream=_facts(tournament),
@@ -43,7 +43,7 @@ def result_of(tournament: Tournament, command: str, *, models: bool = False) -> 
         runs=runs,
         best=best,
         ties=[] if best is None else _ties(tournament, best),
-        models={c.name: as_estimator(c.learner) for c in tournament.contestants if c.alive and c.begun}
+        models={c.name: as_estimator(c.learner) for c in tournament.candidates if c.alive and c.begun}
         if models
         else {},
     )
@@ -70,70 +70,70 @@ def _plain(label: Any) -> Label:
     return label if known else str(label)
 
 
-def _run(tournament: Tournament, contestant: Contestant, commands: TrainCommands) -> Run:
-    learner, judge = contestant.learner, tournament.judge
-    contestant.tell()
-    points = min(len(contestant.mistakes), len(tournament.at))
-    if tournament.has_seen_all(contestant):
-        seen, mistakes = tournament.seen, contestant.mistakes_by_class()
+def _run(tournament: Tournament, candidate: Candidate, commands: TrainCommands) -> Run:
+    learner, metric = candidate.learner, tournament.metric
+    candidate.measure()
+    points = min(len(candidate.mistakes), len(tournament.at))
+    if tournament.has_seen_all(candidate):
+        seen, mistakes = tournament.seen, candidate.mistakes_by_class()
     elif points:
-        seen, mistakes = tournament.seen_at[points - 1], contestant.mistakes[points - 1]
+        seen, mistakes = tournament.seen_at[points - 1], candidate.mistakes[points - 1]
     else:
         seen, mistakes = np.zeros(2, np.int64), np.zeros(2, np.int64)
     mistakes = np.pad(mistakes, (0, max(len(seen) - len(mistakes), 0)))[: len(seen)]
     told: dict[str, Any] = {}
     if seen.any():
-        measures = Measures.of(seen, mistakes, judge)
-        score, score_se = measures.score(judge.metric)
+        measures = Measures.of(seen, mistakes, metric)
+        score, score_se = measures.score(metric.name)
         told = {**measures.__dict__, "error_interval": list(measures.error_interval)}
         told |= {"score": score, "score_se": score_se}
     return Run(
-        name=contestant.name,
+        name=candidate.name,
         algorithm=type(learner).__name__,
-        parameters=dict(contestant.parameters),
+        parameters=dict(candidate.parameters),
         all_parameters=learner.parameters(),
         normalize=getattr(learner, "normalize", None),
-        status=contestant.status,
-        reason=contestant.reason,
+        status=candidate.status,
+        reason=candidate.reason,
         examples=int(seen.sum()),
         mistakes=int(mistakes.sum()),
         **told,
-        updates=contestant.n_updates,
-        nonzeros=contestant.n_nonzero,
-        features=contestant.n_features,
-        seconds=round(contestant.seconds, 6),
-        model_bytes=contestant.n_bytes,
-        curve=_curve(tournament, contestant, points, seen, mistakes),
-        reliability=None if contestant.reliability is None else contestant.reliability.table(),
-        top_features=_top(tournament, contestant),
+        updates=candidate.n_updates,
+        nonzeros=candidate.n_nonzero,
+        features=candidate.n_features,
+        seconds=round(candidate.seconds, 6),
+        model_bytes=candidate.n_bytes,
+        curve=_curve(tournament, candidate, points, seen, mistakes),
+        reliability=None if candidate.reliability is None else candidate.reliability.table(),
+        top_features=_top(tournament, candidate),
         # Of a stream that was not read whole there is none: it would read on, or fail where this one did.
-        train_command=commands.of(learner, contestant.parameters) if tournament.complete else None,
+        train_command=commands.of(learner, candidate.parameters) if tournament.complete else None,
     )
 
 
-def _curve(tournament: Tournament, contestant: Contestant, points: int, seen: Counts, mistakes: Counts) -> Curve:
+def _curve(tournament: Tournament, candidate: Candidate, points: int, seen: Counts, mistakes: Counts) -> Curve:
     """At the points, and at the end."""
-    judge = tournament.judge
+    metric = tournament.metric
     # Rows of weight 0 are no examples, so that nothing may have come from one point to the next.
     known = {
         at: (then, made)
-        for at, then, made in zip(tournament.at[:points], tournament.seen_at, contestant.mistakes, strict=False)
+        for at, then, made in zip(tournament.at[:points], tournament.seen_at, candidate.mistakes, strict=False)
         if at
     }
     if n := int(seen.sum()):
         known[n] = seen, mistakes
     curve = Curve(examples=list(known), error=[int(made.sum()) / at for at, (_, made) in known.items()])
-    if judge.metric != "error":
-        curve["score"] = [judge.value(judge.loss(then, made)) for then, made in known.values()]
+    if metric.name != "error":
+        curve["score"] = [metric.value(metric.loss(then, made)) for then, made in known.values()]
     return curve
 
 
-def _top(tournament: Tournament, contestant: Contestant) -> list[TopFeature]:
+def _top(tournament: Tournament, candidate: Candidate) -> list[TopFeature]:
     """The largest weights of a run that finished."""
-    if not (contestant.alive and contestant.begun):
+    if not (candidate.alive and candidate.begun):
         return []
-    learner = contestant.learner
-    several = learner._state.n_heads > 1
+    learner = candidate.learner
+    several = learner.model.n_heads > 1
     return [
         TopFeature(
             {
@@ -150,14 +150,14 @@ def _top(tournament: Tournament, contestant: Contestant) -> list[TopFeature]:
 
 def _ties(tournament: Tournament, best: str) -> list[str]:
     """The other runs that finished and cannot be told from the best."""
-    finished = [c for c in tournament.contestants if tournament.has_seen_all(c)]
+    finished = [c for c in tournament.candidates if tournament.has_seen_all(c)]
     at = np.array(tournament.at, np.int64)
     if not len(at):
         return []
     sums, squares = tournament.losses(finished, 0, len(at) - 1)
     first = [c.name for c in finished].index(best)
     return [
-        contestant.name
-        for j, contestant in enumerate(finished)
+        candidate.name
+        for j, candidate in enumerate(finished)
         if j != first and tied(at, sums[:, j] - sums[:, first], squares[:, j] + squares[:, first])
     ]

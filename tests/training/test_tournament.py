@@ -58,7 +58,7 @@ def test_every_learner_ends_as_it_would_alone(tmp_path: Path, n_classes: int, bl
         for i, case in enumerate(NARROW)
     }
     labels = [0, 1] if n_classes == 2 else [0, 1, 2, 3]
-    rows = stream.read(path)._with(block=block)
+    rows = stream.read(path).with_options(block=block)
     result = tournament(cases, rows, labels=labels)
     assert result.stream["complete"]
     assert {run.status for run in result.runs} == {"finished"}
@@ -147,7 +147,7 @@ def test_learners_of_batches_are_asked_before_they_learn(tmp_path: Path) -> None
         "fgm": FGM(n_features=20, normalize="row"),
         "arow": AROW(),
     }
-    rows = stream.read(path)._with(block=4000)
+    rows = stream.read(path).with_options(block=4000)
     result = tournament(grid, rows, batch=150, race=True)
     for name in ("bcw", "sbcw", "fgm"):
         learner = grid[name]
@@ -222,7 +222,7 @@ def test_curves_do_not_depend_on_the_chunks(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "rows.svm", X, Y)
     curves = []
     for block in (500, 5000, 1 << 22):
-        result = tournament(["arow"], stream.read(path, dtype="float32")._with(block=block), labels=[0, 1])
+        result = tournament(["arow"], stream.read(path, dtype="float32").with_options(block=block), labels=[0, 1])
         curves.append(result.runs[0].curve)
     assert curves[0] == curves[1] == curves[2]
 
@@ -311,7 +311,7 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
         tournament(["arow", "pa"], (X, Y), memory=1000)
     narrow = "".join(f"{i % 2} {1 + i % 7}:1\n" for i in range(2000))
     (tmp_path / "wider.svm").write_text(narrow + "1 100000:1\n" + narrow)
-    rows = stream.read(tmp_path / "wider.svm", dtype="float32")._with(block=5000)
+    rows = stream.read(tmp_path / "wider.svm", dtype="float32").with_options(block=5000)
     learners = {kind.__name__: kind(dtype="float32", normalize="none") for kind in (PA, SCW, Perceptron)}
     result = tournament(learners, rows, memory=1_500_000)
     assert [run.status for run in result.runs] == ["finished", "failed", "finished"]
@@ -327,7 +327,7 @@ def test_who_is_let_go_where_memory_is_short(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     narrow = "".join(f"{i % 2} {1 + i % 2}:1 {3 + rng.integers(5)}:1\n" for i in range(2000))
     (tmp_path / "wider.svm").write_text(narrow + "1 100000:1\n" + narrow)
-    rows = stream.read(tmp_path / "wider.svm", dtype="float32")._with(block=5000)
+    rows = stream.read(tmp_path / "wider.svm", dtype="float32").with_options(block=5000)
     learners = [PA(C=1e-9, dtype="float32"), PA(C=1.0, dtype="float32"), PA(C=1e-8, dtype="float32")]
     named = dict(zip(["slow", "good", "slower"], learners, strict=True))
     result = tournament(named, rows, memory=1_600_000 + 450_000)
@@ -483,7 +483,7 @@ def test_learners_of_batches_over_hashed_text(tmp_path: Path) -> None:
     ):
         tournament(["pa", "bcw"], tmp_path / "rows.vw", memory=30_000)
     # Where the length is not known, it takes more with each chunk, until that is too much.
-    lines = stream.read(tmp_path / "rows.vw", dtype="float32", bits=12)._with(block=3000)
+    lines = stream.read(tmp_path / "rows.vw", dtype="float32", bits=12).with_options(block=3000)
     lines.__class__ = _OfUnknownLength
     late = tournament(["bcw", "pa"], lines, batch=50, memory=1_000_000)
     assert late.memory_bytes < 1_000_000
