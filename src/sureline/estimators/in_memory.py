@@ -70,6 +70,11 @@ class Data(NamedTuple):
     weight: Floats
     heads: list[int]  # for each the class that is its positive one
 
+    @property
+    def present(self) -> npt.NDArray[np.int64]:
+        """The rows that have a weight."""
+        return np.flatnonzero(self.weight).astype(np.int64)
+
 
 def zeros(size: int) -> Floats:
     """Zeros of which only what is touched takes memory."""
