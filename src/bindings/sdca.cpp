@@ -111,7 +111,7 @@ Answer scores_of(const HeldRows& held, const Vector<double>& weights, Numbers ou
 }  // namespace
 
 void bind_sdca(nb::module_& m) {
-  nb::enum_<Kind>(m, "DualLossKind", "A loss of the margin that has a conjugate.")
+  nb::enum_<Kind>(m, "Loss", "A loss of the margin that has a conjugate.")
       .value("hinge", Kind::hinge)
       .value("squared_hinge", Kind::squared_hinge)
       .value("log", Kind::log)

@@ -417,7 +417,7 @@ def test_it_can_be_interrupted() -> None:
 
 
 def exact(loss: str = "hinge", rho: float = 0.1, regularizer: str = "l2", **more) -> _core.SdcaObjective:
-    kinds = {"loss": _core.DualLossKind[loss], "regularizer": _core.Regularizer[regularizer]}
+    kinds = {"loss": _core.Loss[loss], "regularizer": _core.Regularizer[regularizer]}
     return _core.SdcaObjective(rho=rho, **kinds, **more)
 
 

@@ -195,6 +195,8 @@ Outcome total_excess(const SdcaProblem& p, const double* duals, const double* v,
   });
 }
 
+// -- the loop -------------------------------------------------------------------------------------------------------
+
 template <SdcaStep kind>
 Outcome ascend_by(const SdcaProblem& p, const int64_t* order, int64_t n_order, double* duals, double* v) {
   return with_any_rows(p.rows, [&](const auto& all) -> Outcome {
@@ -230,7 +232,7 @@ Outcome dual_gap(const SdcaProblem& p, const double* duals, const double* v, dou
                               ? total_excess(p, duals, v, Simplex(v, p.rows.n_columns), total)
                               : total_excess(p, duals, v, Truncated{v, p.objective.threshold}, total);
   *gap = total / p.n;
-  // From a squared hinge that overflows the bound's steps come back.
+  // The bound's steps can recover from a squared hinge that overflows.
   const bool hopeless = p.objective.step == SdcaStep::exact && !std::isfinite(*gap);
   return outcome.refusal == Refusal::none && hopeless ? Outcome{Refusal::score, 0} : outcome;
 }

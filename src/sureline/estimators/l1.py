@@ -21,7 +21,7 @@ from ..learners.learner import KINDS
 from ..learners.parameters import POSITIVE, Constraint, Flag, Number, OneOf
 from ..models.scaling import DEFAULT
 from .ascent import Ascent
-from .in_memory import Data, InMemoryClassifier, Solution, Weights
+from .in_memory import ATTRIBUTES, Data, InMemoryClassifier, Solution, Weights
 from .penalty_search import search_penalty
 from .selector import WeightSelector
 
@@ -104,24 +104,12 @@ class L1Selector(WeightSelector, InMemoryClassifier):
             )
 
 
-_ATTRIBUTES = """{normalize}
-
-    Attributes
-    ----------
-    classes_ : array of shape (n_classes,)
-        The labels; with two of them the second is the positive one.
-    coef_ : array of shape (1, n_features_in_) or (n_classes, n_features_in_)
-        The weights; with more than two classes each is learned against the rest.
-    sparse_coef_ : CSR matrix of the shape of `coef_`
-        The weights, without ever building the dense array.
-    intercept_ : array of shape (1,) or (n_classes,)
-        The intercepts.
-    n_features_in_ : int
-        Number of columns.
-    scale_ : array of shape (n_features_in_,)
-        With ``normalize="scale"`` what each feature is divided by.
+_ATTRIBUTES = (
+    ATTRIBUTES
+    + """
     n_fits_ : int
         How many penalties were tried: 1, or more to find the one for `n_features`."""
+)
 
 _OPTIONAL_COUNT = Number(1, integer=True, optional=True)
 
@@ -213,7 +201,7 @@ class SparseDCA(L1Selector):
         rng = check_random_state(self.random_state)
         self.sigma_ = self._chosen_sigma(data)
         objective = _core.SdcaObjective(
-            loss=_core.DualLossKind[self.loss],
+            loss=_core.Loss[self.loss],
             rho=self.sigma_,
             regularizer=_core.Regularizer.elastic_net,
             intercept=bool(self.fit_intercept),

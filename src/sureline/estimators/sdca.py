@@ -14,10 +14,10 @@ from ..learners.learner import KINDS
 from ..learners.parameters import NOT_NEGATIVE, POSITIVE, Constraint, Flag, Number, OneOf
 from ..models.scaling import DEFAULT
 from .ascent import Ascent
-from .in_memory import Data, InMemoryClassifier, Solution
+from .in_memory import ATTRIBUTES, Data, InMemoryClassifier, Solution
 
 
-@documented("")
+@documented(ATTRIBUTES)
 @dataclass(eq=False, repr=False)
 class SDCA(InMemoryClassifier):
     """A linear classifier by stochastic dual coordinate ascent, and how far it is from the optimum at most.
@@ -54,22 +54,7 @@ class SDCA(InMemoryClassifier):
         Go over the rows in a new random order each time, as the theory has it; otherwise in theirs.
     random_state : int, RandomState instance or None, default=None
         For `shuffle`.
-    {normalize}
-
-    Attributes
-    ----------
-    classes_ : array of shape (n_classes,)
-        The labels; with two of them the second is the positive one.
-    coef_ : array of shape (1, n_features_in_) or (n_classes, n_features_in_)
-        The weights; with more than two classes each is learned against the rest.
-    sparse_coef_ : CSR matrix of the shape of `coef_`
-        The weights, without ever building the dense array.
-    intercept_ : array of shape (1,) or (n_classes,)
-        The intercepts.
-    n_features_in_ : int
-        Number of columns.
-    scale_ : array of shape (n_features_in_,)
-        With ``normalize="scale"`` what each feature is divided by.
+    {common}
     n_iter_ : int
         How often the rows were gone over.
     dual_gap_ : float
@@ -129,7 +114,7 @@ class SDCA(InMemoryClassifier):
         if regularizer == _core.Regularizer.elastic_net:
             delta = 0.001 if self.delta is None else float(self.delta)
         objective = _core.SdcaObjective(
-            loss=_core.DualLossKind[self.loss],
+            loss=_core.Loss[self.loss],
             epsilon=1.0 if self.epsilon is None else float(self.epsilon),
             rho=float(self.rho),
             regularizer=regularizer,

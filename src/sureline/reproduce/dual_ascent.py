@@ -173,7 +173,7 @@ def finite(parameters: Parameters, rows: Split, order: Order, looks: Order) -> F
     some = as_rows(rows.X[here], np.float64)
     labels, weight = (rows.y[here] == 1).astype(np.int32), np.ones(len(here))
     objective = _core.SdcaObjective(
-        loss=_core.DualLossKind.hinge, rho=parameters.rho, regularizer=_core.Regularizer.l2, intercept=False
+        loss=_core.Loss.hinge, rho=parameters.rho, regularizer=_core.Regularizer.l2, intercept=False
     )
     problem = _core.Sdca(some, labels, 1, weight, squared_norms(some), objective)
     rng = np.random.default_rng(order[0])
