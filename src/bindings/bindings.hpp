@@ -11,8 +11,7 @@ void bind_mapped(nanobind::module_& m);       // mapped.cpp: arrays that take th
 void bind_budgets(nanobind::module_& m);      // budgets.cpp: bounds on the number of nonzero weights
 void bind_online_dual(nanobind::module_& m);  // windows.cpp: online dual coordinate ascent
 void bind_whitened(nanobind::module_& m);     // batch.cpp: online-batch learning
-void bind_dual_ascent(nanobind::module_& m);  // dual_ascent.cpp: rows that are gone over again and again
-void bind_finite_dual(nanobind::module_& m);  // finite_dual.cpp: the same with other losses and regularisers
+void bind_sdca(nanobind::module_& m);         // sdca.cpp: rows that are gone over again and again
 void bind_groups(nanobind::module_& m);       // groups.cpp: groups of features
 void bind_scales(nanobind::module_& m);       // scales.cpp: rows on a common measure
 void bind_columns(nanobind::module_& m);      // text/columns.cpp: list columns and labels of files

@@ -472,8 +472,7 @@ NB_MODULE(_core, m) {
   bind_one(m);
   bind_python_rule(m);
   bind_whitened(m);
-  bind_dual_ascent(m);
-  bind_finite_dual(m);
+  bind_sdca(m);
   bind_groups(m);
   bind_scales(m);
   bind_columns(m);

@@ -199,7 +199,7 @@ def expected_failures(estimator) -> dict[str, str]:
     return failures
 
 
-# The rows of some checks are far from zero, which takes these solvers many passes; those are in test_dual_ascent.
+# The rows of some checks are far from zero, which takes these solvers many passes; those are in test_sparse_dca.
 # Not strict: with one feature the weights may happen to be the same.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(

@@ -1,4 +1,4 @@
-"""What classifiers share that go over rows in memory again and again: fit, and answers from weights in float64."""
+"""The base class of classifiers that need all rows in memory: fit, and answers from weights in float64."""
 
 from __future__ import annotations
 
@@ -23,6 +23,23 @@ from ..models.scaling import Normalizer
 from .base import with_columns_in_order
 
 Floats = npt.NDArray[np.float64]
+
+ATTRIBUTES = """{normalize}
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels; with two of them the second is the positive one.
+    coef_ : array of shape (1, n_features_in_) or (n_classes, n_features_in_)
+        The weights; with more than two classes each is learned against the rest.
+    sparse_coef_ : CSR matrix of the shape of `coef_`
+        The weights, without ever building the dense array.
+    intercept_ : array of shape (1,) or (n_classes,)
+        The intercepts.
+    n_features_in_ : int
+        Number of columns.
+    scale_ : array of shape (n_features_in_,)
+        With ``normalize="scale"`` what each feature is divided by."""
 
 
 class Weights(NamedTuple):
@@ -69,6 +86,11 @@ class Data(NamedTuple):
     labels: npt.NDArray[np.int32]
     weight: Floats
     heads: list[int]  # for each the class that is its positive one
+
+    @property
+    def present(self) -> npt.NDArray[np.int64]:
+        """The rows that have a weight."""
+        return np.flatnonzero(self.weight).astype(np.int64)
 
 
 def zeros(size: int) -> Floats:

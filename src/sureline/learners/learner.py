@@ -306,7 +306,7 @@ class ClassLearner(Learner):
 
     @property
     def labels(self) -> list[Any]:
-        return self.classes_.tolist()
+        return list(self.classes_.tolist())
 
     @property
     def costs(self) -> tuple[float, float] | None:

@@ -15,11 +15,11 @@ from sklearn.linear_model import ElasticNet, LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from test_bad_input import CORRUPT, corrupt, other_formats
-from test_dual_ascent import problem
+from test_sparse_dca import problem
 
 from sureline import SDCA, reference
 from sureline._native import _core
-from sureline.models.rows import as_rows
+from sureline.models.rows import as_rows, squared_norms
 
 LOSSES = ["hinge", "squared_hinge", "log", "squared", "absolute", "huber"]
 REGULARIZERS = ["l2", "elastic_net", "kl"]
@@ -413,36 +413,96 @@ def test_it_can_be_interrupted() -> None:
     }
 
 
-def test_the_core_checks_sizes_and_orders() -> None:
+# -- the core -------------------------------------------------------------------------------------------------
+
+
+def exact(loss: str = "hinge", rho: float = 0.1, regularizer: str = "l2", **more) -> _core.SdcaObjective:
+    kinds = {"loss": _core.Loss[loss], "regularizer": _core.Regularizer[regularizer]}
+    return _core.SdcaObjective(rho=rho, **kinds, **more)
+
+
+def bound(loss: str = "hinge", rho: float = 0.1, regularizer: str = "elastic_net", **more) -> _core.SdcaObjective:
+    return exact(loss, rho, regularizer, step=_core.SdcaStep.bound, **more)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"rho": 0.0}, "rho must be positive and finite"),
+        ({"rho": np.inf}, "rho must be positive and finite"),
+        ({"epsilon": 0.0}, "epsilon must be positive and finite"),
+        ({"regularizer": "elastic_net", "threshold": -1.0}, "threshold must be finite and must not be negative"),
+        ({"regularizer": "elastic_net", "threshold": np.nan}, "threshold must be finite and must not be negative"),
+        ({"threshold": 1.0}, "threshold must be 0 but for the elastic net"),
+        ({"loss": "log", "step": _core.SdcaStep.bound}, "With the bound the loss must be hinge or squared_hinge"),
+        ({"regularizer": "kl", "step": _core.SdcaStep.bound}, "With the bound .* the regularizer l2 or elastic_net"),
+    ],
+)
+def test_the_core_checks_its_parameters(parameters: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        exact(**parameters)
+
+
+@pytest.mark.parametrize("settings", [exact(), bound()], ids=["exact", "bound"])
+def test_the_core_checks_sizes_and_orders(settings: _core.SdcaObjective) -> None:
     X, y = problem()
     rows, labels, ones = as_rows(X, np.float64), y.astype(np.int32), np.ones(len(y))
-    good = [rows, labels, 1, ones, ones, 0.1, "hinge", 1.0, "l2", 0.0, True]
-    for place, bad, message in (
-        (1, labels[:-1], "labels must have 60 entries, not 59"),
-        (3, ones[:-1], "sample_weight must have"),
-        (4, ones[:-1], "norms must have"),
-        (5, 0.0, "rho must be positive and finite"),
-        (5, np.inf, "rho must be positive and finite"),
-        (6, "l2", "loss must be one of 'absolute' 'hinge' 'huber' 'log' 'squared' 'squared_hinge'"),
-        (7, 0.0, "epsilon must be positive and finite"),
-        (8, "hinge", "regularizer must be one of 'elastic_net' 'kl' 'l2'"),
-        (9, -1.0, "delta must be finite and must not be negative"),
+    for bad, message in (
+        ((rows, labels[:-1], 1, ones, ones), "labels must have 60 entries, not 59"),
+        ((rows, labels, 1, ones[:-1], ones), "sample_weight must have"),
+        ((rows, labels, 1, ones, ones[:-1]), "norms must have"),
     ):
-        arguments = good.copy()
-        arguments[place] = bad
         with pytest.raises(ValueError, match=message):
-            _core.FiniteDual(*arguments)
-    core = _core.FiniteDual(*good)
-    b, w = np.zeros(len(y)), np.zeros(9)
+            _core.Sdca(*bad, settings)
+    with pytest.raises(TypeError):
+        _core.Sdca("rows", labels, 1, ones, ones, settings)
+    core = _core.Sdca(rows, labels, 1, ones, ones, settings)
+    duals, v = np.zeros(len(y)), np.zeros(9)
     for call, message in (
-        (lambda: core.ascend(b[:-1], w, None), "b must have 60 entries, not 59"),
-        (lambda: core.ascend(b, w[:-1], None), "w_prime must have 9 entries, not 8"),
-        (lambda: core.ascend(b, w, np.array([0, 60])), "order names a row that is not there"),
-        (lambda: core.gap(b[1:], w), "b must have"),
+        (lambda: core.ascend(duals[:-1], v, None), "duals must have 60 entries, not 59"),
+        (lambda: core.ascend(duals, v[:-1], None), "v must have 9 entries, not 8"),
+        (lambda: core.ascend(duals, v, np.array([0, 60])), "order names a row that is not there"),
+        (lambda: core.gap(duals[1:], v), "duals must have"),
+        (lambda: setattr(core, "threshold", -0.1), "threshold must be finite and must not be negative"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
-    for regularizer in REGULARIZERS:
-        arguments = good.copy()
-        arguments[8] = regularizer
-        assert _core.FiniteDual(*arguments).ascend(b.copy(), np.full(9, np.inf), None)[1] == "score"
+
+
+def test_a_model_that_is_not_finite_is_refused() -> None:
+    X, y = problem()
+    data = as_rows(X, np.float64), y.astype(np.int32), 1, np.ones(len(y)), np.ones(len(y))
+    for settings in (*(exact(regularizer=regularizer) for regularizer in REGULARIZERS), bound()):
+        assert _core.Sdca(*data, settings).ascend(np.zeros(len(y)), np.full(9, np.inf), None)[1] == "score"
+    assert _core.Sdca(*data, bound()).ascend(np.full(len(y), np.nan), np.zeros(9), None)[1] == "step"
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize(("regularizer", "delta"), [("l2", 0.0), ("elastic_net", 0.4)])
+def test_both_steps_lead_to_the_same_optimum(loss: str, regularizer: str, delta: float) -> None:
+    X, y = problem()
+    weight = np.random.default_rng(1).choice([0, 0.5, 1, 2], len(y))
+    rows = as_rows(X, np.float64)
+    data = rows, y.astype(np.int32), 1, weight, squared_norms(rows)
+    rho, found = 0.05, []
+    for settings, delta_of_step in (
+        (exact(loss, rho, regularizer, threshold=delta), delta),
+        (bound(loss, rho, regularizer, threshold=rho * delta), rho * delta),
+    ):
+        core, duals, v = _core.Sdca(*data, settings), np.zeros(len(y)), np.zeros(9)
+        assert core.threshold == delta_of_step
+        passes = 0
+        while passes < 20_000 and (passes == 0 or core.gap(duals, v)[2] > 1e-13):
+            core.ascend(duals, v, None)
+            passes += 1
+        if settings.scale == 1:
+            duals = weight * duals
+        found.append((duals, v / settings.scale, core.gap(np.zeros(len(y)), np.zeros(9))[2], passes))
+    (a, w, at_zero, exact_passes), (b, z, same, bound_passes) = found
+    np.testing.assert_allclose(w, z, atol=1e-5)
+    if loss == "squared_hinge":  # whose dual optimum is one point
+        np.testing.assert_allclose(a, b, atol=1e-5)
+    assert at_zero == same == 1
+    assert exact_passes <= bound_passes < 20_000
+    if regularizer == "l2":  # where the bound is no bound but D itself
+        assert abs(exact_passes - bound_passes) <= 1
