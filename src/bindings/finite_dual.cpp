@@ -8,7 +8,6 @@
 #include <nanobind/stl/tuple.h>
 
 #include <cmath>
-#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -23,23 +22,6 @@ using namespace sureline::bindings;
 
 namespace {
 
-using Kind = DualLoss::Kind;
-using Regularizer = FiniteDualProblem::Regularizer;
-
-const std::map<std::string, Kind> kLosses = {{"hinge", Kind::hinge},       {"squared_hinge", Kind::squared_hinge},
-                                             {"log", Kind::log},           {"squared", Kind::squared},
-                                             {"absolute", Kind::absolute}, {"huber", Kind::huber}};
-const std::map<std::string, Regularizer> kRegularizers = {
-    {"l2", Regularizer::l2}, {"elastic_net", Regularizer::elastic_net}, {"kl", Regularizer::kl}};
-
-template <class Value>
-Value named(const std::map<std::string, Value>& all, const char* what, const std::string& name) {
-  if (const auto found = all.find(name); found != all.end()) return found->second;
-  std::string message = std::string(what) + " must be one of";
-  for (const auto& [known, value] : all) message += " '" + known + "'";
-  refuse(message + ".");
-}
-
 // One problem of two classes. The arrays are Python's; their sizes are checked here, once and for all.
 struct HeldFiniteDual {
   FiniteDualProblem problem;
@@ -48,8 +30,8 @@ struct HeldFiniteDual {
   Vector<double> sample_weight, norms;
 
   HeldFiniteDual(nb::pointer_and_handle<HeldRows> any_rows, const Vector<int32_t>& labels_, int32_t positive,
-                 const Vector<double>& sample_weight_, const Vector<double>& norms_, double rho,
-                 const std::string& loss, double epsilon, const std::string& regularizer, double delta, bool intercept)
+                 const Vector<double>& sample_weight_, const Vector<double>& norms_, double rho, Loss loss,
+                 double epsilon, Regularizer regularizer, double delta, bool intercept)
       : rows(nb::borrow(any_rows.h)), labels(labels_), sample_weight(sample_weight_), norms(norms_) {
     problem.rows = any_rows.p->rows;
     check_size("labels", labels.size(), problem.rows.n_rows);
@@ -58,8 +40,8 @@ struct HeldFiniteDual {
     if (!(rho > 0) || !std::isfinite(rho)) refuse("rho must be positive and finite.");
     if (!(epsilon > 0) || !std::isfinite(epsilon)) refuse("epsilon must be positive and finite.");
     if (!(delta >= 0) || !std::isfinite(delta)) refuse("delta must be finite and must not be negative.");
-    problem.loss = {named(kLosses, "loss", loss), epsilon};
-    problem.regularizer = named(kRegularizers, "regularizer", regularizer);
+    problem.loss = {loss, epsilon};
+    problem.regularizer = regularizer;
     problem.rho = rho;
     problem.delta = delta;
     problem.labels = labels.data();
@@ -76,8 +58,7 @@ struct HeldFiniteDual {
   }
 };
 
-Answer ascend_once(const HeldFiniteDual& held, Numbers b, Numbers w_prime,
-                   const std::optional<Vector<int64_t>>& order) {
+void ascend_once(const HeldFiniteDual& held, Numbers b, Numbers w_prime, const std::optional<Vector<int64_t>>& order) {
   held.check(b.size(), w_prime.size());
   check_order(order, held.problem.rows.n_rows);
   Outcome outcome;
@@ -86,11 +67,10 @@ Answer ascend_once(const HeldFiniteDual& held, Numbers b, Numbers w_prime,
     outcome = ascend(held.problem, order ? order->data() : nullptr, order ? int64_t(order->size()) : 0, b.data(),
                      w_prime.data());
   }
-  return {outcome.row, name_of(outcome.refusal)};
+  check(outcome);
 }
 
-std::tuple<int64_t, std::string, double> gap_of(const HeldFiniteDual& held, const Vector<double>& b,
-                                                const Vector<double>& w_prime) {
+double gap_of(const HeldFiniteDual& held, const Vector<double>& b, const Vector<double>& w_prime) {
   held.check(b.size(), w_prime.size());
   double gap = 0;
   Outcome outcome;
@@ -98,7 +78,8 @@ std::tuple<int64_t, std::string, double> gap_of(const HeldFiniteDual& held, cons
     nb::gil_scoped_release release;
     outcome = dual_gap(held.problem, b.data(), w_prime.data(), &gap);
   }
-  return {outcome.row, name_of(outcome.refusal), gap};
+  check(outcome);
+  return gap;
 }
 
 }  // namespace
@@ -108,10 +89,10 @@ void bind_finite_dual(nb::module_& m) {
                              "A problem of two classes, one of them `positive`, for dual coordinate ascent. b has an "
                              "entry for each row; w_prime one for the intercept and then one for each column.")
       .def(nb::init<nb::pointer_and_handle<HeldRows>, const Vector<int32_t>&, int32_t, const Vector<double>&,
-                    const Vector<double>&, double, const std::string&, double, const std::string&, double, bool>(),
-           "rows"_a, "labels"_a, "positive"_a, "sample_weight"_a, "norms"_a, "rho"_a, "loss"_a, "epsilon"_a,
-           "regularizer"_a, "delta"_a, "intercept"_a)
+                    const Vector<double>&, double, Loss, double, Regularizer, double, bool>(),
+           "rows"_a, "labels"_a, "positive"_a, "sample_weight"_a, "norms"_a, nb::kw_only(), "rho"_a, "loss"_a,
+           "epsilon"_a, "regularizer"_a, "delta"_a, "intercept"_a)
       .def("ascend", &ascend_once, "b"_a, "w_prime"_a, "order"_a.none(),
-           "A step for each row of `order`, in place; for all in turn if it is None. Returns (refused row or -1, why).")
-      .def("gap", &gap_of, "b"_a, "w_prime"_a, "Returns (refused row or -1, why, the duality gap).");
+           "A step for each row of `order`, in place; for all in turn if it is None.")
+      .def("gap", &gap_of, "b"_a, "w_prime"_a, "The duality gap.");
 }

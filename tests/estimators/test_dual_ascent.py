@@ -389,16 +389,17 @@ def test_it_can_be_interrupted() -> None:
 def test_the_core_checks_sizes_and_orders() -> None:
     X, y = problem()
     rows, labels, ones = as_rows(X, np.float64), y.astype(np.int32), np.ones(len(y))
-    for bad in (
-        (rows, labels[:-1], 1, ones, ones, "hinge", 1.0, True),
-        (rows, labels, 1, ones[:-1], ones, "hinge", 1.0, True),
-        (rows, labels, 1, ones, ones[:-1], "hinge", 1.0, True),
-        (rows, labels, 1, ones, ones, "log", 1.0, True),
-        (rows, labels, 1, ones, ones, "hinge", 0.0, True),
+    how = {"loss": _core.Loss.hinge, "sigma": 1.0, "intercept": True}
+    for bad, otherwise in (
+        ((rows, labels[:-1], 1, ones, ones), {}),
+        ((rows, labels, 1, ones[:-1], ones), {}),
+        ((rows, labels, 1, ones, ones[:-1]), {}),
+        ((rows, labels, 1, ones, ones), {"loss": _core.Loss.log}),
+        ((rows, labels, 1, ones, ones), {"sigma": 0.0}),
     ):
         with pytest.raises(ValueError, match="must"):
-            _core.DualAscent(*bad)
-    core = _core.DualAscent(rows, labels, 1, ones, ones, "hinge", 1.0, True)
+            _core.DualAscent(*bad, **how | otherwise)
+    core = _core.DualAscent(rows, labels, 1, ones, ones, **how)
     alpha, z = np.zeros(len(y)), np.zeros(9)
     for call, message in (
         (lambda: core.ascend(0.1, alpha[:-1], z, None), "alpha must have 60 entries, not 59"),
@@ -412,6 +413,8 @@ def test_the_core_checks_sizes_and_orders() -> None:
         with pytest.raises(ValueError, match=message):
             call()
     with pytest.raises(TypeError):
-        _core.DualAscent("rows", labels, 1, ones, ones, "hinge", 1.0, True)
+        _core.DualAscent("rows", labels, 1, ones, ones, **how)
     alpha[:], z[:] = np.nan, np.inf
-    assert core.ascend(0.1, alpha, z, None)[1] in ("score", "step")
+    with pytest.raises(_core.Refused) as refused:
+        core.ascend(0.1, alpha, z, None)
+    assert refused.value.reason in (_core.Reason.score, _core.Reason.step)

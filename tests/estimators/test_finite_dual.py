@@ -416,23 +416,24 @@ def test_it_can_be_interrupted() -> None:
 def test_the_core_checks_sizes_and_orders() -> None:
     X, y = problem()
     rows, labels, ones = as_rows(X, np.float64), y.astype(np.int32), np.ones(len(y))
-    good = [rows, labels, 1, ones, ones, 0.1, "hinge", 1.0, "l2", 0.0, True]
-    for place, bad, message in (
-        (1, labels[:-1], "labels must have 60 entries, not 59"),
-        (3, ones[:-1], "sample_weight must have"),
-        (4, ones[:-1], "norms must have"),
-        (5, 0.0, "rho must be positive and finite"),
-        (5, np.inf, "rho must be positive and finite"),
-        (6, "l2", "loss must be one of 'absolute' 'hinge' 'huber' 'log' 'squared' 'squared_hinge'"),
-        (7, 0.0, "epsilon must be positive and finite"),
-        (8, "hinge", "regularizer must be one of 'elastic_net' 'kl' 'l2'"),
-        (9, -1.0, "delta must be finite and must not be negative"),
+    good = {"rows": rows, "labels": labels, "positive": 1, "sample_weight": ones, "norms": ones, "rho": 0.1}
+    good |= {"loss": _core.Loss.hinge, "epsilon": 1.0, "regularizer": _core.Regularizer.l2, "delta": 0.0}
+    good |= {"intercept": True}
+    for name, bad, message in (
+        ("labels", labels[:-1], "labels must have 60 entries, not 59"),
+        ("sample_weight", ones[:-1], "sample_weight must have"),
+        ("norms", ones[:-1], "norms must have"),
+        ("rho", 0.0, "rho must be positive and finite"),
+        ("rho", np.inf, "rho must be positive and finite"),
+        ("epsilon", 0.0, "epsilon must be positive and finite"),
+        ("delta", -1.0, "delta must be finite and must not be negative"),
     ):
-        arguments = good.copy()
-        arguments[place] = bad
         with pytest.raises(ValueError, match=message):
-            _core.FiniteDual(*arguments)
-    core = _core.FiniteDual(*good)
+            _core.FiniteDual(**good | {name: bad})
+    for name in ("loss", "regularizer"):
+        with pytest.raises(TypeError):
+            _core.FiniteDual(**good | {name: "l2"})
+    core = _core.FiniteDual(**good)
     b, w = np.zeros(len(y)), np.zeros(9)
     for call, message in (
         (lambda: core.ascend(b[:-1], w, None), "b must have 60 entries, not 59"),
@@ -443,6 +444,7 @@ def test_the_core_checks_sizes_and_orders() -> None:
         with pytest.raises(ValueError, match=message):
             call()
     for regularizer in REGULARIZERS:
-        arguments = good.copy()
-        arguments[8] = regularizer
-        assert _core.FiniteDual(*arguments).ascend(b.copy(), np.full(9, np.inf), None)[1] == "score"
+        arguments = good | {"regularizer": _core.Regularizer[regularizer]}
+        with pytest.raises(_core.Refused) as refused:
+            _core.FiniteDual(**arguments).ascend(b.copy(), np.full(9, np.inf), None)
+        assert refused.value.reason is _core.Reason.score

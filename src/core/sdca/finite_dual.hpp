@@ -15,13 +15,13 @@
 
 #include <cstdint>
 
-#include "sdca/dual_step.hpp"
 #include "loops/kernels.hpp"
+#include "sdca/dual_step.hpp"
 
 namespace sureline {
 
 struct FiniteDualProblem {
-  enum class Regularizer { l2, elastic_net, kl };
+  using Regularizer = sureline::Regularizer;
   Rows rows;
   const int32_t* labels = nullptr;  // the class of each row
   int32_t positive = 1;             // the class that has y = +1

@@ -21,7 +21,7 @@ from .._native import _core
 from ..learners.learner import ClassLearner, Learner
 from ..learners.one import OnlineLearner
 from ..learners.online import RuleLearner
-from ..models.numbers import COVARIANCE_SCALE
+from ..models.numbers import COVARIANCE_SCALE, Shape
 from ..models.rows import UnsortedColumns, as_rows, in_dtype, tidy
 from ..models.scaling import Normalizer
 from ..models.state import State
@@ -261,7 +261,7 @@ class OnlineEstimator(Estimator, RuleLearner):
             beyond: Any = 0.0
             if X.shape[1] > state.n_columns:
                 # Refuses what is wrong with X, before SciPy cuts it and some columns are left out.
-                State("identity", state.dtype, X.shape[1], False).scores(as_rows(X, state.dtype))
+                State(Shape.identity, state.dtype, X.shape[1], False).scores(as_rows(X, state.dtype))
                 rest = X[:, state.n_columns :].astype(np.float64)
                 squares = rest.multiply(rest) if sparse.issparse(rest) else np.square(rest)
                 beyond = (

@@ -172,9 +172,9 @@ class _Ascent:
             positive,
             data.weight,
             data.norms,
-            model.loss,
-            model.sigma_,
-            bool(model.fit_intercept),
+            loss=_core.Loss[model.loss],
+            sigma=model.sigma_,
+            intercept=bool(model.fit_intercept),
         )
         self.alpha, self.z = np.zeros(len(data.labels)), zeros(data.X.shape[1] + 1)
         self.here = np.flatnonzero(data.weight).astype(np.int64)
@@ -184,7 +184,10 @@ class _Ascent:
         next_look = 1
         for n_iter in range(1, int(self.model.max_iter) + 1):
             order = self.rng.permutation(self.here) if self.model.shuffle else self.here
-            self._refuse(*self.core.ascend(lam, self.alpha, self.z, order))
+            try:
+                self.core.ascend(lam, self.alpha, self.z, order)
+            except _core.Refused as refused:
+                raise refusal(self.data.rows, refused, np.float64) from None
             if n_iter == next_look or n_iter == self.model.max_iter:
                 gap = self._gap(lam)
                 if gap <= self.model.tol:
@@ -193,20 +196,16 @@ class _Ascent:
         return n_iter, gap
 
     def weights(self, lam: float) -> Weights:
-        scaled = _core.Round(1.0, lam, 1 / self.model.sigma_, 0.0, np.inf, 1.0, 0.0)
         intercept = bool(self.model.fit_intercept)
-        slots, _, values = _core.nonzero("averaged", self.z, None, 1, intercept, [scaled])
+        slots, values = _core.nonzero_truncated(self.z, lam, 1 / self.model.sigma_, intercept)
         first = int(len(slots) > 0 and slots[0] == 0)
         return Weights(slots[first:] - 1, values[first:], float(values[0]) if first else 0.0)
 
     def _gap(self, lam: float) -> float:
-        row, why, gap = self.core.gap(lam, self.alpha, self.z)
-        self._refuse(row, why)
-        return gap
-
-    def _refuse(self, row: int, why: str) -> None:
-        if why:
-            raise refusal(self.data.rows, row, why, np.float64)
+        try:
+            return self.core.gap(lam, self.alpha, self.z)
+        except _core.Refused as refused:
+            raise refusal(self.data.rows, refused, np.float64) from None
 
 
 @documented(_ATTRIBUTES)

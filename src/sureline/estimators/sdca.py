@@ -157,30 +157,26 @@ class _Ascent:
             positive,
             data.weight,
             data.norms,
-            float(model.rho),
-            model.loss,
-            1.0 if model.epsilon is None else float(model.epsilon),
-            model.regularizer,
-            self.delta,
-            self.intercept,
+            rho=float(model.rho),
+            loss=_core.Loss[model.loss],
+            epsilon=1.0 if model.epsilon is None else float(model.epsilon),
+            regularizer=_core.Regularizer[model.regularizer],
+            delta=self.delta,
+            intercept=self.intercept,
         )
         self.b, self.w_prime = np.zeros(len(data.labels)), zeros(data.X.shape[1] + 1)
 
     def epoch(self, order: Any) -> float:
         """The duality gap after a step for each row in this order."""
-        self._refuse(*self.core.ascend(self.b, self.w_prime, order))
-        row, why, gap = self.core.gap(self.b, self.w_prime)
-        self._refuse(row, why)
-        return gap
+        try:
+            self.core.ascend(self.b, self.w_prime, order)
+            return self.core.gap(self.b, self.w_prime)
+        except _core.Refused as refused:
+            raise refusal(self.rows, refused, np.float64) from None
 
     def weights(self) -> Weights:
         if self.kl:
             return Weights(np.arange(len(self.w_prime) - 1), softmax(self.w_prime[1:]), float(self.w_prime[0]))
-        truncated = _core.Round(1.0, self.delta, 1.0, 0.0, np.inf, 1.0, 0.0)
-        slots, _, values = _core.nonzero("averaged", self.w_prime, None, 1, self.intercept, [truncated])
+        slots, values = _core.nonzero_truncated(self.w_prime, self.delta, 1.0, self.intercept)
         first = int(len(slots) > 0 and slots[0] == 0)
         return Weights(slots[first:] - 1, values[first:], float(values[0]) if first else 0.0)
-
-    def _refuse(self, row: int, why: str) -> None:
-        if why:
-            raise refusal(self.rows, row, why, np.float64)

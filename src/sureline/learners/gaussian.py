@@ -63,7 +63,7 @@ class DiagonalLearner(Gaussian, OnlineLearner):
     """Base of the learners whose weights have variances: a covariance S that is diagonal."""
 
     def _shape(self) -> Shape:
-        return "diagonal"
+        return Shape.diagonal
 
     @property
     def covariance_(self) -> Array:
@@ -93,7 +93,7 @@ class GaussianLearner(DiagonalLearner):
     }
 
     def _shape(self) -> Shape:
-        return "full" if self.covariance == "full" else "diagonal"
+        return Shape.full if self.covariance == "full" else Shape.diagonal
 
 
 def _ratio(f: Array, std: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._inputs import Array
 from .._native import _core
-from ..models.numbers import COVARIANCE_SCALE, WEIGHT_SCALE, WITH_FACTORS
+from ..models.numbers import COVARIANCE_SCALE, WEIGHT_SCALE, Policy, Shape
 from ..models.state import State
 from .online import ClassRuleLearner, RuleLearner
 
@@ -71,7 +71,7 @@ class SingleLearner(_Kept, RuleLearner):
     def _width_of_first(self, x: Any) -> int:
         """What a model is to begin with whose first example is x; refuses what is wrong with that."""
         _, _, named = _core.read_row(x, self.bits)
-        return 1 << self.bits if named and self._shape() not in WITH_FACTORS else 0
+        return 1 << self.bits if named and not self._shape().has_factors else 0
 
     @property
     def _may_grow(self) -> bool:
@@ -93,25 +93,11 @@ class SingleLearner(_Kept, RuleLearner):
     def _one_of(self, state: State) -> _OneByOne:
         rule = self._rule()
         state.look(rule)
-        core = _core.OneByOne(
-            rule,
-            state.shape,
-            state.weights,
-            state.factors,
-            state.memory,
-            state.tally,
-            state.beside,
-            state.n_columns,
-            state.n_heads,
-            state.intercept,
-            state.policy,
-            self._costs(),
-            state.view,
-            self.bits if self._takes_names else 0,
-            self._normalizer.core,
+        core = state.core.one(
+            rule, cost=self._costs(), bits=self.bits if self._takes_names else 0, scales=self._normalizer.core
         )
-        careful = state.factors is not None and (state.policy == "ovr" or state.shape.startswith("confident"))
-        careful |= state.shape == "simplex"
+        careful = state.factors is not None and (state.policy is Policy.ovr or state.shape.absorbs)
+        careful |= state.shape is Shape.simplex
         return _OneByOne(state, core, self._codes(), careful)
 
     def _codes(self) -> dict[Any, int]:

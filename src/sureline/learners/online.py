@@ -53,7 +53,7 @@ class RuleLearner(_OfRules, Learner):
         """The rule with this estimator's parameters."""
 
     def _shape(self) -> Shape:
-        return "identity"
+        return Shape.identity
 
     def _initial_scalars(self) -> dict[str, Any]:
         """What the state starts with, where that is not the default: covariance_scale, c, max_nonzero."""
@@ -109,7 +109,7 @@ class RuleLearner(_OfRules, Learner):
         if (
             not isinstance(state, State)
             or state.shape != self._shape()
-            or (state.policy == "regression") != (self._policy() == "regression")
+            or (state.policy is Policy.regression) != (self._policy() is Policy.regression)
         ):
             raise ValueError(f"{type(self).__name__} with these parameters has no state like that")
         self._refuse_another_shape(state)
@@ -159,11 +159,11 @@ class RuleLearner(_OfRules, Learner):
         state = self._state
         max_nonzero = self._initial_scalars().get("max_nonzero")
         # The first row that is refused leaves no trace, unless the learner takes it in before it predicts.
-        alone = rows.n_rows == 1 and state.policy != "ovr" and not state.shape.startswith("confident")
+        alone = rows.n_rows == 1 and state.policy is not Policy.ovr and not state.shape.absorbs
         alone &= state.ascent is None
         grows = more_classes or n_columns > state.n_columns
         journal = not (alone or grows) and state.factors is None and state.nbytes > 16 * nonzeros
-        journal &= state.shape != "simplex"  # all of whose weights change with every row
+        journal &= state.shape is not Shape.simplex  # all of whose weights change with every row
         if not (alone or journal) or grows or not state.writeable or not state.has_budget(max_nonzero):
             state = state.draft()
         state.widen(n_columns)
@@ -278,10 +278,10 @@ class ClassRuleLearner(RuleLearner, ClassLearner):
 
     def _policy(self) -> Policy:
         """How more than two classes are learned."""
-        return "ovr" if self.multi_class == "ovr" else "rival"
+        return Policy.ovr if self.multi_class == "ovr" else Policy.rival
 
     def _shaped_by_classes(self, state: State) -> list[tuple[str, bool]]:
-        return [("multi_class", state.policy in ("binary", self._policy()))]
+        return [("multi_class", state.policy in (Policy.binary, self._policy()))]
 
 
 def stretches(labels: npt.NDArray[np.int32], n_known: int) -> list[tuple[int, int, int]]:

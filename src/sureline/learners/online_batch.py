@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._inputs import Array, is_sparse
+from ..models.numbers import Policy
 from ..models.precision.state import PrecisionState
 from .batch import BatchLearner, Labels, checked_rows
 from .docstrings import BATCH, documented
@@ -91,7 +92,7 @@ class BCW(Gaussian, BatchLearner):
         for parameter, same in (
             ("dtype", state.dtype == self.dtype),
             ("fit_intercept", state.intercept == bool(self.fit_intercept)),
-            ("multi_class", state.policy in ("binary", self._policy())),
+            ("multi_class", state.policy in (Policy.binary, self._policy())),
         ):
             if not same:
                 raise ValueError(

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, cast
 from .._native import _core
 from ..models.numbers import Shape
 from ..models.state import State
+from ..rules import SCHEDULES
 from .cost import CostSensitiveLearner
 from .docstrings import BUDGET, COMMON, COST, COVARIANCE, LOSS, documented
 from .gaussian import GaussianLearner
@@ -21,7 +22,8 @@ from .grids import PRICES, RATES, RATES_TO_TRY, STEPS, STEPS_TO_TRY, Settings
 from .one import OnlineLearner
 from .parameters import LOSSES, NOT_NEGATIVE, POSITIVE, Constraint, Number, OneOf
 
-_SCHEDULES = OneOf("constant", "1/t", "t")
+_SCHEDULES = OneOf(*SCHEDULES)
+_LIMIT, _DELTA = _core.RoundColumn.limit.value, _core.RoundColumn.delta.value
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -36,7 +38,7 @@ class _FrameworkLearner(OnlineLearner):
     }
 
     def _shape(self) -> Shape:
-        return cast(Shape, cast(_core.CoordinateRule, self._rule()).shape)
+        return cast(_core.CoordinateRule, self._rule()).shape
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -98,11 +100,11 @@ class STG(_FrameworkLearner):
     settings_to_try: ClassVar[Settings] = STEPS_TO_TRY
 
     def _rule(self) -> _core.CoordinateRule:
-        return _core.STG(self.eta, self.lam, self.K, self.theta, self.loss)
+        return _core.STG(self.eta, self.lam, self.K, self.theta, _core.Loss[self.loss])
 
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         # Truncations that are still to be applied go by it.
-        return [*super()._shaped_by(state), ("theta", state.view is None or state.view[0].limit == self.theta)]
+        return [*super()._shaped_by(state), ("theta", state.view is None or state.view[0, _LIMIT] == self.theta)]
 
 
 @documented(LOSS + COMMON)
@@ -135,7 +137,7 @@ class FOBOS(_FrameworkLearner):
     settings_to_try: ClassVar[Settings] = RATES_TO_TRY
 
     def _rule(self) -> _core.CoordinateRule:
-        return _core.FOBOS(self.eta, self.lam, self.loss)
+        return _core.FOBOS(self.eta, self.lam, _core.Loss[self.loss])
 
 
 @documented(LOSS + COMMON)
@@ -178,7 +180,7 @@ class RDA(_FrameworkLearner):
     )
 
     def _rule(self) -> _core.CoordinateRule:
-        return _core.RDA(self.gamma, self.lam, self.rho, self.loss)
+        return _core.RDA(self.gamma, self.lam, self.rho, _core.Loss[self.loss])
 
 
 @documented(LOSS + COMMON)
@@ -223,11 +225,11 @@ class AdaFOBOS(_FrameworkLearner):
     )
 
     def _rule(self) -> _core.CoordinateRule:
-        return _core.AdaFOBOS(self.eta, self.lam, self.delta, self.loss)
+        return _core.AdaFOBOS(self.eta, self.lam, self.delta, _core.Loss[self.loss])
 
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         # Truncations that are still to be applied go by it.
-        return [*super()._shaped_by(state), ("delta", state.view is None or state.view[0].delta == self.delta)]
+        return [*super()._shaped_by(state), ("delta", state.view is None or state.view[0, _DELTA] == self.delta)]
 
 
 @documented(LOSS + BUDGET + COMMON)
@@ -272,7 +274,7 @@ class AdaRDA(_BudgetedLearner):
     )
 
     def _rule(self) -> _core.CoordinateRule:
-        return _core.AdaRDA(self.eta, self.lam, self.delta, self.loss)
+        return _core.AdaRDA(self.eta, self.lam, self.delta, _core.Loss[self.loss])
 
 
 @documented(LOSS.replace('"hinge"\n', '"log"\n').replace(" The hinge is what the paper uses.", "") + COMMON)
@@ -322,7 +324,7 @@ class FTRL(_FrameworkLearner):
     )
 
     def _rule(self) -> _core.CoordinateRule:
-        return _core.FTRL(self.alpha, self.beta, self.l1, self.l2, self.loss)
+        return _core.FTRL(self.alpha, self.beta, self.l1, self.l2, _core.Loss[self.loss])
 
 
 _SCHEDULE = """schedule : {{"constant", "1/t", "t"}}, default={default}
@@ -365,7 +367,7 @@ class FSOL(_BudgetedLearner, CostSensitiveLearner):
     settings_to_try: ClassVar[Settings] = STEPS_TO_TRY
 
     def _rule(self) -> _core.CoordinateRule:
-        return _core.FSOL(self.eta, self.lam, self.schedule, self.loss)
+        return _core.FSOL(self.eta, self.lam, SCHEDULES[self.schedule], _core.Loss[self.loss])
 
 
 @documented(_SCHEDULE.format(default='"1/t"', factor="") + COST + LOSS + BUDGET + COVARIANCE)
@@ -418,4 +420,6 @@ class SSOL(_BudgetedLearner, CostSensitiveLearner, GaussianLearner):
     )
 
     def _rule(self) -> _core.CoordinateRule:
-        return _core.SSOL(self.eta, self.lam, self.r, self.schedule, self.covariance == "full", self.loss)
+        return _core.SSOL(
+            self.eta, self.lam, self.r, SCHEDULES[self.schedule], self.covariance == "full", _core.Loss[self.loss]
+        )

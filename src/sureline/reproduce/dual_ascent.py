@@ -173,7 +173,17 @@ def finite(parameters: Parameters, rows: Split, order: Order, looks: Order) -> F
     some = as_rows(rows.X[here], np.float64)
     labels, weight = (rows.y[here] == 1).astype(np.int32), np.ones(len(here))
     problem = _core.FiniteDual(
-        some, labels, 1, weight, squared_norms(some), parameters.rho, "hinge", 1.0, "l2", 0.0, False
+        some,
+        labels,
+        1,
+        weight,
+        squared_norms(some),
+        rho=parameters.rho,
+        loss=_core.Loss.hinge,
+        epsilon=1.0,
+        regularizer=_core.Regularizer.l2,
+        delta=0.0,
+        intercept=False,
     )
     rng = np.random.default_rng(order[0])
     steps = np.concatenate([rng.permutation(len(here)) for _ in range(parameters.epochs)]).astype(np.int64)
