@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from sureline.modelfile import WriteError, read_model, remove_stale, write_model
+from sureline.models.numbers import Shape
 from sureline.models.state import State
 
 FAIL, FAIL_FROM_HERE_ON, KILL_BEFORE, KILL_AFTER, WRITE_HALF = range(5)
@@ -31,7 +32,7 @@ FAIL, FAIL_FROM_HERE_ON, KILL_BEFORE, KILL_AFTER, WRITE_HALF = range(5)
 
 def save(path: Path, version: int, n_columns: int = 4000) -> None:
     """A model that says in all its parts which one it is."""
-    state = State("identity", "float64", n_columns, True)
+    state = State(Shape.identity, "float64", n_columns, True)
     state.weights[...] = version
     write_model(path, class_name="PA", parameters={"version": version}, labels=["a", "b"], state=state)
 

@@ -3,8 +3,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,10 +14,9 @@ namespace sureline::bindings {
 
 class Scales {
  public:
-  Scales(const std::string& kind, const std::string& dtype) : by_row_(kind == "row"), single_(dtype == "float32") {
-    if (!by_row_ && kind != "scale") refuse("kind must be 'row' or 'scale', not '" + kind + "'.");
-    if (!single_ && dtype != "float64") refuse("dtype must be 'float32' or 'float64', not '" + dtype + "'.");
-  }
+  enum class Kind { row, scale };
+
+  Scales(Kind kind, Scalar dtype) : by_row_(kind == Kind::row), single_(dtype == Scalar::float32) {}
 
   // `rows` divided, their values to `out` if it is not null. With `absorb` the rows are taken in, each before it is
   // divided; with `undoable` what they change can be taken back, and is if one is refused.
@@ -134,13 +131,7 @@ class Scales {
     return copy;
   }
 
-  static Outcome run(Normalizing& task) {
-#if SURELINE_X86_VARIANTS
-    if (g_instruction_set == &instruction_sets()[2]) return avx512::normalize(task);
-    if (g_instruction_set == &instruction_sets()[1]) return avx2::normalize(task);
-#endif
-    return baseline::normalize(task);
-  }
+  static Outcome run(Normalizing& task) { return SURELINE_BEST(normalize)(task); }
 
   template <class T>
   Scale<T>* scales() const {

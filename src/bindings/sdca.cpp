@@ -4,13 +4,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 
 #include <cmath>
 #include <optional>
-#include <string>
-#include <tuple>
 
 #include "bindings.hpp"
 #include "rows/products.hpp"
@@ -23,20 +19,18 @@ using namespace sureline::bindings;
 
 namespace {
 
-using Kind = DualLoss::Kind;
-
 void check_threshold(double threshold, Regularizer regularizer) {
   if (!(threshold >= 0) || !std::isfinite(threshold)) refuse("threshold must be finite and must not be negative.");
   if (threshold > 0 && regularizer != Regularizer::elastic_net) refuse("threshold must be 0 but for the elastic net.");
 }
 
-SdcaObjective checked_objective(Kind loss, double epsilon, double rho, Regularizer regularizer, double threshold,
+SdcaObjective checked_objective(Loss loss, double epsilon, double rho, Regularizer regularizer, double threshold,
                                 bool intercept, SdcaStep step) {
   if (!(rho > 0) || !std::isfinite(rho)) refuse("rho must be positive and finite.");
   if (!(epsilon > 0) || !std::isfinite(epsilon)) refuse("epsilon must be positive and finite.");
   check_threshold(threshold, regularizer);
   if (step == SdcaStep::bound &&
-      ((loss != Kind::hinge && loss != Kind::squared_hinge) || regularizer == Regularizer::kl))
+      ((loss != Loss::hinge && loss != Loss::squared_hinge) || regularizer == Regularizer::kl))
     refuse("With the bound the loss must be hinge or squared_hinge, and the regularizer l2 or elastic_net.");
   return {{loss, epsilon}, rho, regularizer, threshold, intercept, step};
 }
@@ -69,7 +63,7 @@ struct HeldSdca {
   }
 };
 
-Answer ascend_once(const HeldSdca& held, Numbers duals, Numbers v, const std::optional<Vector<int64_t>>& order) {
+void ascend_once(const HeldSdca& held, Numbers duals, Numbers v, const std::optional<Vector<int64_t>>& order) {
   held.check(duals.size(), v.size());
   check_order(order, held.problem.rows.n_rows);
   Outcome outcome;
@@ -78,11 +72,10 @@ Answer ascend_once(const HeldSdca& held, Numbers duals, Numbers v, const std::op
     outcome = ascend(held.problem, order ? order->data() : nullptr, order ? int64_t(order->size()) : 0, duals.data(),
                      v.data());
   }
-  return {outcome.row, name_of(outcome.refusal)};
+  check(outcome);
 }
 
-std::tuple<int64_t, std::string, double> gap_of(const HeldSdca& held, const Vector<double>& duals,
-                                                const Vector<double>& v) {
+double gap_of(const HeldSdca& held, const Vector<double>& duals, const Vector<double>& v) {
   held.check(duals.size(), v.size());
   double gap = 0;
   Outcome outcome;
@@ -90,38 +83,34 @@ std::tuple<int64_t, std::string, double> gap_of(const HeldSdca& held, const Vect
     nb::gil_scoped_release release;
     outcome = dual_gap(held.problem, duals.data(), v.data(), &gap);
   }
-  return {outcome.row, name_of(outcome.refusal), gap};
+  check(outcome);
+  return gap;
 }
 
-Answer norms_of(const HeldRows& held, Numbers out) {
+void norms_of(const HeldRows& held, Numbers out) {
   check_size("out", out.size(), held.rows.n_rows);
-  nb::gil_scoped_release release;
-  const Outcome outcome = squared_norms(held.rows, out.data());
-  return {outcome.row, name_of(outcome.refusal)};
+  Outcome outcome;
+  {
+    nb::gil_scoped_release release;
+    outcome = squared_norms(held.rows, out.data());
+  }
+  check(outcome);
 }
 
-Answer scores_of(const HeldRows& held, const Vector<double>& weights, Numbers out) {
+void scores_of(const HeldRows& held, const Vector<double>& weights, Numbers out) {
   check_size("weights", weights.size(), held.rows.n_columns + 1);
   check_size("out", out.size(), held.rows.n_rows);
-  nb::gil_scoped_release release;
-  const Outcome outcome = linear_scores(held.rows, weights.data(), out.data());
-  return {outcome.row, name_of(outcome.refusal)};
+  Outcome outcome;
+  {
+    nb::gil_scoped_release release;
+    outcome = linear_scores(held.rows, weights.data(), out.data());
+  }
+  check(outcome);
 }
 
 }  // namespace
 
 void bind_sdca(nb::module_& m) {
-  nb::enum_<Kind>(m, "Loss", "A loss of the margin that has a conjugate.")
-      .value("hinge", Kind::hinge)
-      .value("squared_hinge", Kind::squared_hinge)
-      .value("log", Kind::log)
-      .value("squared", Kind::squared)
-      .value("absolute", Kind::absolute)
-      .value("huber", Kind::huber);
-  nb::enum_<Regularizer>(m, "Regularizer", "What keeps the weights of dual coordinate ascent small.")
-      .value("l2", Regularizer::l2)
-      .value("elastic_net", Regularizer::elastic_net)
-      .value("kl", Regularizer::kl);
   nb::enum_<SdcaStep>(m, "SdcaStep", "To the maximum of the dual objective, or of a lower bound of it.")
       .value("exact", SdcaStep::exact)
       .value("bound", SdcaStep::bound);
@@ -129,7 +118,7 @@ void bind_sdca(nb::module_& m) {
                             "What is minimised, and by which step: the mean loss and rho times the regulariser.")
       .def(
           "__init__",
-          [](SdcaObjective* self, Kind loss, double epsilon, double rho, Regularizer regularizer, double threshold,
+          [](SdcaObjective* self, Loss loss, double epsilon, double rho, Regularizer regularizer, double threshold,
              bool intercept, SdcaStep step) {
             new (self) SdcaObjective(checked_objective(loss, epsilon, rho, regularizer, threshold, intercept, step));
           },
@@ -153,11 +142,11 @@ void bind_sdca(nb::module_& m) {
           },
           "Of the elastic net: delta, or rho delta for the bound. It may change from one call to the next.")
       .def("ascend", &ascend_once, "duals"_a, "v"_a, "order"_a.none(),
-           "A step for each row of `order`, in place; for all in turn if it is None. Returns (refused row or -1, why).")
-      .def("gap", &gap_of, "duals"_a, "v"_a, "Returns (refused row or -1, why, the duality gap).");
+           "A step for each row of `order`, in place; for all in turn if it is None.")
+      .def("gap", &gap_of, "duals"_a, "v"_a, "The duality gap.");
   m.def(
       "squared_norms", &norms_of, "rows"_a, "out"_a,
-      "out[row] = |x|^2, looking at everything that is in the rows. Returns (refused row or -1, why it was refused).");
+      "out[row] = |x|^2, looking at everything that is in the rows.");
   m.def("linear_scores", &scores_of, "rows"_a, "weights"_a, "out"_a,
-        "out[row] = weights[0] + weights[1:] . x. Returns (refused row or -1, why it was refused).");
+        "out[row] = weights[0] + weights[1:] . x.");
 }

@@ -473,8 +473,12 @@ def test_a_model_that_is_not_finite_is_refused() -> None:
     X, y = problem()
     data = as_rows(X, np.float64), y.astype(np.int32), 1, np.ones(len(y)), np.ones(len(y))
     for settings in (*(exact(regularizer=regularizer) for regularizer in REGULARIZERS), bound()):
-        assert _core.Sdca(*data, settings).ascend(np.zeros(len(y)), np.full(9, np.inf), None)[1] == "score"
-    assert _core.Sdca(*data, bound()).ascend(np.full(len(y), np.nan), np.zeros(9), None)[1] == "step"
+        with pytest.raises(_core.Refused) as refused:
+            _core.Sdca(*data, settings).ascend(np.zeros(len(y)), np.full(9, np.inf), None)
+        assert refused.value.reason is _core.Reason.score
+    with pytest.raises(_core.Refused) as refused:
+        _core.Sdca(*data, bound()).ascend(np.full(len(y), np.nan), np.zeros(9), None)
+    assert refused.value.reason is _core.Reason.step
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
@@ -492,12 +496,12 @@ def test_both_steps_lead_to_the_same_optimum(loss: str, regularizer: str, delta:
         core, duals, v = _core.Sdca(*data, settings), np.zeros(len(y)), np.zeros(9)
         assert core.threshold == delta_of_step
         passes = 0
-        while passes < 20_000 and (passes == 0 or core.gap(duals, v)[2] > 1e-13):
+        while passes < 20_000 and (passes == 0 or core.gap(duals, v) > 1e-13):
             core.ascend(duals, v, None)
             passes += 1
         if settings.scale == 1:
             duals = weight * duals
-        found.append((duals, v / settings.scale, core.gap(np.zeros(len(y)), np.zeros(9))[2], passes))
+        found.append((duals, v / settings.scale, core.gap(np.zeros(len(y)), np.zeros(9)), passes))
     (a, w, at_zero, exact_passes), (b, z, same, bound_passes) = found
     np.testing.assert_allclose(w, z, atol=1e-5)
     if loss == "squared_hinge":  # whose dual optimum is one point

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "rows/vectors.hpp"
+#include "batch/vectors.hpp"
 
 namespace sureline::SURELINE_ISA {
 namespace {

@@ -27,13 +27,12 @@
 #include <cmath>
 #include <limits>
 
+#include "rules/losses.hpp"
+
 namespace sureline {
 
-// R(w) of table I: |w|^2 / 2; delta |w|_1 more; or sum_j w_j ln(w_j) on the simplex.
-enum class Regularizer { l2, elastic_net, kl };
-
 struct DualLoss {
-  enum class Kind { hinge, squared_hinge, log, squared, absolute, huber };
+  using Kind = Loss;
   Kind kind = Kind::hinge;
   double epsilon = 1;  // of Huber
 

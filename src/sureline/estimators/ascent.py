@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -22,23 +24,27 @@ class Ascent:
 
     def climb(self, order: Any) -> None:
         """A step for each row in this order."""
-        self._refuse(*self.core.ascend(self.duals, self.v, order))
+        with self._refusals():
+            self.core.ascend(self.duals, self.v, order)
 
     def gap(self) -> float:
         """The duality gap."""
-        row, why, gap = self.core.gap(self.duals, self.v)
-        self._refuse(row, why)
-        return gap
+        with self._refusals():
+            return self.core.gap(self.duals, self.v)
 
     def weights(self) -> Weights:
         """Those that belong to the dual variables."""
         if self.objective.regularizer == _core.Regularizer.kl:
             return Weights(np.arange(len(self.v) - 1), softmax(self.v[1:]), float(self.v[0]))
-        truncated = _core.Round(1.0, self.core.threshold, 1 / self.objective.scale, 0.0, np.inf, 1.0, 0.0)
-        slots, _, values = _core.nonzero("averaged", self.v, None, 1, self.objective.intercept, [truncated])
+        scale, intercept = 1 / self.objective.scale, self.objective.intercept
+        slots, values = _core.nonzero_truncated(self.v, self.core.threshold, scale, intercept)
         first = int(len(slots) > 0 and slots[0] == 0)
         return Weights(slots[first:] - 1, values[first:], float(values[0]) if first else 0.0)
 
-    def _refuse(self, row: int, why: str) -> None:
-        if why:
-            raise refusal(self.rows, row, why, np.float64)
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        """What the core refuses is told by its row."""
+        try:
+            yield
+        except _core.Refused as refused:
+            raise refusal(self.rows, refused, np.float64) from None

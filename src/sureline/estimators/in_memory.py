@@ -203,9 +203,10 @@ class InMemoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             columns = slice(self._coef.indptr[head], self._coef.indptr[head + 1])
             slots = self._coef.indices[columns].astype(np.int64) + 1
             weights[0], weights[slots] = self.intercept_[head], self._coef.data[columns]
-            row, why = _core.linear_scores(rows, weights, out)
-            if why:
-                raise refusal(rows, row, why, np.float64)
+            try:
+                _core.linear_scores(rows, weights, out)
+            except _core.Refused as refused:
+                raise refusal(rows, refused, np.float64) from None
             weights[slots] = 0
         return np.ascontiguousarray(scores.T)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .._inputs import Array, is_sparse
 from ..models.model import Model
-from ..models.numbers import Policy
+from ..models.numbers import Policy, Shape
 from ..models.rows import UnsortedColumns, as_rows, tidy, without_columns_beyond
 from ..models.state import State
 from .learner import ClassLearner, Floats
@@ -134,7 +134,7 @@ def checked_rows(X: Any) -> Any:
                 return X
     try:
         # The loops of the core look at every row, and say what is wrong with it.
-        State("identity", X.dtype, X.shape[1], False).scores(as_rows(X, X.dtype))
+        State(Shape.identity, X.dtype, X.shape[1], False).scores(as_rows(X, X.dtype))
     except UnsortedColumns:
         return checked_rows(tidy(X))
     return X

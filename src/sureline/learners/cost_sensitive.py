@@ -59,7 +59,7 @@ class CSOGD(OnlineLearner):
     settings_to_try: ClassVar[Settings] = RATES_TO_TRY
 
     def _rule(self) -> Rule:
-        return _core.OGD(self.eta, self.power_t, self.loss, self.form)
+        return _core.OGD(self.eta, self.power_t, _core.Loss[self.loss], _core.Form[self.form])
 
 
 @documented(COST + COMMON)

@@ -110,7 +110,7 @@ class _GroupLearner(BatchLearner):
         self._refuse_changes(state)
 
     def _policy(self) -> Policy:
-        return "ovr"
+        return Policy.ovr
 
     def most_bytes(self, n_columns: int, n_heads: int, n_batches: int) -> int:
         """What a model takes at most on its way through so many batches, their rows not counted."""

@@ -76,7 +76,7 @@ class PA(OnlineLearner):
     )
 
     def _rule(self) -> _core.Rule:
-        return _core.PA(self.variant, self.C)
+        return _core.PA(_core.PAVariant[self.variant], self.C)
 
 
 @documented(COMMON)
@@ -204,4 +204,4 @@ class OGD(OnlineLearner):
     settings_to_try: ClassVar[Settings] = RATES_TO_TRY
 
     def _rule(self) -> _core.Rule:
-        return _core.OGD(self.eta, self.power_t, self.loss)
+        return _core.OGD(self.eta, self.power_t, _core.Loss[self.loss])

@@ -26,9 +26,9 @@ class GaussianLearner(OnlineLearner):
 
     def _shape(self) -> Shape:
         shape = super()._shape()
-        if shape != "identity":  # a coordinate rule knows its own
+        if shape is not Shape.identity:  # a coordinate rule knows its own
             return shape
-        return "full" if self.covariance == "full" else "diagonal"
+        return Shape.full if self.covariance == "full" else Shape.diagonal
 
     @property
     def covariance_(self) -> Array:

@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .._inputs import is_sparse
+from .._native import _core
 from ..models.kernel.expansion import Expansion
 from ..models.kernel.kernels import KERNELS, Floats, Kernel
-from ..models.kernel.model import Examples, KernelModel, Unfit
+from ..models.kernel.model import Examples, KernelModel
 from ..models.kernel.projection import Projection
+from ..models.numbers import Policy
 from ..models.rows import as_rows, refusal
 from .batch import BatchLearner, Labels, checked_rows
 from .docstrings import KERNEL, documented
@@ -177,8 +179,9 @@ class KernelSCW(BatchLearner):
             some = X if len(here) == len(labels) else X[here]
             try:
                 state = self._after(state, some, labels[here], None if weight is None else weight[here])
-            except Unfit as unfit:
-                raise refusal(as_rows(X, state.dtype), int(here[unfit.row]), unfit.why, np.float64) from None
+            except _core.Refused as refused:
+                of_all = _core.Refused(int(here[refused.row]), refused.reason)
+                raise refusal(as_rows(X, state.dtype), of_all, np.float64) from None
         self._state, self._normalizer = state, normalizer
         self.n_features_in_ = state.n_columns
 
@@ -203,7 +206,7 @@ class KernelSCW(BatchLearner):
             v = state.variances(X) if variances else None
         fine = np.isfinite(scores).all(axis=1) & (True if v is None else np.isfinite(v).all(axis=1))
         if not fine.all():
-            raise refusal(as_rows(X, state.dtype), int(np.argmin(fine)), "score", np.float64)
+            raise refusal(as_rows(X, state.dtype), _core.Refused(int(np.argmin(fine)), _core.Reason.score), np.float64)
         return scores, v
 
     @property
@@ -223,7 +226,7 @@ class KernelSCW(BatchLearner):
         kernel, budget = self._kernel(state.n_columns), state.budget if isinstance(state, Projection) else None
         self._refuse_changes(
             state,
-            ("multi_class", state.policy in ("binary", self._policy())),
+            ("multi_class", state.policy in (Policy.binary, self._policy())),
             ("kernel", kernel.kind == state.kernel.kind),
             ("gamma", kernel.gamma == state.kernel.gamma),
             ("degree", kernel.degree == state.kernel.degree),

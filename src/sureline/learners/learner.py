@@ -318,7 +318,7 @@ class ClassLearner(Learner):
 
     def _policy(self) -> Policy:
         """How more than two classes are learned."""
-        return "ovr" if self.multi_class == "ovr" else "rival"
+        return Policy.ovr if self.multi_class == "ovr" else Policy.rival
 
     def refuse_classes(self, n_classes: int) -> None:
         """Raise ValueError if the parameters have no meaning for that many classes."""

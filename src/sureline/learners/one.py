@@ -10,7 +10,7 @@ import numpy as np
 
 from .._inputs import Array
 from .._native import _core
-from ..models.numbers import WEIGHT_SCALE, WITH_FACTORS
+from ..models.numbers import WEIGHT_SCALE, Policy, Shape
 from ..models.state import State
 
 if TYPE_CHECKING:
@@ -32,25 +32,14 @@ class OneByOne:
         """For this state, with the parameters of the learner."""
         rule = learner._rule()
         state.look(rule)
-        core = _core.OneByOne(
+        core = state.core.one(
             rule,
-            state.shape,
-            state.weights,
-            state.factors,
-            state.memory,
-            state.tally,
-            state.beside,
-            state.n_columns,
-            state.n_heads,
-            state.intercept,
-            state.policy,
-            learner.costs,
-            state.view,
-            learner.bits if learner.takes_names else 0,
-            learner.normalizer.core,
+            cost=learner.costs,
+            bits=learner.bits if learner.takes_names else 0,
+            scales=learner.normalizer.core,
         )
-        careful = state.factors is not None and (state.policy == "ovr" or state.shape.startswith("confident"))
-        careful |= state.shape == "simplex"
+        careful = state.factors is not None and (state.policy is Policy.ovr or state.shape.absorbs)
+        careful |= state.shape is Shape.simplex
         return OneByOne(state, core, learner._codes(), careful)
 
     @staticmethod
@@ -97,7 +86,7 @@ class OneByOne:
 def width_of_first(learner: RuleLearner, x: Any) -> int:
     """What a model is to begin with whose first example is x; refuses what is wrong with that."""
     _, _, named = _core.read_row(x, learner.bits)
-    return 1 << learner.bits if named and learner.shape not in WITH_FACTORS else 0
+    return 1 << learner.bits if named and not learner.shape.has_factors else 0
 
 
 def compressed(learner: RuleLearner, x: Any) -> tuple[Array, Array, Array, int]:

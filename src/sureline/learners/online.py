@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from .._inputs import Array
 from .._native import _core
+from ..models.numbers import Policy
 from ..models.state import State
 from .grids import Settings
 from .learner import ClassLearner
@@ -126,7 +127,7 @@ class OnlineLearner(RuleLearner, ClassLearner):
         state.learn(self._rule(), rows, labels_so_far, weight, part, journal, self.costs)
 
     def _shaped_by_classes(self, state: State) -> list[tuple[str, bool]]:
-        return [("multi_class", state.policy in ("binary", self._policy()))]
+        return [("multi_class", state.policy in (Policy.binary, self._policy()))]
 
     # -- one example at a time -------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._inputs import Array, is_sparse
+from ..models.numbers import Policy
 from ..models.precision.state import PrecisionState
 from .batch import BatchLearner, Labels, checked_rows
 from .docstrings import BATCH, documented
@@ -91,7 +92,7 @@ class BCW(BatchLearner):
     def _refuse_state(self, state: Any) -> None:
         if not isinstance(state, PrecisionState):
             raise ValueError("BCW has no state like that")
-        self._refuse_changes(state, ("multi_class", state.policy in ("binary", self._policy())))
+        self._refuse_changes(state, ("multi_class", state.policy in (Policy.binary, self._policy())))
 
     @property
     def covariance_(self) -> Array:

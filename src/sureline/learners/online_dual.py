@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .._native import _core
-from ..models.numbers import CUT_OF_ASCENT, Shape
+from ..models.numbers import Shape
 from ..models.state import State
 from .docstrings import COMMON, REGRESSION, documented
 from .grids import Settings
@@ -135,17 +135,22 @@ class DualAscent(RuleLearner):
         return 0.0 if self.regularizer != "elastic_net" else 0.001 if self.delta is None else float(self.delta)
 
     def _rule(self) -> _core.DualRule:
-        epsilon = 1.0 if self.epsilon is None else float(self.epsilon)
         return _core.DualRule(
-            self.loss, epsilon, self.rho, self.window, self._beta(), self.regularizer, self._delta(), self.smoothing
+            _core.DualLoss(_core.Loss[self.loss], 1.0 if self.epsilon is None else float(self.epsilon)),
+            rho=self.rho,
+            window=_core.Window[self.window],
+            beta=self._beta(),
+            regularizer=_core.Regularizer[self.regularizer],
+            delta=self._delta(),
+            smoothing=self.smoothing,
         )
 
     def _shape(self) -> Shape:
         if self.regularizer == "kl":
-            return "simplex"
+            return Shape.simplex
         if self.smoothing > 0:
-            return "dual_smoothed"
-        return "dual_counted" if self.window == "sliding" else "dual"
+            return Shape.dual_smoothed
+        return Shape.dual_counted if self.window == "sliding" else Shape.dual
 
     def _initial_scalars(self) -> dict[str, Any]:
         return {"length": self._length()}
@@ -176,13 +181,13 @@ class DualAscent(RuleLearner):
 
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         shaped = [
-            ("regularizer", (state.shape == "simplex") == (self.regularizer == "kl")),
+            ("regularizer", (state.shape is Shape.simplex) == (self.regularizer == "kl")),
             ("window", (state.length > 0) == (self.window == "sliding")),
             ("length", state.length == self._length()),
-            ("smoothing", state.shape == "simplex" or (state.shape == "dual_smoothed") == (self.smoothing > 0)),
+            ("smoothing", state.shape is Shape.simplex or (state.shape is Shape.dual_smoothed) == (self.smoothing > 0)),
         ]
-        if state.shape == "dual_smoothed" and state.ascent is not None:
-            cut = state.ascent.scalars.reshape(-1, _core.ASCENT_COLUMNS)[0, CUT_OF_ASCENT]
+        if state.shape is Shape.dual_smoothed and state.ascent is not None:
+            cut = state.ascent.scalars[_core.AscentColumn.cut.value]  # of the first problem, as of the others
             begun = int(state.tally.sum()) > 0
             shaped.append(("delta", not begun or cut == self.rho * self._delta()))
         return shaped

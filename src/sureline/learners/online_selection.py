@@ -93,7 +93,7 @@ class SOFS(OnlineLearner):
         return _core.AROW(self.r)
 
     def _shape(self) -> Shape:
-        return "diagonal"
+        return Shape.diagonal
 
     def _initial_scalars(self) -> dict[str, Any]:
         return _selection_of(self)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .._inputs import Array
 from .._native import _core
-from ..models.numbers import LOSS_OF_ASCENT, Policy
+from ..models.numbers import Policy
 from ..models.state import State
 from .learner import Floats
 from .one import OneByOne, width_of_first
@@ -25,7 +25,7 @@ class TargetLearner(RuleLearner):
     """Base of the regressors: there is one head, and its score is the prediction."""
 
     def _policy(self) -> Policy:
-        return "regression"
+        return Policy.regression
 
     # -- learning --------------------------------------------------------------------------------------------
 
@@ -145,7 +145,7 @@ class TargetLearner(RuleLearner):
         """The sum of those losses."""
         ascent = self._fitted_state("progressive_loss_").ascent
         assert ascent is not None
-        return float(ascent.scalars[LOSS_OF_ASCENT])
+        return float(ascent.scalars[_core.AscentColumn.loss.value])
 
 
 def _number(y: Any) -> float:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .._inputs import Array
 from .._native import _core
-from ..models.numbers import COVARIANCE_SCALE, Rule, Shape
+from ..models.numbers import COVARIANCE_SCALE, Policy, Rule, Shape
 from ..models.rows import as_rows, in_dtype, without_columns_beyond
 from ..models.scaling import Normalizer
 from ..models.state import State
@@ -52,7 +52,7 @@ class RuleLearner(Learner):
 
     def _shape(self) -> Shape:
         rule = self._rule()
-        return cast(Shape, rule.shape) if isinstance(rule, _core.CoordinateRule) else "identity"
+        return rule.shape if isinstance(rule, _core.CoordinateRule) else Shape.identity
 
     def _initial_scalars(self) -> dict[str, Any]:
         """What the state starts with, where that is not the default: covariance_scale, c, max_nonzero."""
@@ -115,7 +115,7 @@ class RuleLearner(Learner):
         beyond = None
         if X.shape[1] > state.n_columns:
             # Refuses what is wrong with X, before SciPy cuts it and some columns are left out.
-            State("identity", state.dtype, X.shape[1], False).scores(as_rows(X, state.dtype))
+            State(Shape.identity, state.dtype, X.shape[1], False).scores(as_rows(X, state.dtype))
             X, beyond = without_columns_beyond(X, state.n_columns)
         width = state.n_columns if state.factors is not None else None
         return self._judged(as_rows(X, state.dtype, width), beyond, variances=variances)
@@ -143,7 +143,7 @@ class RuleLearner(Learner):
         if (
             not isinstance(state, State)
             or state.shape != self._shape()
-            or (state.policy == "regression") != (self._policy() == "regression")
+            or (state.policy is Policy.regression) != (self._policy() is Policy.regression)
         ):
             raise ValueError(f"{type(self).__name__} with these parameters has no state like that")
         self._refuse_another_shape(state)
@@ -182,11 +182,11 @@ class RuleLearner(Learner):
         state = self._state
         max_nonzero = self._initial_scalars().get("max_nonzero")
         # The first row that is refused leaves no trace, unless the learner takes it in before it predicts.
-        alone = rows.n_rows == 1 and state.policy != "ovr" and not state.shape.startswith("confident")
+        alone = rows.n_rows == 1 and state.policy is not Policy.ovr and not state.shape.absorbs
         alone &= state.ascent is None
         grows = more_classes or n_columns > state.n_columns
         journal = not (alone or grows) and state.factors is None and state.nbytes > 16 * nonzeros
-        journal &= state.shape != "simplex"  # all of whose weights change with every row
+        journal &= state.shape is not Shape.simplex  # all of whose weights change with every row
         if not (alone or journal) or grows or not state.writeable or not state.has_budget(max_nonzero):
             state = state.draft()
         state.widen(n_columns)

@@ -67,7 +67,7 @@ class SOP(GaussianLearner):
         return _core.SOP()
 
     def _shape(self) -> Shape:
-        return "full" if self.covariance == "full" else "theta"
+        return Shape.full if self.covariance == "full" else Shape.theta
 
     def _initial_scalars(self) -> dict[str, Any]:
         return {"covariance_scale": 1 / self.a}
@@ -163,7 +163,7 @@ class CW(GaussianLearner):
     )
 
     def _rule(self) -> _core.Rule:
-        return _core.SCW("I", inf, _phi(self.eta))
+        return _core.SCW(_core.SCWVariant.I, inf, _phi(self.eta))
 
 
 @documented(COVARIANCE)
@@ -339,4 +339,4 @@ class SCW(GaussianLearner):
     )
 
     def _rule(self) -> _core.Rule:
-        return _core.SCW(self.variant, self.C, _phi(self.eta))
+        return _core.SCW(_core.SCWVariant[self.variant], self.C, _phi(self.eta))

@@ -18,6 +18,8 @@ from .grids import PRICES, RATES, RATES_TO_TRY, STEPS, STEPS_TO_TRY, Settings
 from .online import OnlineLearner
 from .parameters import LOSSES, NOT_NEGATIVE, POSITIVE, Constraint, Number
 
+_LIMIT, _DELTA = _core.RoundColumn.limit.value, _core.RoundColumn.delta.value
+
 
 @documented(LOSS + COMMON)
 @dataclass(eq=False, repr=False)
@@ -63,11 +65,11 @@ class STG(OnlineLearner):
     settings_to_try: ClassVar[Settings] = STEPS_TO_TRY
 
     def _rule(self) -> _core.CoordinateRule:
-        return _core.STG(self.eta, self.lam, self.K, self.theta, self.loss)
+        return _core.STG(self.eta, self.lam, self.K, self.theta, _core.Loss[self.loss])
 
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         # Truncations that are still to be applied go by it.
-        return [*super()._shaped_by(state), ("theta", state.view is None or state.view[0].limit == self.theta)]
+        return [*super()._shaped_by(state), ("theta", state.view is None or state.view[0, _LIMIT] == self.theta)]
 
 
 @documented(LOSS + COMMON)
@@ -106,7 +108,7 @@ class FOBOS(OnlineLearner):
     settings_to_try: ClassVar[Settings] = RATES_TO_TRY
 
     def _rule(self) -> _core.CoordinateRule:
-        return _core.FOBOS(self.eta, self.lam, self.loss)
+        return _core.FOBOS(self.eta, self.lam, _core.Loss[self.loss])
 
 
 @documented(LOSS + COMMON)
@@ -154,7 +156,7 @@ class RDA(OnlineLearner):
     )
 
     def _rule(self) -> _core.CoordinateRule:
-        return _core.RDA(self.gamma, self.lam, self.rho, self.loss)
+        return _core.RDA(self.gamma, self.lam, self.rho, _core.Loss[self.loss])
 
 
 @documented(LOSS + COMMON)
@@ -205,11 +207,11 @@ class AdaFOBOS(OnlineLearner):
     )
 
     def _rule(self) -> _core.CoordinateRule:
-        return _core.AdaFOBOS(self.eta, self.lam, self.delta, self.loss)
+        return _core.AdaFOBOS(self.eta, self.lam, self.delta, _core.Loss[self.loss])
 
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         # Truncations that are still to be applied go by it.
-        return [*super()._shaped_by(state), ("delta", state.view is None or state.view[0].delta == self.delta)]
+        return [*super()._shaped_by(state), ("delta", state.view is None or state.view[0, _DELTA] == self.delta)]
 
 
 @documented(LOSS + BUDGET + COMMON)
@@ -265,7 +267,7 @@ class AdaRDA(OnlineLearner):
         return budget_of(self)
 
     def _rule(self) -> _core.CoordinateRule:
-        return _core.AdaRDA(self.eta, self.lam, self.delta, self.loss)
+        return _core.AdaRDA(self.eta, self.lam, self.delta, _core.Loss[self.loss])
 
 
 @documented(LOSS.replace('"hinge"\n', '"log"\n').replace(" The hinge is what the paper uses.", "") + COMMON)
@@ -320,4 +322,4 @@ class FTRL(OnlineLearner):
     )
 
     def _rule(self) -> _core.CoordinateRule:
-        return _core.FTRL(self.alpha, self.beta, self.l1, self.l2, self.loss)
+        return _core.FTRL(self.alpha, self.beta, self.l1, self.l2, _core.Loss[self.loss])

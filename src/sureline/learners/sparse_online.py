@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .._native import _core
+from ..rules import SCHEDULES
 from .budget import BUDGETS, budget_of
 from .cost import COST as COST_PARAMETER
 from .docstrings import BUDGET, COMMON, COST, COVARIANCE, LOSS, documented
@@ -18,7 +19,7 @@ from .grids import PRICES, RATES, STEPS_TO_TRY, Settings
 from .online import OnlineLearner
 from .parameters import LOSSES, NOT_NEGATIVE, POSITIVE, Constraint, OneOf
 
-_SCHEDULES = OneOf("constant", "1/t", "t")
+_SCHEDULES = OneOf(*SCHEDULES)
 _SCHEDULE = """schedule : {{"constant", "1/t", "t"}}, default={default}
         How lambda_t follows from `lam`: {factor}lam as it is, over t, or times t. With "1/t" the penalty fades as the
         stream goes on, so that a `lam` that still cuts at its end is of the order of the number of examples.
@@ -71,7 +72,7 @@ class FSOL(OnlineLearner):
         return budget_of(self)
 
     def _rule(self) -> _core.CoordinateRule:
-        return _core.FSOL(self.eta, self.lam, self.schedule, self.loss)
+        return _core.FSOL(self.eta, self.lam, SCHEDULES[self.schedule], _core.Loss[self.loss])
 
 
 @documented(_SCHEDULE.format(default='"1/t"', factor="") + COST + LOSS + BUDGET + COVARIANCE)
@@ -135,4 +136,6 @@ class SSOL(GaussianLearner):
         return budget_of(self)
 
     def _rule(self) -> _core.CoordinateRule:
-        return _core.SSOL(self.eta, self.lam, self.r, self.schedule, self.covariance == "full", self.loss)
+        return _core.SSOL(
+            self.eta, self.lam, self.r, SCHEDULES[self.schedule], self.covariance == "full", _core.Loss[self.loss]
+        )

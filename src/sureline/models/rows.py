@@ -10,6 +10,8 @@ import numpy.typing as npt
 from .._inputs import Array, is_sparse, refuse_corrupt_sparse, signed
 from .._native import _core
 
+Reason = _core.Reason
+
 
 class UnsortedColumns(ValueError):
     """The columns of a row do not ascend, which the core needs. `tidy` mends that."""
@@ -28,17 +30,18 @@ class RefusedRow(ValueError):
         return ValueError(f"Row {rows_before + self.row + 1:,} of the stream {said}")
 
 
-def refusal(rows: _core.Rows, row: int, why: str, dtype: npt.DTypeLike, first: int = 0) -> Exception:
+def refusal(rows: _core.Rows, refused: _core.Refused, dtype: npt.DTypeLike, first: int = 0) -> Exception:
     """What to raise for a row that a loop over numbers of that dtype has refused; rows are counted from `first`."""
-    if why == "contents":
+    row, reason = refused.row, refused.reason
+    if reason is Reason.contents:
         return ValueError(rows.describe(row))
     row += first
-    if why == "order":
+    if reason is Reason.order:
         return UnsortedColumns(f"Row {row} of X does not have its columns in order.")
-    if why == "memory":
+    if reason is Reason.memory:
         return MemoryError("not enough memory for this batch; pass fewer rows at a time")
     advice = "scale X so that its values are of the order of 1"
-    if why == "score":
+    if reason is Reason.score:
         return RefusedRow(row, f"has a score or a variance beyond float64; {advice}, and keep the parameters moderate.")
     return RefusedRow(
         row,
@@ -104,9 +107,10 @@ def with_columns(X: Any, indices: Array, n_columns: int) -> Any:
 def squared_norms(rows: _core.Rows) -> npt.NDArray[np.float64]:
     """|x|^2 of each row; ValueError if anything is wrong with the contents of one."""
     out = np.empty(rows.n_rows)
-    row, why = _core.squared_norms(rows, out)
-    if why:
-        raise refusal(rows, row, why, np.float64)
+    try:
+        _core.squared_norms(rows, out)
+    except _core.Refused as refused:
+        raise refusal(rows, refused, np.float64) from None
     return out
 
 

@@ -39,7 +39,7 @@ class Normalizer:
     def __init__(self, kind: str, dtype: npt.DTypeLike = np.float64) -> None:
         self.kind = kind
         self.dtype = np.dtype(dtype)  # of the scales
-        self.core = None if kind == "none" else _core.Scales(kind, self.dtype.name)
+        self.core = None if kind == "none" else _core.Scales(_core.Scaling[kind], _core.Scalar[self.dtype.name])
 
     # -- rows ------------------------------------------------------------------------------------------------
 
@@ -90,9 +90,11 @@ class Normalizer:
             return
         for part, values, make in _parts(X, dtype):
             out = np.empty_like(values)
-            row, why = self.core.normalize(make(values), out, True, None, None if weight is None else weight[part])
-            if why:
-                raise refusal(as_rows(X, dtype), row + part.start, why, dtype)
+            try:
+                self.core.normalize(make(values), out, True, None, None if weight is None else weight[part])
+            except _core.Refused as refused:
+                of_all = _core.Refused(refused.row + part.start, refused.reason)
+                raise refusal(as_rows(X, dtype), of_all, dtype) from None
             yield Block(make(out), part, None)
 
     def undo(self) -> None:
@@ -138,7 +140,7 @@ class Normalizer:
         """One by scales, of what `arrays` told. ValueError if it cannot have been that."""
         normalizer = cls("scale", dtype)
         columns, means, counts = columns.astype(np.int64), means.astype(np.float64), counts.astype(np.int64)
-        normalizer.core = _core.Scales.restored(normalizer.dtype.name, columns, means, counts)
+        normalizer.core = _core.Scales.restored(_core.Scalar[normalizer.dtype.name], columns, means, counts)
         return normalizer
 
     def only(self, kept: npt.NDArray[np.int64]) -> Normalizer:
@@ -205,9 +207,10 @@ class Normalizer:
     ) -> None:
         """Raises what a row is refused for."""
         assert self.core is not None
-        row, why = self.core.normalize(rows, out, absorb, order, weight, undoable)
-        if why:
-            raise refusal(rows, row, why, self.dtype)
+        try:
+            self.core.normalize(rows, out, absorb, order, weight, undoable)
+        except _core.Refused as refused:
+            raise refusal(rows, refused, self.dtype) from None
 
 
 def _room_for(X: Any) -> Array:

@@ -11,7 +11,6 @@ from ..learners.feature_groups import FGM, SBCW
 from ..learners.learner import ClassLearner, Learner
 from ..learners.online_batch import BCW
 from ..learners.rule import RuleLearner
-from ..models.numbers import WITH_FACTORS, width_of
 from ..models.precision.state import most_bytes
 from ..stream import Chunk, Position, Stream
 
@@ -26,8 +25,8 @@ def model_bytes(learner: ClassLearner, n_columns: int, n_classes: int, n_rows: i
     size = np.dtype(learner.dtype).itemsize
     if isinstance(learner, RuleLearner):
         shape = learner.shape
-        factors = heads * slots * (slots + 1) // 2 if shape in WITH_FACTORS else 0
-        return size * (slots * heads * width_of(shape) + factors)
+        factors = heads * slots * (slots + 1) // 2 if shape.has_factors else 0
+        return size * (slots * heads * shape.width + factors)
     scales = 2 * scale_bytes(n_columns) if learner.normalize == "scale" else 0  # its own, before a batch and after it
     if isinstance(learner, BCW):
         return scales + most_bytes(slots, heads, n_rows)

@@ -33,7 +33,7 @@ class NativeParser:
         else:
             self._core = _core.parse_libsvm, _core.parse_libsvm_file
             self._how = {"shift": int(options.zero_based), "sum_duplicates": options.duplicates == "sum"}
-        self._how |= {"dtype": options.dtype, "skip_faults": options.skip}
+        self._how |= {"dtype": _core.Scalar[options.dtype], "skip_faults": options.skip}
 
     def __call__(self, block: Any, start: int) -> Chunk:
         core = partial(self._core[0], **self._how_at(start))

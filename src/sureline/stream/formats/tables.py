@@ -53,7 +53,7 @@ def hashed(rows: list[Row], options: Options) -> tuple[Chunk, dict[int, str]]:
 
 
 def _hash(rows: list[Row], options: Options) -> Any:
-    return _core.hash_rows(rows, options.bits, options.dtype, collect_names=int(options.collect_names))
+    return _core.hash_rows(rows, options.bits, _core.Scalar[options.dtype], collect_names=int(options.collect_names))
 
 
 class TableParser(ABC):
