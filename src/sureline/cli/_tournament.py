@@ -15,8 +15,8 @@ import click
 
 from .. import stream
 from ..learners.learner import Learner
-from ..report.advice import advise
 from ..stream import Label
+from ..training.advice import advise
 from ..training.grid import Entry
 from ..training.metric import Metric
 from ..training.result import MetricName, Run, TournamentResult

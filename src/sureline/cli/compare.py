@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..learners.catalogue import learner_named
-from ..report.advice import ranked
+from ..training.advice import ranked
 from ..training.grid import Entry, entries_of, every_learner
 from ..training.result import TournamentResult
 from ._tournament import TournamentCommand, advice, table, tournament_options
