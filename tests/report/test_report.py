@@ -41,7 +41,7 @@ from sureline.report import (
     report,
     write_report,
 )
-from sureline.report.advice import advise, chosen
+from sureline.training.advice import advise, chosen
 from sureline.training.result import Run, TournamentResult
 
 # -- the result ----------------------------------------------------------------------------------------------

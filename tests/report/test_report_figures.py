@@ -17,7 +17,7 @@ from sureline.report import Axis, Bar, Bars, Chart, HeatMap, MapCell, Reference,
 from sureline.report.colours import DARK, LIGHT, contrast
 from sureline.report.labels import Box, place, spread
 from sureline.report.scales import scale_of
-from sureline.report.text import clean, compact, duration, listed, number, percent, shortened, size, width_of
+from sureline.training.words import clean, compact, duration, listed, number, percent, shortened, size, width_of
 
 # -- figures -------------------------------------------------------------------------------------------------
 

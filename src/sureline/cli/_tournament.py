@@ -14,8 +14,8 @@ import click
 from .. import stream
 from ..evaluate.text_table import text_table
 from ..learners.learner import Learner
-from ..report.advice import advise
 from ..stream import Label
+from ..training.advice import advise
 from ..training.grid import Entry
 from ..training.metric import Metric
 from ..training.result import MetricName, Run, TournamentResult

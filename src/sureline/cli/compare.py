@@ -11,7 +11,7 @@ import click
 
 from ..learners.catalogue import learner_named
 from ..learners.learner import Learner
-from ..report.advice import ranked
+from ..training.advice import ranked
 from ..training.grid import Entry, entries_of, every_learner
 from ..training.result import TournamentResult
 from ._tournament import TournamentCommand, advice, table, tournament_options

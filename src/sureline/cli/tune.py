@@ -13,7 +13,7 @@ from ..learners.catalogue import learner_named
 from ..learners.learner import Learner
 from ..learners.parameters import Constraint, Flag, Number
 from ..learners.saving import write_learner
-from ..report.advice import ranked
+from ..training.advice import ranked
 from ..training.grid import Entry, settings
 from ..training.result import TournamentResult
 from ..training.tournament import Tournament

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._atomic import replacing
+from ..training.words import number, shortened, width_of
 from .scales import Axis, scale_of
 from .svg import element, line, picture, standalone, style_class, text, title_of
-from .text import number, shortened, width_of
 
 _FONT = 13.0
 _ROW = 22.0

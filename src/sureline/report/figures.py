@@ -13,10 +13,10 @@ from itertools import groupby, pairwise
 from pathlib import Path
 
 from .._atomic import replacing
+from ..training.words import shortened, width_of
 from . import labels
 from .scales import Axis, Scale, scale_of
 from .svg import element, escaped, line, marker, picture, polyline, standalone, style_class, text, title_of
-from .text import shortened, width_of
 
 FONT = 13.0
 _LABEL_SHARE = 0.3  # of the width, at most, for names beside the curves

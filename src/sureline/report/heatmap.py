@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._atomic import replacing
+from ..training.words import number, percent, shortened, width_of
 from .svg import element, line, picture, standalone, text, title_of
-from .text import number, percent, shortened, width_of
 
 _FONT = 13.0
 _STEPS = 7

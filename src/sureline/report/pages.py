@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._atomic import replacing
+from ..training.words import clean, shortened
 from .blocks import Code, Link, Picture, Section, Strong, Words
 from .colours import variables
 from .figures import Chart, Series, legend_mark
-from .text import clean, shortened
 
 if TYPE_CHECKING:
     from jinja2 import Environment

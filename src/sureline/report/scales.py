@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from .text import compact, percent
+from ..training.words import compact, percent
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import re
 from html import escape
 from pathlib import Path
 
+from ..training.words import clean
 from .colours import variables
-from .text import clean
 
 _MARGIN = 14.0  # around a picture in a file of its own
 _TEMPLATES = Path(__file__).with_name("templates")

@@ -6,8 +6,22 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..training.advice import MEASURES, Advice, advise, called, ranked
 from ..training.result import Run, TournamentResult
-from .advice import MEASURES, Advice, advise, called, ranked
+from ..training.words import (
+    NOTHING,
+    clean,
+    compact,
+    count,
+    duration,
+    listed,
+    number,
+    percent,
+    percent_range,
+    sentence,
+    shortened,
+    size,
+)
 from .blocks import (
     Block,
     Cell,
@@ -26,20 +40,6 @@ from .blocks import (
     Words,
 )
 from .pages import page, write_page
-from .text import (
-    NOTHING,
-    clean,
-    compact,
-    count,
-    duration,
-    listed,
-    number,
-    percent,
-    percent_range,
-    sentence,
-    shortened,
-    size,
-)
 from .tournament_figures import Figures
 from .tournament_tables import features_of, settings_of, table_of
 

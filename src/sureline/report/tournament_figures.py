@@ -6,13 +6,13 @@ import math
 from collections import defaultdict
 from typing import Any
 
+from ..training.advice import MEASURES, called, guess_error, ranked, score_in_words, score_of
 from ..training.result import Run, TopFeature, TournamentResult
-from .advice import MEASURES, called, guess_error, ranked, score_in_words, score_of
+from ..training.words import compact, count, duration, percent
 from .bars import Bar, Bars
 from .blocks import Picture
 from .figures import Axis, Chart, Reference, Series
 from .heatmap import Cell, HeatMap
-from .text import compact, count, duration, percent
 
 _MOST_IN_COLOUR = 6
 _MOST_NAMED = 16  # points, beyond which only those in colour have their names beside them

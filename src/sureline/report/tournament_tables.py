@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..training.advice import called, guess_error, score_in_words, score_of
 from ..training.result import Run, TournamentResult
-from .advice import called, guess_error, score_in_words, score_of
+from ..training.words import NOTHING, clean, count, duration, number, percent, percent_range, sentence, shortened, size
 from .blocks import (
     Badge,
     Block,
@@ -26,7 +27,6 @@ from .blocks import (
     Strong,
     Table,
 )
-from .text import NOTHING, clean, count, duration, number, percent, percent_range, sentence, shortened, size
 from .tournament_figures import Figures, feature_name
 
 _WEIGHTS_IN_SETTINGS = 6

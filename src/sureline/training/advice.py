@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from ..training.result import Run, TournamentResult
-from .text import count, duration, listed, number, percent, percent_range, shortened
+from .result import Run, TournamentResult
+from .words import count, duration, listed, number, percent, percent_range, shortened
 
 MEASURES = {"error": "error", "cost": "cost of an example", "balanced_accuracy": "balanced accuracy"}
 
