@@ -4,7 +4,6 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <string_view>
 #include <vector>
 
 #include "bindings.hpp"
@@ -20,14 +19,7 @@ using namespace sureline;
 using namespace sureline::bindings;
 
 // f for the instruction set that was chosen.
-#if SURELINE_X86_VARIANTS
-#define SURELINE_BEST(f)                                             \
-  (std::string_view(g_instruction_set->name) == "avx512" ? avx512::f \
-   : std::string_view(g_instruction_set->name) == "avx2" ? avx2::f   \
-                                                         : baseline::f)
-#else
-#define SURELINE_BEST(f) baseline::f
-#endif
+#define SURELINE_BEST(f) g_instruction_set->f
 
 // What both forms have in common, checked; `n_rows` rows and `n_heads` heads.
 void common(WhitenedPass& pass, int64_t n_rows, int64_t n_heads, const Vector<int32_t>& labels, const Vector<double>& C,

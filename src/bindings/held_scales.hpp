@@ -134,13 +134,7 @@ class Scales {
     return copy;
   }
 
-  static Outcome run(Normalizing& task) {
-#if SURELINE_X86_VARIANTS
-    if (g_instruction_set == &instruction_sets()[2]) return avx512::normalize(task);
-    if (g_instruction_set == &instruction_sets()[1]) return avx2::normalize(task);
-#endif
-    return baseline::normalize(task);
-  }
+  static Outcome run(Normalizing& task) { return g_instruction_set->normalize(task); }
 
   template <class T>
   Scale<T>* scales() const {

@@ -27,14 +27,12 @@ inline constexpr int64_t kNarrowLanes = 8;  // what the rows of the result are f
 namespace baseline {
 SURELINE_NARROW
 }
-#if SURELINE_X86_VARIANTS
 namespace avx2 {
 SURELINE_NARROW
 }
 namespace avx512 {
 SURELINE_NARROW
 }
-#endif
 #undef SURELINE_NARROW
 
 }  // namespace sureline

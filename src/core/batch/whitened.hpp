@@ -39,13 +39,11 @@ struct WhitenedPass {
 namespace baseline {
 int64_t learn_whitened(const WhitenedPass&);
 }
-#if SURELINE_X86_VARIANTS
 namespace avx2 {
 int64_t learn_whitened(const WhitenedPass&);
 }
 namespace avx512 {
 int64_t learn_whitened(const WhitenedPass&);
 }
-#endif
 
 }  // namespace sureline

@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "bounds/budget.hpp"
+#include "bounds/top_features.hpp"
 #include "rules/coordinate_rules.hpp"
 #include "rules/margin_rules.hpp"
-#include "bounds/top_features.hpp"
 #include "spaces/shape.hpp"
 
 namespace sureline {
@@ -61,9 +61,10 @@ struct Task {
   Selection* selection = nullptr;  // of a margin rule, or null
   DualMemory* dual = nullptr;      // of a dual rule
   Policy policy = Policy::binary;
-  double cost[2] = {1, 1};  // of the negative and the positive label: the c of margin_rules.hpp, which z is multiplied by
-  bool balanced = false;    // c is what makes the classes count the same, by the numbers seen so far
-  bool journal = false;     // remember what changes, and undo all of it if a row is refused
+  double cost[2] = {1,
+                    1};   // of the negative and the positive label: the c of margin_rules.hpp, which z is multiplied by
+  bool balanced = false;  // c is what makes the classes count the same, by the numbers seen so far
+  bool journal = false;   // remember what changes, and undo all of it if a row is refused
 };
 
 // Why a row was refused: what is in it (a value that is not finite, a column out of range); its columns do not ascend;

@@ -47,13 +47,11 @@ struct Normalizing {
 namespace baseline {
 Outcome normalize(Normalizing&);
 }
-#if SURELINE_X86_VARIANTS
 namespace avx2 {
 Outcome normalize(Normalizing&);
 }
 namespace avx512 {
 Outcome normalize(Normalizing&);
 }
-#endif
 
 }  // namespace sureline
