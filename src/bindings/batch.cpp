@@ -49,7 +49,7 @@ int64_t run(WhitenedPass& pass) {
   std::vector<double> scores(size_t(pass.n_heads));
   pass.scores = scores.data();
   nb::gil_scoped_release release;
-  return SURELINE_BEST(learn_whitened)(pass);
+  return g_instruction_set->learn_whitened(pass);
 }
 
 NarrowRows narrow(const Input& rows, bool intercept) {
@@ -101,7 +101,7 @@ void bind_batch(nb::module_& m) {
         const NarrowRows x = narrow(rows, intercept);
         if (int64_t(G.shape(0)) != x.width() || G.shape(1) != G.shape(0)) refuse("rows and G do not fit.");
         nb::gil_scoped_release release;
-        SURELINE_BEST(add_gram)(x, G.data());
+        g_instruction_set->add_gram(x, G.data());
       },
       "rows"_a, "intercept"_a, "G"_a, "Add the sum of x x' to the upper triangle of G; a 1 is put after each row.");
   m.def(
@@ -117,7 +117,7 @@ void bind_batch(nb::module_& m) {
         std::vector<double> scores(size_t(pass.n_heads));
         pass.scores = scores.data();
         nb::gil_scoped_release release;
-        return NarrowPass(x, W.data(), pass, stride, SURELINE_BEST(whiten), SURELINE_BEST(learn_whitened))
+        return NarrowPass(x, W.data(), pass, stride, g_instruction_set->whiten, g_instruction_set->learn_whitened)
             .run(n_threads);
       },
       "rows"_a, "W"_a, "w"_a, "task"_a, nb::kw_only(), "intercept"_a, "n_threads"_a,
@@ -131,7 +131,7 @@ void bind_batch(nb::module_& m) {
             stride < x.width() || stride % kNarrowLanes != 0)
           refuse("rows, W and out do not fit.");
         nb::gil_scoped_release release;
-        SURELINE_BEST(whiten)(x, W.data(), out.data(), stride);
+        g_instruction_set->whiten(x, W.data(), out.data(), stride);
       },
       "rows"_a, "intercept"_a, "W"_a, "out"_a,
       "Each row, a 1 put after it, times the upper triangular W; filled up with zeros to the width of out.");

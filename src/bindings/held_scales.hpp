@@ -131,7 +131,7 @@ class Scales {
     return copy;
   }
 
-  static Outcome run(Normalizing& task) { return SURELINE_BEST(normalize)(task); }
+  static Outcome run(Normalizing& task) { return g_instruction_set->normalize(task); }
 
   template <class T>
   Scale<T>* scales() const {

@@ -20,16 +20,6 @@ namespace sureline::bindings {
 
 inline const InstructionSet* g_instruction_set = nullptr;  // chosen when the module is loaded
 
-// f of that instruction set.
-#if SURELINE_X86_VARIANTS
-#define SURELINE_BEST(f)                                     \
-  (g_instruction_set == &instruction_sets()[2]   ? avx512::f \
-   : g_instruction_set == &instruction_sets()[1] ? avx2::f   \
-                                                 : baseline::f)
-#else
-#define SURELINE_BEST(f) baseline::f
-#endif
-
 inline const Kernels& kernels(bool single) { return single ? *g_instruction_set->single : *g_instruction_set->twofold; }
 
 // Rows whose starts were checked when they were made; the loops look at the rest as they go.

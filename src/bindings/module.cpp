@@ -16,15 +16,9 @@ namespace {
 
 // The widest that this machine has, or the one that the environment names.
 void choose_instruction_set() {
-  const InstructionSet* sets = instruction_sets();
-  const char* wanted = std::getenv("SURELINE_INSTRUCTION_SET");
-  for (int i = 0; i < kInstructionSets; ++i)
-    if (sets[i].available && (!wanted || !*wanted || std::string(wanted) == sets[i].name)) g_instruction_set = &sets[i];
-  if (!g_instruction_set)
-    throw nb::import_error(("SURELINE_INSTRUCTION_SET is '" + std::string(wanted) +
-                            "', which this machine or this build does not have; "
-                            "'baseline' always works.")
-                               .c_str());
+  std::string why_not;
+  g_instruction_set = sureline::choose_instruction_set(std::getenv("SURELINE_INSTRUCTION_SET"), why_not);
+  if (!g_instruction_set) throw nb::import_error(why_not.c_str());
 }
 
 }  // namespace

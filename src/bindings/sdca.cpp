@@ -144,9 +144,6 @@ void bind_sdca(nb::module_& m) {
       .def("ascend", &ascend_once, "duals"_a, "v"_a, "order"_a.none(),
            "A step for each row of `order`, in place; for all in turn if it is None.")
       .def("gap", &gap_of, "duals"_a, "v"_a, "The duality gap.");
-  m.def(
-      "squared_norms", &norms_of, "rows"_a, "out"_a,
-      "out[row] = |x|^2, looking at everything that is in the rows.");
-  m.def("linear_scores", &scores_of, "rows"_a, "weights"_a, "out"_a,
-        "out[row] = weights[0] + weights[1:] . x.");
+  m.def("squared_norms", &norms_of, "rows"_a, "out"_a, "out[row] = |x|^2, looking at everything that is in the rows.");
+  m.def("linear_scores", &scores_of, "rows"_a, "weights"_a, "out"_a, "out[row] = weights[0] + weights[1:] . x.");
 }

@@ -289,7 +289,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
   }
 
   // u takes in the weights that fall under the threshold of the new round.
-  bool pass_threshold(int64_t problem, const Ascent& at) {
+  [[gnu::noinline]] bool pass_threshold(int64_t problem, const Ascent& at) {
     if (delta_ == 0) return true;
     Crossings& crossings = dual_.crossings;
     if (crossings.crowded(problem, space_.n_slots * space_.n_heads)) find_crossings();
@@ -307,7 +307,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     return true;
   }
 
-  void find_crossings() {
+  [[gnu::noinline]] void find_crossings() {
     dual_.crossings.begin(this->n_problems(), space_.n_heads);
     each_weight([&](T* p, int64_t slot, int64_t head) {
       // Those that are under the threshold already leave again in the next round.
@@ -345,7 +345,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
   }
 
   // With the numbers of the round before, whose sums `at` still has.
-  bool fold_growth(int64_t problem, Ascent& at) {
+  [[gnu::noinline]] bool fold_growth(int64_t problem, Ascent& at) {
     if (!journal_.before_rewriting_all(space_)) return false;
     const Ascent& before = before_;
     each_weight([&](T* p, int64_t slot, int64_t head) {
@@ -359,7 +359,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     return true;
   }
 
-  bool fold_turned(int64_t problem, Ascent& at) {
+  [[gnu::noinline]] bool fold_turned(int64_t problem, Ascent& at) {
     if (!journal_.before_rewriting_all(space_)) return false;
     const double by = at.turned;
     each_weight([&](T* p, int64_t, int64_t head) {
@@ -375,10 +375,13 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     if (!(by < kLargestWeight<T>)) return false;
     memory.bound += by;
     if (memory.bound < kLargestWeight<T>) return true;
+    memory.bound = largest_theta() + by;
+    return memory.bound < kLargestWeight<T>;
+  }
+  [[gnu::cold, gnu::noinline]] double largest_theta() {
     double size = 0;
     each_weight([&](T* p, int64_t, int64_t) { size = std::fmax(size, std::fabs(double(p[0]))); });
-    memory.bound = size + by;
-    return memory.bound < kLargestWeight<T>;
+    return size;
   }
 
   Round* rounds_;  // one for each problem

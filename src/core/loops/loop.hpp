@@ -82,7 +82,9 @@ class Stream {
   bool alone() const { return !Space::kOneHead && task_.policy == Policy::one_vs_rest; }
   int64_t n_problems() const { return alone() ? space_.n_heads : 1; }
   void refuse(Refusal why) { outcome_.refusal = why; }
-  void refuse_score(const Row& x) { refuse(finite(largest_size(x.values, x.n)) ? Refusal::score : Refusal::contents); }
+  [[gnu::cold, gnu::noinline]] void refuse_score(const Row& x) {
+    refuse(finite(largest_size(x.values, x.n)) ? Refusal::score : Refusal::contents);
+  }
 
   const Task& task_;
   const Space space_;

@@ -11,6 +11,12 @@
 
 namespace sureline::SURELINE_ISA {
 
+// f(), out of the way of what runs for every row: neither inlined nor made fast, which is also most of its compilation.
+template <class F>
+[[gnu::cold, gnu::noinline]] void rarely(const F& f) {
+  f();
+}
+
 // Whether n bytes are zero: in whole vectors, the last of which may overlap the one before.
 inline bool all_zero(const void* bytes, int64_t n) {
   typedef uint64_t V __attribute__((vector_size(kVectorBytes)));
@@ -86,7 +92,7 @@ inline double largest_size(const T* values, int64_t n) {
 // whatever the weight, since infinity times zero is NaN.
 template <class T>
 struct DenseRow {
-  static constexpr bool dense = true;
+  static constexpr bool dense = true, wide = false;
   const T* values;
   int64_t n;
   int64_t size() const { return n; }
@@ -97,7 +103,7 @@ struct DenseRow {
 
 template <class T, class I>
 struct SparseRow {
-  static constexpr bool dense = false;
+  static constexpr bool dense = false, wide = sizeof(I) == 8;
   const T* values;
   const I* indices;
   int64_t n;

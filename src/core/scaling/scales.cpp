@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rows/packs.hpp"
 #include "memory/touched.hpp"
+#include "rows/packs.hpp"
 
 namespace sureline::SURELINE_ISA {
 
