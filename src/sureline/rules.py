@@ -24,7 +24,9 @@ from typing import TYPE_CHECKING, Any
 from ._native import _core
 
 if TYPE_CHECKING:
-    from ._core import *  # noqa: F403
+
+    def __getattr__(name: str) -> Any: ...
+
 
 SCHEDULES = {"constant": _core.Schedule.constant, "1/t": _core.Schedule.inverse, "t": _core.Schedule.linear}
 _LOSSES = {loss.name: loss for loss in (_core.Loss.hinge, _core.Loss.squared_hinge, _core.Loss.log)}
