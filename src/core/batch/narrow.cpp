@@ -1,6 +1,7 @@
 #include "batch/narrow.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "batch/vectors.hpp"
