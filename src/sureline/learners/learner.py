@@ -306,7 +306,8 @@ class ClassLearner(Learner):
 
     @property
     def labels(self) -> list[Any]:
-        return self.classes_.tolist()
+        labels: list[Any] = self.classes_.tolist()
+        return labels
 
     @property
     def costs(self) -> tuple[float, float] | None:
