@@ -306,8 +306,7 @@ class ClassLearner(Learner):
 
     @property
     def labels(self) -> list[Any]:
-        labels: list[Any] = self.classes_.tolist()
-        return labels
+        return list(self.classes_.tolist())
 
     @property
     def costs(self) -> tuple[float, float] | None:
