@@ -339,6 +339,15 @@ def test_start_up_is_quick(folder: Path, tmp_path: Path) -> None:
     assert subprocess.run([sys.executable, "-c", program], stdout=subprocess.DEVNULL).returncode == 0
 
 
+@pytest.mark.parametrize("command", ["train", "predict", "evaluate", "inspect", "convert", "compare", "tune"])
+def test_no_command_imports_what_only_some_need(command: str) -> None:
+    program = (
+        f"import sys; import sureline.cli.{command}; "
+        "sys.exit(bool({'sklearn', 'scipy', 'pyarrow', 'matplotlib'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
 def test_output_that_nobody_reads_and_completion(folder: Path) -> None:
     command = f"{' '.join(SURELINE)} predict {folder / 'test.svm'} --model {folder / 'm.sureline'} | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)

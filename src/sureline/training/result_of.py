@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators.saving import as_estimator
 from .candidate import Candidate
 from .commands import TrainCommands
 from .metric import Counts, Measures, tied
@@ -43,10 +42,15 @@ def result_of(tournament: Tournament, command: str, *, models: bool = False) -> 
         runs=runs,
         best=best,
         ties=[] if best is None else _ties(tournament, best),
-        models={c.name: as_estimator(c.learner) for c in tournament.candidates if c.alive and c.begun}
-        if models
-        else {},
+        models=_estimators(tournament) if models else {},
     )
+
+
+def _estimators(tournament: Tournament) -> dict[str, Any]:
+    """The learners that finished, as estimators."""
+    from ..estimators.saving import as_estimator  # brings scikit-learn along, which the command line does without
+
+    return {c.name: as_estimator(c.learner) for c in tournament.candidates if c.alive and c.begun}
 
 
 def _facts(tournament: Tournament) -> StreamFacts:
