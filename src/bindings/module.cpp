@@ -17,10 +17,11 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "rows/check.hpp"
+#include "held_scales.hpp"
 #include "loops/dispatch.hpp"
 #include "loops/kernels.hpp"
 #include "models.hpp"
+#include "rows/check.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -142,6 +143,7 @@ LearnResult learn(const AnyOfRules& rule, const std::string& shape, const Output
   task.labels = labels.data();
   task.sample_weight = sample_weight ? sample_weight->data() : nullptr;
   task.journal = journal;
+  LearningScales scales(held, task);
 
   // The scalars are worked on in copies, and put in place only if all went well and in the same breath as the weights,
   // whatever signal Python handles next.
@@ -163,6 +165,7 @@ LearnResult learn(const AnyOfRules& rule, const std::string& shape, const Output
   }
   commit_or_roll_back(task, outcome.refusal != Refusal::none);
   if (outcome.refusal == Refusal::none) {
+    scales.keep();
     std::memcpy(memory.data(), static_cast<const void*>(memory_now.data()), memory.nbytes());
     std::memcpy(tally.data(), static_cast<const void*>(tally_now.data()), tally.nbytes());
   }
@@ -184,6 +187,7 @@ std::tuple<int64_t, std::string> evaluate(const std::string& shape, const Input&
                                           Scalars out) {
   const Model model = checked_model(shape, weights, factors, n_heads, intercept, held);
   const View view = checked_view(rounds, model.shape, n_heads);
+  if (held.scales) refuse("These rows are divided only when they are learned from.");
   if (variance && !has_variance(model.shape)) refuse("The shape has no variances.");
   if (int64_t(out.shape(0)) != held.rows.n_rows || int64_t(out.shape(1)) != n_heads)
     refuse("out does not fit X and n_heads.");

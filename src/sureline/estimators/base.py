@@ -231,21 +231,18 @@ class OnlineEstimator(Estimator, RuleLearner):
         """A fresh state that has learned from the rows in each of these orders, and what has divided them."""
         state, normalizer = self._fresh_state(X.shape[1], n_classes), self._fresh_normalizer()
         rule, costs = self._rule(), self._costs()
+        rows = normalizer.to_learn(as_rows(X, self.dtype))
         for order in orders:
-            for rows, part, here in normalizer.blocks(X, self.dtype, weight, order):
-                w, t = (None if numbers is None else numbers[part] for numbers in (weight, targets))
-                state.learn(rule, rows, labels[part], w, here, False, costs, t, first=part.start)
+            state.learn(rule, rows, labels, weight, order, False, costs, targets)
         return state, normalizer
 
-    def _rows_of(self, X: Any, weight: Any) -> tuple[Callable[[int | None], _core.Rows], int, int]:
+    def _rows_of(self, X: Any) -> tuple[Callable[[int | None], _core.Rows], int, int]:
         """For `_go_on`: what makes rows of X, how wide they are, and how many numbers they have."""
         dtype = self._state.dtype if hasattr(self, "_state") else np.dtype(self.dtype)
         nonzeros = int(np.size(X.data if sparse.issparse(X) else X))
 
         def rows(width: int | None) -> _core.Rows:
-            if self._normalizer.core is None:
-                return as_rows(X, dtype, width)
-            return as_rows(self._normalizer.learn(in_dtype(X, dtype), weight, undoable=True), dtype, width)
+            return self._normalizer.to_learn(as_rows(X, dtype, width), undoable=True)
 
         return rows, X.shape[1], nonzeros
 
@@ -332,7 +329,7 @@ class OnlineClassifier(Classifier, OnlineEstimator, OnlineLearner):
             if first:
                 self._normalizer = self._fresh_normalizer()
             state = with_columns_in_order(
-                X, lambda X: self._go_on(*self._rows_of(X, weight), labels, n_known, len(known), weight)
+                X, lambda X: self._go_on(*self._rows_of(X), labels, n_known, len(known), weight)
             )
             self.classes_ = known
             self._state = state

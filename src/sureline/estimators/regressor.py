@@ -61,7 +61,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator, TargetLearner):  # type: 
             weight = checked_sample_weight(sample_weight, X.shape[0])
             if first:
                 self._normalizer = self._fresh_normalizer()
-            state = with_columns_in_order(X, lambda X: self._go_on(*self._rows_of(X, weight), targets, weight))
+            state = with_columns_in_order(X, lambda X: self._go_on(*self._rows_of(X), targets, weight))
             self._state = state
             self.n_features_in_ = state.n_columns
         return self

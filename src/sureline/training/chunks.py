@@ -25,7 +25,8 @@ class Lesson:
 
     A learner is handed the parts of a lesson in their order. Learners may be handed it at the same time, each by a
     thread of its own, once `prepare` has been called for the kinds of rows that they need. Those that share what their
-    rows are divided by have `normalizers`, one for all lessons of a stream; any other learner has its own.
+    rows are divided by have `normalizers`, one for all lessons of a stream, and share the divided rows too. The rows of
+    any other learner, which has its own, are divided while it learns from them.
     """
 
     def __init__(
@@ -45,8 +46,8 @@ class Lesson:
     def prepare(self, learner: Learner, values: Array | None = None) -> None:
         """Make the rows that the learner needs; of these values, which are those of the chunk in its numbers.
 
-        Where rows are divided, this is when they are taken in: a learner that has not begun, and shares nothing, gets
-        its rows when it is taught.
+        Where divided rows are shared, this is when they are taken in: a learner that has not begun, and shares nothing,
+        gets its rows when it is taught.
         """
         if learner.dtype not in self._chunks:
             self._chunks[learner.dtype] = self.chunk if values is None else replace(self.chunk, values=values)
@@ -60,12 +61,12 @@ class Lesson:
 
     def _rows_for(self, learner: Learner) -> _Rows:
         """The one place where rows are made for a learner."""
+        shared, chunk = self._normalizers is not None, self._chunks[learner.dtype]
         normalizer = learner._normalizer if self._normalizers is None else self._normalizers.of(learner)
-        kind = normalizer.kind
-        key = learner.dtype, kind, id(normalizer) if kind == "scale" else 0
+        key = learner.dtype, normalizer.kind, 0 if normalizer.kind == "none" else id(normalizer)
         if key not in self._rows:
             with self._by_rows_of_the_stream():
-                self._rows[key] = _Rows(_normalized(self._chunks[learner.dtype], normalizer))
+                self._rows[key] = _Rows(_normalized(chunk, normalizer)) if shared else _Rows(chunk, normalizer)
         return self._rows[key]
 
     @contextmanager
@@ -134,14 +135,22 @@ def _normalized(chunk: Chunk, normalizer: Normalizer) -> Chunk:
 
 
 class _Rows:
-    """The rows of a chunk for the core; made once, unless they are to count as wider than they are."""
+    """The rows of a chunk for the core; made once, unless they are to count as wider than they are.
 
-    def __init__(self, chunk: Chunk) -> None:
+    With a normalizer they are divided while they are learned from.
+    """
+
+    def __init__(self, chunk: Chunk, normalizer: Normalizer | None = None) -> None:
         self.chunk = chunk
-        self._own = chunk.rows()
+        self._normalizer = normalizer
+        self._own = self._made(None)
 
     def __call__(self, n_columns: int | None) -> _core.Rows:
-        return self._own if n_columns is None else self.chunk.rows(n_columns)
+        return self._own if n_columns is None else self._made(n_columns)
+
+    def _made(self, n_columns: int | None) -> _core.Rows:
+        rows = self.chunk.rows(n_columns)
+        return rows if self._normalizer is None else self._normalizer.to_learn(rows)
 
 
 def enrol(learner: Learner, stream: Stream, labels: Sequence[Label] | None) -> None:
