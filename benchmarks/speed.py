@@ -152,9 +152,12 @@ def normalizations(stream: Stream) -> None:
     none, *others = shortest(
         *(lambda kind=kind: AROW(dtype="float32", normalize=kind).fit(X, y) for kind in kinds)  # type: ignore[misc]
     )
-    for kind, seconds in zip(kinds[1:], others, strict=True):
+    for kind, limit, seconds in zip(kinds[1:], (None, 1.3), others, strict=True):
         what = f"AROW(normalize={kind!r}) / AROW(normalize='none')"
-        print(f"  {what:<58}{seconds / none:>8.2f}   {'':18}{stream.cost(seconds)}")
+        if limit is None:
+            print(f"  {what:<58}{seconds / none:>8.2f}   {'':18}{stream.cost(seconds)}")
+        else:
+            report(what, seconds / none, limit, detail=stream.cost(seconds))
 
 
 def sparse_learners(floors: ctypes.CDLL, stream: Stream, penalties: dict[str, float]) -> None:

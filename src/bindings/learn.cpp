@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "held_scales.hpp"
 #include "models.hpp"
 
 namespace nb = nanobind;
@@ -268,13 +269,19 @@ void learn(const HeldModel& held, const AnyRuleAt& rule, const HeldRows& rows, c
   task.labels = labels.data();
   task.sample_weight = sample_weight ? sample_weight->data() : nullptr;
   task.journal = journal;
-  check(held.run(task, /*release=*/true));
+  {
+    LearningScales scales(rows, task);
+    const Outcome outcome = held.run(task, /*release=*/true);
+    if (outcome.refusal == Refusal::none) scales.keep();
+    check(outcome);
+  }
   held.refresh(rule);
 }
 
 template <bool variance>
 void evaluate(const HeldModel& held, const HeldRows& rows, const Scalars& out) {
   held.check_fits(rows.rows);
+  if (rows.scales) refuse("These rows are divided only when they are learned from.");
   if (variance && !has_covariance(held.model.shape)) refuse("The shape has no variances.");
   if (int64_t(out.shape(0)) != rows.rows.n_rows || int64_t(out.shape(1)) != held.model.n_heads)
     refuse("out does not fit X and the heads.");

@@ -22,9 +22,13 @@ inline const InstructionSet* g_instruction_set = nullptr;  // chosen when the mo
 
 inline const Kernels& kernels(bool single) { return single ? *g_instruction_set->single : *g_instruction_set->twofold; }
 
+class Scales;  // held_scales.hpp
+
 // Rows whose starts were checked when they were made; the loops look at the rest as they go.
 struct HeldRows {
   Rows rows;
+  Scales* scales = nullptr;   // what each row is divided by when it is learned from, or null
+  nb::object scales_owner;    // keeps them alive
   std::vector<char> starts;   // a copy of indptr: what was checked stays as it was checked
   std::vector<Input> owners;  // keep the arrays alive
 };

@@ -122,7 +122,7 @@ class OneByOne {
   // The row divided, in values of our own.
   Outcome normalize(Rows& row, bool absorb, int64_t n) {
     divided_.resize(size_t(n));
-    const Outcome outcome = scales_->pass(row, divided_.data(), absorb, nullptr, 0, absorb ? &weight_ : nullptr, n,
+    const Outcome outcome = scales_->pass(row, divided_.data(), absorb, nullptr, 0, absorb ? &weight_ : nullptr,
                                           /*undoable=*/true, /*release_gil=*/false);
     row.values = divided_.data();
     return outcome;

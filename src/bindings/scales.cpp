@@ -20,26 +20,31 @@ using namespace nb::literals;
 using namespace sureline;
 using namespace sureline::bindings;
 
-int64_t n_values(const Rows& rows) {
-  if (rows.layout == Rows::Layout::dense) return rows.n_rows * rows.n_columns;
-  return rows.layout == Rows::Layout::csr32 ? static_cast<const int32_t*>(rows.indptr)[rows.n_rows]
-                                            : static_cast<const int64_t*>(rows.indptr)[rows.n_rows];
+void check_width(const Rows& rows) {
+  if (rows.n_columns > (int64_t(1) << 40)) refuse("There are more columns than a scale can be kept for.");
+}
+
+// The rows are divided by these scales when they are learned from.
+void attach(nb::object self, HeldRows& held, bool undoable) {
+  Scales* scales = nb::cast<Scales*>(self);
+  check_width(held.rows);
+  scales->begin(held.rows, undoable);
+  held.scales = scales, held.scales_owner = std::move(self);
 }
 
 void pass(Scales& scales, const HeldRows& held, const std::optional<Output>& out, bool absorb,
           const std::optional<Vector<int64_t>>& order, const std::optional<Vector<double>>& sample_weight,
           bool undoable) {
   const Rows& rows = held.rows;
-  const int64_t n = n_values(rows);
-  if (out && (is_single(Input(*out), "out") != rows.single || int64_t(out->size()) < n))
+  if (out && (is_single(Input(*out), "out") != rows.single || int64_t(out->size()) < n_values(rows)))
     refuse("out must have the dtype of the rows, and room for all of their values.");
   check_order(order, rows.n_rows);
   if (order && undoable && int64_t(order->size()) > rows.n_rows) refuse("order must name each row once.");
   if (sample_weight) check_size("sample_weight", sample_weight->size(), rows.n_rows);
-  if (rows.n_columns > (int64_t(1) << 40)) refuse("There are more columns than a scale can be kept for.");
-  const Outcome outcome = scales.pass(rows, out ? out->data() : nullptr, absorb, order ? order->data() : nullptr,
-                                      order ? int64_t(order->size()) : 0,
-                                      sample_weight ? sample_weight->data() : nullptr, n, undoable, true);
+  check_width(rows);
+  const Outcome outcome =
+      scales.pass(rows, out ? out->data() : nullptr, absorb, order ? order->data() : nullptr,
+                  order ? int64_t(order->size()) : 0, sample_weight ? sample_weight->data() : nullptr, undoable, true);
   check(outcome);
 }
 
@@ -108,6 +113,8 @@ void bind_scales(nb::module_& m) {
       .def("normalize", &pass, "rows"_a, "out"_a.none(), "absorb"_a, "order"_a.none() = nb::none(),
            "sample_weight"_a.none() = nb::none(), "undoable"_a = false,
            "Divide the values of the rows, and put them into `out`; with `absorb` take each row in before.")
+      .def("attach", &attach, "rows"_a, "undoable"_a = false,
+           "Let `learn` take in each of these rows and divide it before it is learned from.")
       .def("undo", &Scales::undo, "Take back what the latest call changed, if it was undoable.")
       .def("commit", &Scales::commit, "From now on the latest call cannot be taken back.")
       .def("copy", &Scales::copy)

@@ -15,6 +15,7 @@ namespace sureline {
 
 class DualMemory;  // dual_memory.hpp
 struct DualRule;   // dual_rule.hpp
+struct Scaling;    // scales.hpp
 
 // Rows whose starts and lengths have been checked. What is inside a row is looked at just before it is used.
 struct Rows {
@@ -61,6 +62,7 @@ struct Task {
   Budget* budget = nullptr;        // of a coordinate rule, or null
   Selection* selection = nullptr;  // of a margin rule, or null
   DualMemory* dual = nullptr;      // of a dual rule
+  Scaling* scaling = nullptr;      // what each row is divided by when its turn has come, or null
   Policy policy = Policy::binary;
   double cost[2] = {1,
                     1};   // of the negative and the positive label: the c of margin_rules.hpp, which z is multiplied by

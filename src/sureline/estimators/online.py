@@ -13,7 +13,7 @@ from .._inputs import checked_sample_weight, class_indices, is_sparse
 from .._native import _core
 from ..learners.online import OnlineLearner
 from ..learners.rule import RuleLearner
-from ..models.rows import as_rows, in_dtype
+from ..models.rows import as_rows
 from ..models.scaling import Normalizer
 from ..models.state import State
 from .base import Classifier, all_or_nothing, validated, with_columns_in_order
@@ -74,7 +74,7 @@ class OnlineClassifier(Classifier, OnlineLearner):
             if first:
                 self._normalizer = self.fresh_normalizer()
             state = with_columns_in_order(
-                X, lambda X: self.go_on(*rows_of(self, X, weight), labels, n_known, len(known), weight)
+                X, lambda X: self.go_on(*rows_of(self, X), labels, n_known, len(known), weight)
             )
             self.classes_ = known
             self._state = state
@@ -96,21 +96,18 @@ def passes_over(
     """A fresh state that has learned from the rows in each of these orders, and what has divided them."""
     state, normalizer = learner.fresh_state(X.shape[1], n_classes), learner.fresh_normalizer()
     rule, costs = learner.rule, learner.costs
+    rows = normalizer.to_learn(as_rows(X, learner.dtype))
     for order in orders:
-        for rows, part, here in normalizer.blocks(X, learner.dtype, weight, order):
-            w, t = (None if numbers is None else numbers[part] for numbers in (weight, targets))
-            state.learn(rule, rows, labels[part], w, here, False, costs, t, first=part.start)
+        state.learn(rule, rows, labels, weight, order, False, costs, targets)
     return state, normalizer
 
 
-def rows_of(learner: RuleLearner, X: Any, weight: Any) -> tuple[Callable[[int | None], _core.Rows], int, int]:
+def rows_of(learner: RuleLearner, X: Any) -> tuple[Callable[[int | None], _core.Rows], int, int]:
     """For `go_on`: what makes rows of X, how wide they are, and how many numbers they have."""
     dtype = learner.model.dtype if learner.has_begun else np.dtype(learner.dtype)
     nonzeros = int(np.size(X.data if is_sparse(X) else X))
 
     def rows(width: int | None) -> _core.Rows:
-        if learner.normalizer.core is None:
-            return as_rows(X, dtype, width)
-        return as_rows(learner.normalizer.learn(in_dtype(X, dtype), weight, undoable=True), dtype, width)
+        return learner.normalizer.to_learn(as_rows(X, dtype, width), undoable=True)
 
     return rows, X.shape[1], nonzeros

@@ -76,7 +76,7 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
             weight = checked_sample_weight(sample_weight, X.shape[0])
             if first:
                 self._normalizer = self.fresh_normalizer()
-            state = with_columns_in_order(X, lambda X: self.go_on(*rows_of(self, X, weight), targets, weight))
+            state = with_columns_in_order(X, lambda X: self.go_on(*rows_of(self, X), targets, weight))
             self._state = state
             self.n_features_in_ = state.n_columns
         return self

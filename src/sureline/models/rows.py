@@ -30,12 +30,11 @@ class RefusedRow(ValueError):
         return ValueError(f"Row {rows_before + self.row + 1:,} of the stream {said}")
 
 
-def refusal(rows: _core.Rows, refused: _core.Refused, dtype: npt.DTypeLike, first: int = 0) -> Exception:
-    """What to raise for a row that a loop over numbers of that dtype has refused; rows are counted from `first`."""
+def refusal(rows: _core.Rows, refused: _core.Refused, dtype: npt.DTypeLike) -> Exception:
+    """What to raise for a row that a loop over numbers of that dtype has refused."""
     row, reason = refused.row, refused.reason
     if reason is Reason.contents:
         return ValueError(rows.describe(row))
-    row += first
     if reason is Reason.order:
         return UnsortedColumns(f"Row {row} of X does not have its columns in order.")
     if reason is Reason.memory:

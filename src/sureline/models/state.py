@@ -180,12 +180,11 @@ class State(Growing):
         journal: bool,
         cost: tuple[float, float] | None = (1.0, 1.0),
         targets: npt.NDArray[np.float64] | None = None,
-        first: int = 0,
     ) -> None:
         """One pass over the rows, in place. With `journal` a refused row takes everything back.
 
         `cost` is that of the negative and of the positive label; None balances them along the stream. A regression has
-        `targets`, and labels that are all 0. `first` is the number of the first row, for what is said of one.
+        `targets`, and labels that are all 0.
         """
         try:
             self.core.learn(
@@ -199,17 +198,17 @@ class State(Growing):
                 journal=journal,
             )
         except _core.Refused as refused:
-            raise self._refusal(rows, refused, first) from None
+            raise self._refusal(rows, refused) from None
 
-    def _refusal(self, rows: _core.Rows, refused: _core.Refused, first: int = 0) -> Exception:
+    def _refusal(self, rows: _core.Rows, refused: _core.Refused) -> Exception:
         if refused.reason in (Reason.score, Reason.step) and self.policy is Policy.regression:
             return RefusedRow(
-                first + refused.row,
+                refused.row,
                 f"has a prediction or a loss beyond float64, or needs a step that {self.dtype} cannot hold; scale X "
                 "and y so that their values are of the order of 1, and keep the parameters "
                 f"moderate{or_float64(self.dtype)}.",
             )
-        return refusal(rows, refused, self.dtype, first)
+        return refusal(rows, refused, self.dtype)
 
     def look(self, rule: Rule) -> None:
         """From now on the weights are those that `rule` would predict with in the next round."""

@@ -79,17 +79,19 @@ class Chunk:
 
         Those of the chunk's own width are made once. Learners on several threads may share them after that.
         """
-        return self._rows if n_columns is None or n_columns == self.n_columns else self._rows_of_width(n_columns)
+        return self._rows if n_columns is None or n_columns == self.n_columns else self.fresh_rows(n_columns)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_rows"}
 
     @cached_property
     def _rows(self) -> _core.Rows:
-        return self._rows_of_width(self.n_columns)
+        return self.fresh_rows()
 
-    def _rows_of_width(self, n_columns: int) -> _core.Rows:
-        return _core.Rows.csr(self.values, self.indices, self.indptr, self.n_rows, n_columns)
+    def fresh_rows(self, n_columns: int | None = None) -> _core.Rows:
+        """As `rows`, made anew: for a learner that divides them by scales of its own."""
+        width = self.n_columns if n_columns is None else n_columns
+        return _core.Rows.csr(self.values, self.indices, self.indptr, self.n_rows, width)
 
     @property
     def X(self) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from .._inputs import Array
+from .._native import _core
 from ..learners.learner import ClassLearner, Learner
 from ..learners.online import OnlineLearner
 from ..learners.regression import TargetLearner
@@ -26,7 +28,8 @@ class LabelledChunk:
 
     A learner is fitted to the parts of a chunk in their order. Learners may be fitted at the same time, each by a
     thread of its own, once `prepare` has been called for the kinds of rows that they need. Those that share what their
-    rows are divided by have `normalizers`, one for all chunks of a stream; any other learner has its own.
+    rows are divided by have `normalizers`, one for all chunks of a stream, and share the divided rows too. The rows of
+    any other learner, which has its own, are divided while it learns from them.
 
     Attributes
     ----------
@@ -55,34 +58,45 @@ class LabelledChunk:
         self._normalizers = normalizers
         self._chunks: dict[str, Chunk] = {}  # by dtype
         self._normalized: dict[tuple[str, str, int], Chunk] = {}
+        self._in_turn: dict[tuple[int, int | None], _core.Rows] = {}
 
     def prepare(self, learner: Learner, values: Array | None = None) -> None:
         """Make the rows that the learner needs; of these values, which are those of the chunk in its numbers.
 
-        Where rows are divided, this is when they are taken in: a learner that has not begun, and shares nothing, gets
-        its rows when it is fitted.
+        Where divided rows are shared, this is when they are taken in.
         """
         if learner.dtype not in self._chunks:
             self._chunks[learner.dtype] = self.chunk if values is None else replace(self.chunk, values=values)
         if self._normalizers is not None or learner.has_begun:
-            self._normalized_for(learner)
+            self._rows_for(learner)
 
     def chunk_for(self, learner: Learner) -> Chunk:
         """The chunk in the numbers of this learner, as it was read: `judge_rows` normalises by itself."""
         self.prepare(learner)
         return self._chunks[learner.dtype]
 
-    def _normalized_for(self, learner: Learner) -> Chunk:
-        """The chunk as this learner takes it. The one place where rows are made."""
-        normalizer = learner.normalizer if self._normalizers is None else self._normalizers.of(learner)
-        kind = normalizer.kind
-        key = learner.dtype, kind, id(normalizer) if kind == "scale" else 0
+    def _rows_for(self, learner: Learner) -> Callable[[int | None], _core.Rows]:
+        """What makes rows of the chunk as this learner takes them, of their own width or of another."""
+        chunk = self._chunks[learner.dtype]
+        if self._normalizers is None:
+            return partial(self._divided_in_turn, chunk, learner.normalizer)
+        normalizer = self._normalizers.of(learner)
+        key = learner.dtype, normalizer.kind, id(normalizer) if normalizer.kind == "scale" else 0
         if key not in self._normalized:
             with self._by_rows_of_the_stream():
-                chunk = _normalized(self._chunks[learner.dtype], normalizer)
-                chunk.rows()  # made now, before several threads ask for them
-            self._normalized[key] = chunk
-        return self._normalized[key]
+                divided = _normalized(chunk, normalizer)
+                divided.rows()  # made now, before several threads ask for them
+            self._normalized[key] = divided
+        return self._normalized[key].rows
+
+    def _divided_in_turn(self, chunk: Chunk, normalizer: Normalizer, n_columns: int | None) -> _core.Rows:
+        """Rows that are taken in and divided while they are learned from: made once, as long as their width stays."""
+        if normalizer.kind == "none":
+            return chunk.rows(n_columns)
+        key = id(normalizer), n_columns
+        if key not in self._in_turn:
+            self._in_turn[key] = normalizer.to_learn(chunk.fresh_rows(n_columns))
+        return self._in_turn[key]
 
     @contextmanager
     def _by_rows_of_the_stream(self) -> Iterator[None]:
@@ -106,7 +120,7 @@ class LabelledChunk:
         if start >= stop:
             return
         self.prepare(learner)
-        rows, chunk = self._normalized_for(learner).rows, self.chunk
+        rows, chunk = self._rows_for(learner), self.chunk
         part = None if stop - start == chunk.n_rows else (start, stop)
         with self._by_rows_of_the_stream():
             if isinstance(learner, TargetLearner):
