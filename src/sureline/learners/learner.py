@@ -162,7 +162,7 @@ class Learner(ABC):
 
     def forget(self) -> None:
         """Drop the model, and give its memory back."""
-        for attribute in ("_state", "_normalizer"):
+        for attribute in ("_state", "_normalizer", "_one"):
             self.__dict__.pop(attribute, None)
 
     # -- what was learned ------------------------------------------------------------------------------------
