@@ -43,7 +43,7 @@ from .text import (
 from .tournament_figures import Figures
 from .tournament_tables import features_of, settings_of, table_of
 
-_LONGEST_TITLE = 40.0  # em
+_LONGEST_TITLE = 60  # letters
 
 
 def write_report(result: TournamentResult, path: str | os.PathLike[str]) -> None:

@@ -209,7 +209,7 @@ def _parameters(run: Run) -> list[str | Strong | Code]:
 
 def _weights(run: Run) -> str:
     shown = [
-        f"{shortened(feature_name(f), 24)} {number(f['weight'])}"
+        f"{shortened(feature_name(f), 36)} {number(f['weight'])}"
         + ("" if f["std"] is None else f" ± {number(f['std'], 2)}")
         for f in run.top_features[:_WEIGHTS_IN_SETTINGS]
     ]
