@@ -37,6 +37,7 @@ def clean(text: str) -> str:
 class Figure:
     """Something that can be drawn."""
 
+    title: str
     widest: int | None = None  # pixels that it takes on a page, at most
     zooms: bool = False  # whether a page offers to zoom in
 

@@ -191,4 +191,5 @@ class Prequential:
         )
         if path is not None:
             figure.save(path)
-        return figure.draw()
+        chart: altair.LayerChart = figure.draw()
+        return chart

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._atomic import replacing
-from ..charts import Chart, Figure, Series
+from ..charts import Chart, Figure, Series, clean
 from ..charts.base import javascript, still_svg
 from ..charts.colours import BY_SCHEME, variables
 from ..charts.figures import mark
 from .blocks import Block, Code, Folded, Link, Picture, Pictures, Section, Strong, Words
-from .text import clean, shortened
+from .text import shortened
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -57,7 +57,7 @@ def page(
         kicker=kicker,
         subtitle=subtitle,
         footer=footer,
-        script=made.globals["markup"](script),
+        script=script,
         # Whatever gets into the page, the browser runs this script alone.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
@@ -90,7 +90,6 @@ def _environment() -> Environment:
     )
     style = variables() + (_TEMPLATES / "page.css").read_text(encoding="utf-8")
     made.globals |= {
-        "markup": Markup,
         "style": Markup(style),
         "drawn": lambda picture: _drawn(picture.figure, Markup),
         "mark": lambda style: Markup(mark(style, False)),

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..charts import clean
 from ..contest.result import Run, TournamentResult
 from .advice import MEASURES, Advice, advise, called, ranked
 from .blocks import (
@@ -28,7 +29,6 @@ from .blocks import (
 from .pages import page, write_page
 from .text import (
     NOTHING,
-    clean,
     compact,
     count,
     duration,

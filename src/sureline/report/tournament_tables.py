@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..charts import clean
 from ..contest.result import Run, TournamentResult
 from .advice import called, guess_error, score_in_words, score_of
 from .blocks import (
@@ -26,7 +27,7 @@ from .blocks import (
     Strong,
     Table,
 )
-from .text import NOTHING, clean, count, duration, number, percent, percent_range, sentence, shortened, size
+from .text import NOTHING, count, duration, number, percent, percent_range, sentence, shortened, size
 from .tournament_figures import Figures, feature_name
 
 _WEIGHTS_IN_SETTINGS = 6

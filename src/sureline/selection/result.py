@@ -139,24 +139,17 @@ class FeaturePath:
         panels += [("seconds", Axis("training time", log=True, seconds=True))]
         if self.resamples:
             panels += [("stability", Axis("stability of the selected features"))]
-        return Panels(
-            title or "",
-            [
-                Chart(
-                    "",
-                    x,
-                    y,
-                    [
-                        Series(
-                            selector,
-                            [point.n_features for point in self.of(selector)],
-                            [getattr(point, name) for point in self.of(selector)],
-                            i,
-                        )
-                        for i, selector in enumerate(self.selectors)
-                    ],
-                )
-                for name, y in panels
-            ],
-            [360] * len(panels),
-        ).draw()
+        charts = [
+            Chart(
+                "",
+                x,
+                y,
+                [
+                    Series(selector, [p.n_features for p in points], [getattr(p, name) for p in points], i)
+                    for i, (selector, points) in enumerate((each, self.of(each)) for each in self.selectors)
+                ],
+            )
+            for name, y in panels
+        ]
+        made: altair.HConcatChart = Panels(title or "", charts, [360] * len(charts)).draw()
+        return made

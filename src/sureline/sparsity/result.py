@@ -119,7 +119,8 @@ class SparsityPath:
             Several learners in one chart: see `plot_sparsity_paths`.
         """
         metric = _checked_metric([self], metric)
-        return _chart(self.estimator, [(self.estimator, self)], metric, x, _axis_of(x)).draw()
+        made: altair.LayerChart = _chart(self.estimator, [(self.estimator, self)], metric, x, _axis_of(x)).draw()
+        return made
 
     def _curve(self, metric: str, x: str = "sparsity") -> tuple[Floats, Floats]:
         """Sparsity or number of weights, and metric, from the densest model to the sparsest."""
@@ -211,7 +212,8 @@ def plot_sparsity_paths(
         close = Axis(f"sparsity from {100 * least:g} %", percent=True, limits=(least, 1 + 0.02 * (1 - least)))
         limits = (float(values.min()) - margin, float(values.max()) + margin)
         panels.append(_chart("", named, metric, x, close, limits, baselines))
-    return Panels(title or "", panels, [420] * len(panels)).draw()
+    made: altair.HConcatChart = Panels(title or "", panels, [420] * len(panels)).draw()
+    return made
 
 
 def _values_above(least: float, sparsity: Floats, values: Floats) -> Floats:
