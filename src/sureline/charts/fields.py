@@ -78,8 +78,8 @@ class Bars(Figure):
         return alt.layer(*layers, data=alt.Data(values=rows)).properties(
             width=width,
             height=max(24 * len(self.bars), 24),
-            title=titles("" if page else self.title, " ", page),
             description=clean(self.description or self.title),
+            **({"title": titles(self.title, "", page)} if self.title and not page else {}),
         )
 
 
@@ -182,7 +182,7 @@ class HeatMap(Figure):
         plain = {"domain": False, "ticks": False, "grid": False, "labelLimit": 120}
         base = alt.Chart().encode(
             alt.X("i:O", axis=alt.Axis(title=clean(self.x_label), **plain, **across)),
-            alt.Y("j:O", sort=None, axis=alt.Axis(**plain, **down)),
+            alt.Y("j:O", axis=alt.Axis(**plain, **down)),
             tooltip="note:N",
         )
         steps = list(range(_STEPS))
