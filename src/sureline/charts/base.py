@@ -112,16 +112,22 @@ def version() -> str:
 
 def svg(specification: dict[str, Any]) -> str:
     """A chart as SVG for a file of its own, with the colours of both schemes; the same for the same chart."""
-    head, rest = _svg(specification).split(">", 1)
+    head, rest = _slim(_svg(specification)).split(">", 1)
     numbers: dict[str, int] = {}  # Vega counts on from chart to chart
     rest = re.sub(r'(?<=[#"]clip)\d+(?=[)"])', lambda found: str(numbers.setdefault(found[0], len(numbers))), rest)
     return f"{head}><style>{variables('svg').strip()}</style>{rest}\n"
 
 
+def _slim(drawn: str) -> str:
+    """Without marks that are only there for tooltips, and with a hundredth of a pixel as the finest of places."""
+    drawn = re.sub(r'<path [^>]*opacity="0"/>', "", drawn)
+    return re.sub(r' (d|transform)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), drawn)
+
+
 def still_svg(specification: dict[str, Any], width: int, margin: int) -> str:
     """A chart as SVG to stand in a page, of that width; without clipping, whose names would be there twice."""
     drawn = _svg({**specification, "width": width, "padding": margin})
-    return re.sub(r' clip-path="[^"]*"|<clipPath.*?</clipPath>', "", drawn)
+    return re.sub(r' clip-path="[^"]*"|<clipPath.*?</clipPath>', "", _slim(drawn))
 
 
 def _svg(specification: dict[str, Any]) -> str:
