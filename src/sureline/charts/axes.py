@@ -56,7 +56,7 @@ class Axis:
         shown = [v for v in finite if v > 0] if log and not self.with_zero else finite
         low, high = (min(shown), max(shown)) if shown else (0.0, 1.0)
         if log and self.with_zero:
-            limits = 0.0, max(high, 1.0) * 1.2
+            limits = -0.12, max(high, 1.0) * 1.2
         elif log:
             if high / low < 1.2:
                 low, high = low / 1.25, high * 1.25

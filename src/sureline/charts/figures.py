@@ -245,12 +245,12 @@ class _Looks:
 
     def dash(self) -> Any:
         alt, _ = modules()
-        dashes = [DASHES[0 if k is None else (k + k // N_STYLES) % N_STYLES] for k in self.styles]
+        dashes = [DASHES[_turned(k)] for k in self.styles]
         return alt.StrokeDash("name:N", scale=self._scaled(dashes), legend=None)
 
     def shape(self) -> Any:
         alt, _ = modules()
-        shapes = [SHAPES[(k or 0) % N_STYLES] for k in self.styles]
+        shapes = [SHAPES[_turned(k)] for k in self.styles]
         return alt.Shape("name:N", scale=self._scaled(shapes), legend=self.legend)
 
     def faded(self, opacity: float, unless: str | None = None) -> Any:
@@ -309,12 +309,17 @@ def _unique(series: Sequence[Series]) -> list[str]:
     return made
 
 
+def _turned(style: int | None) -> int:
+    """Which marker and dash: others than before, when the colours begin anew."""
+    return 0 if style is None else (style + style // N_STYLES) % N_STYLES
+
+
 def mark(style: int | None, line: bool) -> str:
     """The marker of a style, with a piece of its line, as a small SVG for legends and tables."""
     colour = "var(--rest)" if style is None else f"var(--s{style % N_STYLES})"
     width, size = (30, 4.5) if line else (14, 4.5 if style is not None else 2.8)
-    dashes = " ".join(map(str, DASHES[0 if style is None else (style + style // N_STYLES) % N_STYLES]))
+    dashes = " ".join(map(str, DASHES[_turned(style)]))
     drawn = f'<path d="M1 8H29" stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes}"/>' if line else ""
-    shape = f'<path d="{SHAPES[(style or 0) % N_STYLES]}" transform="translate({width / 2:g} 8) scale({size})"'
+    shape = f'<path d="{SHAPES[_turned(style)]}" transform="translate({width / 2:g} 8) scale({size})"'
     size_of = f'viewBox="0 0 {width} 16" width="{width}" height="16"'
     return f'<svg class="mark" {size_of} aria-hidden="true">{drawn}{shape} fill="{colour}"/></svg>'

@@ -184,7 +184,7 @@ class Prequential:
         x = self.examples.tolist()
         figure = Chart(
             title or "",
-            Axis("examples", limits=(0.0, float(self.n_examples)), whole=True),
+            Axis("examples", limits=(0.0, 1.01 * self.n_examples), whole=True),
             Axis(label, percent=True, limits=(0.0, 1.08 * highest or 0.01)),
             [Series(name, x, values.tolist(), i) for i, (name, values) in enumerate(curves.items())],
             [Reference(f"drift after {drift:,} examples", "x", drift) for drift in self.drifts],
