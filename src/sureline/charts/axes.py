@@ -67,7 +67,7 @@ class Axis:
                 spread = abs(low) * 0.25 or (0.01 if self.percent else 1.0)
                 low, high = low - spread, high + spread
             room = (high - low) * margin
-            limits = (max(low - room, 0.0) if min(finite, default=0.0) >= 0 else low - room), high + room
+            limits = (max(low - room, -0.4 * room) if min(finite, default=0.0) >= 0 else low - room), high + room
         return replace(self, log=log, limits=limits)
 
     def shown(self, value: float | None) -> float | None:

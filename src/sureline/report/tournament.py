@@ -60,7 +60,7 @@ def write_report(result: TournamentResult, path: str | os.PathLike[str]) -> None
     TypeError
         If there is no result to make it of.
     ImportError
-        If jinja2 is not installed.
+        If jinja2 or Altair is not installed.
     WriteError
         If the file could not be written.
     """
