@@ -104,11 +104,13 @@ bench-width: install
 bench-selection: install
 	$(BIN)/python benchmarks/selection.py
 
-# Full runs of all entries, one after the other; NAMES="scw-table3 ..." makes some of them.
+# Full runs of all entries, one after the other; NAMES="scw-table3 ..." makes some of them. Numbers (.json) stay in out/results.
 NAMES ?= $(shell ls src/sureline/reproduce/entries | sed 's/\.toml$$//')
 results: install
-	@for name in $(NAMES); do OPENBLAS_NUM_THREADS=1 $(BIN)/sureline reproduce $$name $(if $(wildcard $(DATA)),--data "$(DATA)") --output docs/results >/dev/null \
+	@mkdir -p out/results && cp docs/results/*.md out/results
+	@for name in $(NAMES); do OPENBLAS_NUM_THREADS=1 $(BIN)/sureline reproduce $$name $(if $(wildcard $(DATA)),--data "$(DATA)") --output out/results >/dev/null \
 		|| echo "$$name could not be run"; done
+	@find out/results \( -name '*.md' -o -name '*.svg' \) -exec cp {} docs/results \;
 
 defaults: install
 	$(BIN)/python benchmarks/defaults.py --data "$(DATA)" --output docs/results/defaults.md

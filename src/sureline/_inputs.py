@@ -1,4 +1,4 @@
-"""Checks of what callers pass: sparse matrices, sample weights and labels."""
+"""Checks of what callers pass: sparse matrices, sample weights, labels, and text of any origin."""
 
 from __future__ import annotations
 
@@ -134,3 +134,13 @@ def label_array(labels: Sequence[Any]) -> Array:
     if all(isinstance(label, int | float) for label in labels):
         return np.array(labels, np.float64)
     return np.array([str(label) for label in labels])
+
+
+def clean(text: str) -> str:
+    """Text that can be written and read: control characters and halves of pairs are replaced.
+
+    Names come out of files and may hold anything; neither XML nor UTF-8 has room for all of it.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\N{NO-BREAK SPACE}" else "\N{REPLACEMENT CHARACTER}" for c in text)

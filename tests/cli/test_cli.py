@@ -334,7 +334,7 @@ def test_start_up_is_quick(folder: Path, tmp_path: Path) -> None:
     program = (
         "import sys; from sureline import cli; "
         f"status = cli.run(['train', {str(tmp_path / 'tiny.svm')!r}, '--model', {str(tmp_path / 'm')!r}]); "
-        "sys.exit(status or bool({'sklearn', 'scipy', 'pyarrow', 'matplotlib'} & set(sys.modules)))"
+        "sys.exit(status or bool({'sklearn', 'scipy', 'pyarrow', 'altair'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", program], stdout=subprocess.DEVNULL).returncode == 0
 

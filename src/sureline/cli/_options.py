@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -186,3 +187,10 @@ def refuse_unwritable(option: str, path: Path) -> None:
         raise click.BadParameter(f"there is no folder {folder} to write the {what} into.", param_hint=option)
     if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
         raise click.BadParameter(f"{path} cannot be written.", param_hint=option)
+
+
+def refuse_without_charts(option: str) -> None:
+    """Whether what pages and pictures are made with is installed: before hours of work, not after them."""
+    for module, package in (("jinja2", "jinja2"), ("altair", "altair"), ("vl_convert", "vl-convert-python")):
+        if find_spec(module) is None:
+            raise click.ClickException(f"{option} needs {package}: pip install 'sureline[report]'.")

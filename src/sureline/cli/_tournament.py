@@ -33,6 +33,7 @@ from ._options import (
     reading_options,
     refuse_same_file,
     refuse_unwritable,
+    refuse_without_charts,
 )
 from ._parameters import Cost, shared_options
 from ._progress import Doublings, LiveLine, SlowStartNotice, clock
@@ -122,6 +123,8 @@ class TournamentCommand:
             raise click.UsageError("--cost with two numbers needs --labels, the negative one first.")
         by_cost = "error" if cost is None else "cost" if pair else "balanced_accuracy"
         self.metric = Metric(metric or by_cost, pair or (1.0, 1.0))  # type: ignore[arg-type]
+        if report is not None:
+            refuse_without_charts("--report")
         for option, path in (("--report", report), ("--model", model)):
             if path is not None:
                 refuse_unwritable(option, path)

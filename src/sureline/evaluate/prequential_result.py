@@ -6,20 +6,20 @@ import math
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .plots import curve_style, pyplot
+from .charts import Axis, Chart, Reference, Series
 from .text_table import text_table
+
+if TYPE_CHECKING:
+    import altair
 
 Floats = npt.NDArray[np.float64]
 
 _FORMATS = {"learner": "{}", "mistakes": "{:,}", "seconds": "{:.3g}"}
-_MARKERS = 12  # on a curve
-_LETTERS = 120  # side by side in a figure
-_LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,13 +149,15 @@ class Prequential:
             heading += f", {len(self.drifts)} drift{'s' if len(self.drifts) > 1 else ''}"
         return f"{heading}\n{text_table([list(rows[0]), *cells])}"
 
-    def plot(self, ax: Any = None, *, metric: str = "windowed_error", title: str | None = None) -> Any:
-        """Draw the error in per cent of all learners against the number of examples. Needs matplotlib.
+    def plot(
+        self, path: str | Path | None = None, *, metric: str = "windowed_error", title: str | None = None
+    ) -> altair.LayerChart:
+        """Draw the error of all learners against the number of examples. Needs Altair.
 
         Parameters
         ----------
-        ax : matplotlib Axes, str or Path, default=None
-            Where to draw, or the file to save the picture to. A new figure if None.
+        path : str or Path, default=None
+            A file to save the chart to as well: .png, .svg, .pdf or .html by its ending.
         metric : {"windowed_error", "error"}, default="windowed_error"
             The error of the latest examples, which shows drift, or of all so far.
         title : str, default=None
@@ -163,47 +165,25 @@ class Prequential:
 
         Returns
         -------
-        matplotlib Axes
-            Save it with ``result.plot().figure.savefig("error.png")`` or ``result.plot("error.png")``.
+        altair.LayerChart
+            A notebook shows it. A click on a name in the legend brings out its curve.
         """
         if metric not in ("windowed_error", "error"):
             raise ValueError(f"metric must be 'windowed_error' or 'error'. Got {metric!r} instead.")
-        path = ax if isinstance(ax, str | Path) else None
-        given = None if path is not None else ax
-        if given is None:
-            figure = pyplot().figure(layout="constrained")
-            ax = figure.subplots()
-        curves = getattr(self, metric)
-        step = max(1, len(self.examples) // _MARKERS)
-        for i, (name, values) in enumerate(curves.items()):
-            # Markers at other points than those of the other curves, where these lie on each other.
-            first = i * step // max(len(curves), 1) % step
-            ax.plot(self.examples, 100 * values, label=_plain(name), markevery=(first, step), **curve_style(i))
-        for i, drift in enumerate(self.drifts):
-            ax.axvline(drift, color="0.45", linestyle="--", linewidth=1, zorder=0, label=None if i else "drift")
+        curves: dict[str, Floats] = getattr(self, metric)
         # The first points are means of few examples, and would make all others small.
         settled = self.examples >= min(self.window, self.examples[-1])
         highest = max(float(values[settled].max()) for values in curves.values())
-        label = f"Error over the latest {self.window:,} examples (%)" if metric == "windowed_error" else "Error (%)"
-        ax.set(xlabel="Examples", ylabel=label, xlim=(0, self.n_examples), ylim=(0, 108 * highest or 1))
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        ax.grid(alpha=0.3)
-        if title is not None:
-            ax.set_title(title)
-        if given is not None:
-            ax.legend()
-            return ax
-        handles, labels = ax.get_legend_handles_labels()
-        n_columns = max(1, min(len(labels), _LETTERS // (max(map(len, labels)) + 9)))  # 9 for the line and the gaps
-        figure.set_size_inches(8.5, 4.2 + 0.22 * -(-len(labels) // n_columns))
-        figure.legend(handles, labels, loc="outside lower center", ncols=n_columns, frameon=False)
+        label = f"error over the latest {self.window:,} examples" if metric == "windowed_error" else "error so far"
+        x = self.examples.tolist()
+        figure = Chart(
+            title or "",
+            Axis("examples", limits=(0.0, 1.01 * self.n_examples), whole=True),
+            Axis(label, percent=True, limits=(0.0, 1.08 * highest or 0.01)),
+            [Series(name, x, values.tolist(), i) for i, (name, values) in enumerate(curves.items())],
+            [Reference(f"drift after {drift:,} examples", "x", drift) for drift in self.drifts],
+        )
         if path is not None:
-            figure.savefig(path, dpi=130)
-            pyplot().close(figure)
-        return ax
-
-
-def _plain(name: str) -> str:
-    """A name for matplotlib, which takes $ for the beginning of a formula and leaves out labels that begin with _."""
-    cut = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
-    return cut.replace("$", r"\$").lstrip("_")
+            figure.save(path)
+        chart: altair.LayerChart = figure.draw()
+        return chart

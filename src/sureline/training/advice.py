@@ -14,7 +14,7 @@ MEASURES = {"error": "error", "cost": "cost of an example", "balanced_accuracy":
 _WORTH_NAMING = 2.0
 _ALIKE = 1.5
 _NOTICED = 1.0  # second: what takes less time is a matter of chance and of nobody's patience
-_LONGEST_NAME = 40.0  # em
+_LONGEST_NAME = 60  # letters
 _PRICE = 1.25  # how much more error a run may have that is named for its speed or size
 
 

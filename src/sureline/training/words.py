@@ -1,56 +1,19 @@
-"""Numbers and names as a page shows them, and how wide they come out."""
+"""Numbers and names as a page shows them."""
 
 from __future__ import annotations
 
 import math
 
-# Widths in em of the widest of the usual sans-serif fonts: a label that fits by these fits.
-_NARROW = frozenset("ijlI.,:;'|!()[]{}ft r/\\\"-`·\N{NO-BREAK SPACE}")
-_WIDE = frozenset("mwMWQO@%—…")
-
+from .._inputs import clean
 
 _GAP = "\N{NO-BREAK SPACE}"
 NOTHING = "\N{EN DASH}"  # in place of what is not known
 
 
-def clean(text: str) -> str:
-    """Text that can be written and read: control characters and halves of pairs are replaced.
-
-    Names come out of files and may hold anything; neither XML nor UTF-8 has room for all of it.
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in "\n\N{NO-BREAK SPACE}" else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
-def width_of(text: str, size: float = 1.0, *, bold: bool = False) -> float:
-    """About how wide the text is in a font of that size; rather too much than too little."""
-    total = 0.0
-    for c in text:
-        if c in _NARROW:
-            total += 0.42
-        elif c in _WIDE:
-            total += 1.0
-        elif c.isascii():
-            total += 0.72 if c.isupper() else 0.645
-        else:
-            total += 1.05 if ord(c) >= 0x1100 else 0.72
-    return total * size * (1.12 if bold else 1.0)
-
-
-def shortened(text: str, room: float, size: float = 1.0, *, bold: bool = False) -> str:
-    """The text, cut where there is no more room."""
+def shortened(text: str, most: int) -> str:
+    """The text, cut where it has more letters than that."""
     text = clean(text).replace("\n", " ")
-    if width_of(text, size, bold=bold) <= room:
-        return text
-    room -= width_of("…", size, bold=bold)
-    taken = 0
-    for c in text:
-        room -= width_of(c, size, bold=bold)
-        if room < 0:
-            break
-        taken += 1
-    return text[:taken].rstrip(" ,(") + "…"
+    return text if len(text) <= most else text[: most - 1].rstrip(" ,(") + "…"
 
 
 def number(value: float | None, digits: int = 3) -> str:

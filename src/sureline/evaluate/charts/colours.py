@@ -77,10 +77,7 @@ DARK = {
 
 def variables(root: str = ":root") -> str:
     """The colours as variables of CSS: light, and dark for those who prefer that, but not on paper."""
-    light, dark = (
-        ";".join(f"--{name}:{value}" for name, value in (colours | _figures_on_the_map(colours)).items())
-        for colours in (LIGHT, DARK)
-    )
+    light, dark = (";".join(f"--{name}:{value}" for name, value in colours.items()) for colours in (LIGHT, DARK))
     return (
         f"{root}{{color-scheme:light dark;{light}}}@media screen and (prefers-color-scheme:dark){{{root}{{{dark}}}}}\n"
     )
@@ -98,6 +95,12 @@ def _luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _figures_on_the_map(colours: dict[str, str]) -> dict[str, str]:
-    """For each colour of a map, t0 to t6: that of the figures on it, black or white, whichever can be read."""
-    return {f"t{k}": max(("#ffffff", "#12151a"), key=lambda ink: contrast(colours[f"h{k}"], ink)) for k in range(7)}
+def _readable_on(ground: str) -> str:
+    return max(("#ffffff", "#12151a"), key=lambda ink: contrast(ground, ink))
+
+
+for _colours in (LIGHT, DARK):  # t0 to t6: of the figures on the colours of a map
+    _colours |= {f"t{k}": _readable_on(_colours[f"h{k}"]) for k in range(7)}
+
+# The same names as CSS looks them up, for charts that follow the reader's choice.
+BY_SCHEME = {name: f"var(--{name})" for name in LIGHT}
