@@ -227,7 +227,7 @@ def with_instruction_set(name: str, program: str) -> subprocess.CompletedProcess
 
 
 def instruction_sets_of_this_build() -> list[str]:
-    run = with_instruction_set("none", "import sureline")
+    run = with_instruction_set("none", "from sureline import _core")
     assert "ImportError" in run.stderr
     refusal = re.search(
         "SURELINE_INSTRUCTION_SET is 'none', which this machine or this build does not have; this build has (.*)[.]",
