@@ -1,25 +1,12 @@
 // Which of the compiled instruction sets runs. The results have the same bits with each.
 #pragma once
 
+#include "loops/isa.hpp"
 #include "loops/kernels.hpp"
 
 namespace sureline {
 
-namespace baseline {
-const Kernels& kernels(float);
-const Kernels& kernels(double);
-}  // namespace baseline
-
-#if SURELINE_X86_VARIANTS
-namespace avx2 {
-const Kernels& kernels(float);
-const Kernels& kernels(double);
-}  // namespace avx2
-namespace avx512 {
-const Kernels& kernels(float);
-const Kernels& kernels(double);
-}  // namespace avx512
-#endif
+SURELINE_PER_ISA(const Kernels& kernels(float); const Kernels& kernels(double);)
 
 struct InstructionSet {
   const char* name;

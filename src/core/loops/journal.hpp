@@ -2,41 +2,11 @@
 // of the model, which is why small batches of a wide model use it rather than a copy.
 #pragma once
 
-#include <cstdlib>
-#include <cstring>
-
-#include "rows/row.hpp"
+#include "memory/buffer.hpp"
 #include "memory/touched.hpp"
+#include "rows/row.hpp"
 
 namespace sureline::SURELINE_ISA {
-
-template <class T>
-class Buffer {  // std::vector, less the code it would share with other translation units
- public:
-  Buffer() = default;
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { std::free(data_); }
-  bool reserve(int64_t n) {  // room for n more
-    if (size_ + n <= capacity_) return true;
-    const int64_t capacity = 2 * (size_ + n);
-    void* data = std::realloc(data_, size_t(capacity) * sizeof(T));
-    if (!data) return false;
-    data_ = static_cast<T*>(data);
-    capacity_ = capacity;
-    return true;
-  }
-  void push(T value) { data_[size_++] = value; }
-  T pop() { return data_[--size_]; }
-  void clear() { size_ = 0; }
-  T* data() { return data_; }
-  T& operator[](int64_t i) { return data_[i]; }
-  int64_t size() const { return size_; }
-
- private:
-  T* data_ = nullptr;
-  int64_t size_ = 0, capacity_ = 0;
-};
 
 template <class Space>
 class Journal {

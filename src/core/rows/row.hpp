@@ -7,23 +7,9 @@
 #include <type_traits>
 
 #include "loops/kernels.hpp"
+#include "rows/vectors.hpp"
 
 namespace sureline::SURELINE_ISA {
-
-#if defined(__AVX512F__)
-inline constexpr int kVectorBytes = 64;
-#elif defined(__AVX__)
-inline constexpr int kVectorBytes = 32;
-#else
-inline constexpr int kVectorBytes = 16;
-#endif
-
-template <class V>
-inline V load(const void* p) {
-  V vector;
-  __builtin_memcpy(&vector, p, sizeof vector);
-  return vector;
-}
 
 // Whether n bytes are zero: in whole vectors, the last of which may overlap the one before.
 inline bool all_zero(const void* bytes, int64_t n) {

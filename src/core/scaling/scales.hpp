@@ -11,6 +11,7 @@
 // It depends on the rows alone, and not on who learns from them.
 #pragma once
 
+#include "loops/isa.hpp"
 #include "loops/kernels.hpp"
 
 namespace sureline {
@@ -44,16 +45,6 @@ struct Normalizing {
 
 // One for each instruction set, with the same bits. A row whose values or columns are not what they should be is
 // refused; what was taken in before it stays.
-namespace baseline {
-Outcome normalize(Normalizing&);
-}
-#if SURELINE_X86_VARIANTS
-namespace avx2 {
-Outcome normalize(Normalizing&);
-}
-namespace avx512 {
-Outcome normalize(Normalizing&);
-}
-#endif
+SURELINE_PER_ISA(Outcome normalize(Normalizing&);)
 
 }  // namespace sureline
