@@ -339,6 +339,8 @@ def test_without_a_second_core_the_bits_are_the_same() -> None:
 
 def test_rows_to_learn_from_have_no_scores_and_are_taken_back_but_once() -> None:
     X, y = rows()
+    X = sparse.csr_matrix(X)
+    X.resize(len(y), 100_000)  # so wide that what changes is remembered, rather than a copy
     model = sureline.AROW(normalize="scale").fit(X, y)
     before, normalizer = scales(model), model._normalizer
     some = normalizer.to_learn(as_rows(X, np.float64), undoable=True)
