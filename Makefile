@@ -31,9 +31,7 @@ $(VENV)/bin/python:
 	@command -v $(firstword $(CXX)) c++ g++ clang++ >/dev/null 2>&1 || { echo "sureline needs a C++20 compiler and found none: install GCC 11 or Clang 14 or newer (Debian, Ubuntu: apt install g++; Fedora: dnf install gcc-c++; macOS: xcode-select --install)." >&2; exit 1; }
 	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); echo "Python's venv module is missing (Debian, Ubuntu: apt install python3-venv)." >&2; exit 1; }
 
-# Bytecode is left to the first import, since most modules of the dependencies are never imported. 0 is pip's way to say
-# yes to an option whose name begins with no. The variable, unlike the option, also holds where pip builds.
-PIP = PIP_NO_COMPILE=0 $(BIN)/python -m pip --quiet --disable-pip-version-check
+PIP = $(BIN)/python -m pip --quiet --disable-pip-version-check
 # What extras of pyproject.toml ask for, without sureline itself.
 EXTRAS = $(BIN)/python -c 'import sys, tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
 	print(*(line for name in sys.argv[1:] for line in extras[name]), sep="\n")'
@@ -134,7 +132,7 @@ test-wheel: $(VENV)/bin/python
 	@for version in 3.11 3.12 3.13 3.14; do \
 		python$$version -c '' 2>/dev/null || { echo "CPython $$version: none is on PATH, so the wheel was not tested on it."; continue; }; \
 		venv=build/wheel-test/$$version; rm -rf $$venv; \
-		python$$version -m venv $$venv && PIP_NO_COMPILE=0 $$venv/bin/python -m pip install --quiet --disable-pip-version-check "$$(echo dist/*.whl)[all]" -r $(VENV)/test.txt \
+		python$$version -m venv $$venv && $$venv/bin/python -m pip install --quiet --disable-pip-version-check "$$(echo dist/*.whl)[all]" -r $(VENV)/test.txt \
 		&& $$venv/bin/sureline --version && SURELINE_TEST_WHEEL=1 OPENBLAS_NUM_THREADS=1 $$venv/bin/python -m pytest -n 2 $(WHEEL_TESTS) \
 		&& echo "CPython $$version: the wheel passed." || { echo "CPython $$version: the wheel failed." >&2; exit 1; }; done
 

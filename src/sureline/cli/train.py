@@ -14,7 +14,6 @@ from typing import Any
 import click
 
 from .. import stream
-from ..evaluate.inspection import progressive_measures
 from ..learners.catalogue import LEARNERS, learner_named
 from ..learners.learner import ClassLearner, Learner
 from ..stream.classes import times
@@ -230,7 +229,7 @@ def _summary(training: Training, path: Path, seconds: float, examples: int) -> d
     return {
         "algorithm": type(learner).__name__,
         "examples": training.examples,
-        **progressive_measures(learner),
+        **learner.progressive_measures(),
         "updates": learner.n_updates_,
         **({"labels": learner.classes_.tolist()} if isinstance(learner, ClassLearner) else {}),
         "features": learner.model.n_columns,

@@ -7,25 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..learners.learner import ClassLearner, Learner
-from ..learners.regression import TargetLearner
 from ..learners.saving import ModelFile
 from ..models.kernel.model import KernelModel
 from ..models.weights import Weight
 from .charts import Axis, Bar, Bars, Histogram, Panels
-
-
-def progressive_measures(learner: Learner) -> dict[str, Any]:
-    """How a learner predicted what it was about to learn from, by name."""
-    if isinstance(learner, TargetLearner):
-        return {"loss": learner.progressive_loss_}
-    assert isinstance(learner, ClassLearner)
-    tally = learner.progressive_
-    return {
-        "mistakes": learner.n_mistakes_,
-        "error": tally.error,
-        "balanced_accuracy": tally.balanced_accuracy,
-    }
 
 
 def summary(model: ModelFile, path: Path, top: int) -> dict[str, Any]:
@@ -37,7 +22,7 @@ def summary(model: ModelFile, path: Path, top: int) -> dict[str, Any]:
         "parameters": learner.parameters(),
         **({"labels": model.labels} if model.labels else {}),
         "examples": learner.n_seen_,
-        **progressive_measures(learner),
+        **learner.progressive_measures(),
         "updates": learner.n_updates_,
         "features": state.n_columns,
         "nonzeros": learner.nonzero_ if learner.has_weights else None,
@@ -66,7 +51,7 @@ def plot(model: ModelFile, path: Path, top: int) -> None:
     """Draw the largest weights with their standard deviations, and how all weights are distributed."""
     if not model.learner.has_weights:
         raise ValueError("There are no weights of features to draw: the model has a kernel that is not linear.")
-    measures = progressive_measures(model.learner)
+    measures = model.learner.progressive_measures()
     measure = f"loss {measures['loss']:.4g}" if "loss" in measures else f"error {measures['error']:.4f}"
     title = (
         f"{type(model.learner).__name__}: {model.learner.n_seen_:,} examples, progressive {measure}, "

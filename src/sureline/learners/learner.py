@@ -225,6 +225,10 @@ class Learner(ABC):
         state = self._fitted_state("sparsity_")
         return 1 - self.nonzero_ / (state.n_heads * state.n_columns)
 
+    @abstractmethod
+    def progressive_measures(self) -> dict[str, Any]:
+        """How labels or targets were predicted before they were learned from, by name."""
+
     @property
     def n_seen_(self) -> int:
         """Examples learned from, over all passes; those of weight 0 do not count."""
@@ -371,3 +375,11 @@ class ClassLearner(Learner):
         """How the labels were predicted before they were learned from, for each class."""
         tally = self._fitted_state("progressive_").tally[: len(self.classes_)]
         return Tally(self.classes_, tally[:, SEEN], tally[:, MISTAKES])
+
+    def progressive_measures(self) -> dict[str, Any]:
+        tally = self.progressive_
+        return {
+            "mistakes": self.n_mistakes_,
+            "error": tally.error,
+            "balanced_accuracy": tally.balanced_accuracy,
+        }

@@ -140,6 +140,9 @@ class TargetLearner(RuleLearner):
         """The mean loss of the predictions of all targets so far, each made before it was learned from."""
         return self.total_loss / max(self.n_seen_, 1)
 
+    def progressive_measures(self) -> dict[str, Any]:
+        return {"loss": self.progressive_loss_}
+
     @property
     def total_loss(self) -> float:
         """The sum of those losses."""
