@@ -33,7 +33,7 @@ exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/
 nitpicky = False
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 3
-suppress_warnings = ["config.cache", "myst.xref_missing"] if False else ["config.cache"]
+suppress_warnings = ["config.cache"]
 
 autosummary_generate = True
 autodoc_typehints = "none"

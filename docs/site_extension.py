@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +11,8 @@ import sureline
 
 HERE = Path(__file__).parent
 MODULES = (
-    "evaluate",
-    "metrics",
-    "datasets",
-    "stream",
-    "report",
-    "modelfile",
-    "contest",
-    "selection",
-    "sparsity",
-    "rules",
-    "reference",
+    *("evaluate", "metrics", "datasets", "stream", "report", "modelfile"),
+    *("contest", "selection", "sparsity", "rules", "reference"),
 )
 
 
@@ -30,55 +21,36 @@ def altair_scraper(block: Any, block_vars: dict[str, Any], gallery_conf: dict[st
     import altair
     from sphinx_gallery.scrapers import figure_rst
 
-    seen = gallery_conf.setdefault("_charts_seen", set())
+    shown = gallery_conf.setdefault("_charts", [])
     paths: list[str] = []
-    names: Iterator[str] = block_vars["image_path_iterator"]
     for value in list(block_vars["example_globals"].values()):
-        if isinstance(value, altair.TopLevelMixin) and id(value) not in seen:
-            seen.add(id(value))
-            gallery_conf.setdefault("_charts_kept", []).append(value)  # so that no id is used twice
-            path = next(names)
-            value.save(path, scale_factor=2)
-            paths.append(path)
+        if isinstance(value, altair.TopLevelMixin) and not any(value is chart for chart in shown):
+            shown.append(value)
+            paths.append(next(block_vars["image_path_iterator"]))
+            value.save(paths[-1], scale_factor=2)
     return figure_rst(paths, gallery_conf["src_dir"])
 
 
 def _summary(names: list[str], module: str) -> list[str]:
-    return (
-        [
-            "```{eval-rst}",
-            f".. currentmodule:: {module}",
-            "",
-            ".. autosummary::",
-            "   :toctree: generated",
-            "   :nosignatures:",
-            "",
-        ]
-        + [f"   {name}" for name in names]
-        + ["```", ""]
-    )
+    directive = [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
+    return ["```{eval-rst}", f".. currentmodule:: {module}", "", *directive, *(f"   {n}" for n in names), "```", ""]
 
 
 def write_api(app: Any) -> None:
-    """reference/api.md: every public name, by what it is."""
+    """Write reference/api.md: every public name, by what it is."""
     public = {name: getattr(sureline, name) for name in sureline.__all__}
     classes = [name for name, value in public.items() if inspect.isclass(value)]
     functions = [name for name, value in public.items() if not inspect.isclass(value)]
     lines = ["# Python API", "", "## Estimators", "", *_summary(classes, "sureline")]
     lines += ["## Functions", "", *_summary(functions, "sureline")]
     for name in MODULES:
-        module = getattr(sureline, name, None) or __import__(f"sureline.{name}", fromlist=["_"])
-        listed = [
-            n
-            for n in getattr(module, "__all__", ())
-            if inspect.isclass(getattr(module, n)) or callable(getattr(module, n))
-        ]
+        module = import_module(f"sureline.{name}")
+        listed = [public for public in getattr(module, "__all__", ()) if callable(getattr(module, public))]
         if listed:
-            first = (module.__doc__ or "").strip().splitlines()[0]
+            first = inspect.getdoc(module).splitlines()[0]
             lines += [f"## sureline.{name}", "", first, "", *_summary(listed, f"sureline.{name}")]
-    target = HERE / "reference" / "api.md"
-    text = "\n".join(lines)
-    if not target.exists() or target.read_text(encoding="utf-8") != text:
+    target, text = HERE / "reference" / "api.md", "\n".join(lines)
+    if not target.exists() or target.read_text(encoding="utf-8") != text:  # an unchanged page is not built again
         target.write_text(text, encoding="utf-8")
 
 

@@ -25,7 +25,7 @@ with TemporaryDirectory() as folder:
 print(clf.progressive_)
 
 # %%
-# Words of interest, scored one at a time. A word that was never seen has a score near the intercept and a large deviation.
+# Words, scored one at a time. A word that was never seen gets little more than the intercept.
 
 words = ["free", "prize", "claim", "urgent", "casino", "meeting", "monday", "lunch", "report", "zebra"]
 scores = [clf.predict_proba_one({word: 1.0})["spam"] for word in words]
