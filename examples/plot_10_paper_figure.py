@@ -2,7 +2,8 @@
 A figure of a paper
 ===================
 
-Figure 1 of the SCW paper on a smaller stream: mistakes of second-order learners along a pass over noisy, rotated Gaussians. ``sureline reproduce scw-figure1`` makes the whole figure, with the paper's claims and verdicts.
+Figure 1 of the SCW paper on a smaller stream: mistakes along a pass over noisy, rotated Gaussians. ``sureline reproduce
+scw-figure1`` makes the whole figure, with the paper's claims and verdicts.
 """
 
 # %%
