@@ -13,7 +13,7 @@ CXX_FILES = $(shell find src benchmarks fuzz -name '*.?pp')
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
 
-.PHONY: help install demo test quicktest lint format fuzz torture bench bench-batch bench-large bench-width bench-selection defaults results table3 figure1 figures45 figures12 wheel clean
+.PHONY: help install demo test quicktest lint format fuzz torture bench bench-batch bench-large bench-width bench-selection defaults results wheel clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
@@ -22,8 +22,6 @@ help:
 	@echo "make fuzz    a million inputs to every parser (an hour)        make torture kill and resume, hundreds of times (minutes)"
 	@echo "make bench-width   time a row and memory, as the width grows   make bench-batch, bench-large   BCW against its rivals"
 	@echo "make bench-selection   selectors of features, compared        make defaults   untuned against tuned (an hour)"
-	@echo "make figure1   figure 1 of the sparse online learning paper (a quarter of an hour); make figures45   4 and 5 (an hour)"
-	@echo "make figures12   figures 1 and 2 of the paper on online dual coordinate ascent (minutes)"
 
 install: $(VENV)/installed
 
@@ -63,9 +61,9 @@ lint: install
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
 	$(BIN)/lint-imports --no-cache
-	@rm -rf build/types && mkdir -p build/types && cp -R src/sureline build/types/
+	@rm -rf build/types && mkdir -p build/types && cp -R src/sureline studies build/types/
 	@cp "$$($(BIN)/python -c 'import importlib.util as u; print(u.find_spec("sureline").submodule_search_locations[0])')/_core.pyi" build/types/sureline/
-	$(BIN)/mypy --strict build/types/sureline
+	$(BIN)/mypy --strict build/types/sureline build/types/studies
 	@! grep -rn 'Python.h\|nanobind' src/core || { echo "src/core must not know of Python" >&2; exit 1; }
 
 format: install
@@ -98,20 +96,6 @@ results: install
 
 defaults: install
 	$(BIN)/python benchmarks/defaults.py --data "$(DATA)" --output docs/results/defaults.md
-
-table3: install
-	$(BIN)/sureline reproduce scw-table3 $(if $(wildcard $(DATA)),--data "$(DATA)")
-
-figure1: install
-	$(BIN)/sureline reproduce sol-figure1
-
-figures45: install
-	$(BIN)/sureline reproduce sol-figure4 --data "$(DATA)"
-	$(BIN)/sureline reproduce sol-figure5 --data "$(DATA)"
-
-figures12: install
-	$(BIN)/sureline reproduce odca-figure1 --data "$(DATA)"
-	$(BIN)/sureline reproduce odca-figure2 --data "$(DATA)"
 
 wheel: install
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

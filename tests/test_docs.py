@@ -50,19 +50,16 @@ def test_the_readme_lists_every_learner() -> None:
     assert all(f"| `{name}` |" in text for name in sureline.__all__ if isinstance(getattr(sureline, name), type))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("_one", "_regression", "kernel", "online_batch", "online_dual", "online_selection", "second_order", "rules"),
-        *("reference", "metrics"),
-        *("datasets.drifts", "datasets.gaussians", "datasets.groups", "datasets.mail"),
-        *("datasets.streams", "datasets.tables"),
-        *("contest.calls", "evaluate.progressive", "finite_dual", "l1_selectors", "reproduce"),
-        *("selection.agreement", "selection.path", "sparsity.one_pass"),
-    ],
-)
+def modules_with_examples() -> list[str]:
+    package = Path(sureline.__file__).parent
+    files = [file for file in package.rglob("*.py") if ">>> " in file.read_text(encoding="utf-8")]
+    names = [".".join(("sureline", *file.relative_to(package).with_suffix("").parts)) for file in files]
+    return sorted(name.removesuffix(".__init__") for name in names)
+
+
+@pytest.mark.parametrize("name", modules_with_examples())
 def test_examples_in_docstrings(name: str) -> None:
-    result = doctest.testmod(importlib.import_module(f"sureline.{name}"))
+    result = doctest.testmod(importlib.import_module(name))
     assert result.attempted > 0
     assert result.failed == 0
 

@@ -2,12 +2,23 @@
 
 import dataclasses
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, precision_score, recall_score
+from scipy.stats import binomtest
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    brier_score_loss,
+    f1_score,
+    log_loss,
+    precision_score,
+    recall_score,
+)
 
-from sureline.metrics import Tally, balanced_accuracy, tally, weighted_cost, weighted_sum
+from sureline.metrics import Calibration, Tally, balanced_accuracy, tally, weighted_cost, weighted_sum, wilson
 
 # 8 negatives, 2 of them false alarms; 4 positives, 1 of them missed.
 TRUTH = [0] * 8 + [1] * 4
@@ -132,3 +143,73 @@ def test_precision_and_f1() -> None:
     assert tally([0, 1], [0, 0]).f1 == 0
     with pytest.raises(ValueError, match=r"classes=\[\.\.\.\] names those that did not occur"):
         weighted_cost([0, 0], [0, 0], cost=(10, 1))
+
+
+# -- intervals and calibration ----------------------------------------------------------------------------------------
+
+
+def test_the_wilson_interval() -> None:
+    assert wilson(0, 10) == (0.0, pytest.approx(0.2775, abs=1e-4))
+    assert wilson(10, 10) == (pytest.approx(0.7225, abs=1e-4), 1.0)
+    for mistakes, n in ((1, 10), (5, 10), (130, 1000)):
+        for end in wilson(mistakes, n):  # the definition
+            assert abs(mistakes / n - end) == pytest.approx(1.959964 * np.sqrt(end * (1 - end) / n))
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (0, 10), (10, 10), (1, 10), (130, 1000), (7, 10**6)])
+def test_the_wilson_interval_is_that_of_scipy(successes: int, n: int, confidence: float) -> None:
+    known = binomtest(successes, n).proportion_ci(confidence, method="wilson")
+    assert wilson(successes, n, confidence) == pytest.approx((known.low, known.high), rel=1e-12, abs=1e-15)
+
+
+def test_the_wilson_interval_at_its_ends() -> None:
+    assert wilson(0, 50)[0] == 0
+    assert wilson(50, 50)[1] == 1
+    assert wilson(0, 0) == (0, 1)  # nothing is known
+    assert wilson(130, 1000) == (0.1105637746248419, 0.15226802665446887)  # to the bit
+    for successes, n, confidence, words in [
+        (-1, 5, 0.95, "successes must be from 0 to n. Got -1 of 5 instead."),
+        (6, 5, 0.95, "successes must be from 0 to n. Got 6 of 5 instead."),
+        (1, 5, 1.0, "confidence must be a number in the range (0, 1). Got 1.0 instead."),
+        (1, 5, float("nan"), "confidence must be a number in the range (0, 1). Got nan instead."),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(words)):
+            wilson(successes, n, confidence)
+
+
+@pytest.mark.parametrize("low", [0.0, 0.5])
+def test_calibration_is_that_of_scikit_learn(low: float) -> None:
+    rng = np.random.default_rng(0)
+    positive = rng.random(2000)
+    truth = (rng.random(2000) < positive**2).astype(np.int32)
+    probabilities = np.column_stack([1 - positive, positive])
+    best, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == truth
+    calibration = Calibration(low=low)
+    for part in np.array_split(np.arange(2000), 3):
+        calibration.add(probabilities[part], best[part], truth[part], right[part])
+    table = calibration.table()
+    edges = np.linspace(low, 1, 11)
+    inside = [(best >= a) & ((best < b) | (b == 1)) for a, b in pairwise(edges)]
+    inside = [rows for rows in inside if rows.any()]
+    assert len(table) == (5 if low == 0 else 10)
+    assert [row["examples"] for row in table] == [int(rows.sum()) for rows in inside]
+    assert [row["confidence"] for row in table] == pytest.approx([best[rows].mean() for rows in inside])
+    assert [row["right"] for row in table] == pytest.approx([right[rows].mean() for rows in inside])
+    assert [row["from"] for row in table] == pytest.approx(edges[-1 - len(table) : -1])
+    assert [row["to"] for row in table] == pytest.approx(edges[-len(table) :])
+    if low == 0:
+        share, confidence = calibration_curve(right, best, n_bins=10)
+        assert [row["right"] for row in table] == pytest.approx(share)
+        assert [row["confidence"] for row in table] == pytest.approx(confidence)
+    assert calibration.n == 2000
+    assert calibration.brier == pytest.approx(brier_score_loss(truth, positive))
+    assert calibration.log_loss == pytest.approx(log_loss(truth, positive))
+    gaps = [row["examples"] * abs(row["confidence"] - row["right"]) for row in table]
+    assert calibration.expected_error == pytest.approx(sum(gaps) / 2000)
+
+
+def test_calibration_of_nothing() -> None:
+    empty = Calibration()
+    assert empty.table() == []
+    assert (empty.n, empty.brier, empty.log_loss, empty.expected_error) == (0, 0, 0, 0)

@@ -155,6 +155,11 @@ def result_of(runs: list[Run], X: Any, y: np.ndarray, **changed: Any) -> Tournam
     return TournamentResult(**(told | changed))
 
 
+def read(told: dict[str, Any]) -> TournamentResult:
+    """The result that `to_dict` told of."""
+    return TournamentResult(**{**told, "runs": [Run(**run) for run in told["runs"]]})
+
+
 @cache
 def compared(n: int = 2000) -> TournamentResult:
     """Fourteen learners, as they are."""

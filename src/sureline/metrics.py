@@ -17,7 +17,8 @@ error rate without examples is 0: no function here gives NaN.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,12 @@ import numpy.typing as npt
 
 from ._inputs import Array, class_indices, distinct
 
-__all__ = ["Tally", "balanced_accuracy", "tally", "weighted_cost", "weighted_sum"]
+__all__ = ["Calibration", "Tally", "balanced_accuracy", "tally", "weighted_cost", "weighted_sum", "wilson"]
+
+Floats = npt.NDArray[np.float64]
 
 _CLASSES_IN_REPR = 6
+_BINS = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,9 +98,9 @@ class Tally:
         return float(self.mistakes.sum() / max(self.seen.sum(), 1))
 
     @property
-    def recalls(self) -> npt.NDArray[np.float64]:
+    def recalls(self) -> Floats:
         """For each class, the part of its examples that was recognised; 1 if it did not occur."""
-        recalls: npt.NDArray[np.float64] = np.divide(
+        recalls: Floats = np.divide(
             self.seen - self.mistakes, self.seen, out=np.ones(len(self.seen)), where=self.seen > 0
         )
         return recalls
@@ -172,7 +176,7 @@ class Tally:
             costs = _checked("cost", cost, n_classes, "for each of the classes")
         return float(costs @ self.mistakes)
 
-    def _mean_recall(self, weights: npt.NDArray[np.float64]) -> float:
+    def _mean_recall(self, weights: Floats) -> float:
         weights = np.where(self.seen > 0, weights, 0.0)
         total = weights.sum()
         return float(self.recalls @ (weights / total)) if total > 0 else 1.0
@@ -250,41 +254,127 @@ def tally(y_true: Any, y_pred: Any, classes: Any = None, *, pos_label: Any = Non
 def weighted_sum(
     y_true: Any, y_pred: Any, *, mu: Sequence[float] = (0.5, 0.5), classes: Any = None, pos_label: Any = None
 ) -> float:
-    """mu+ sensitivity + mu- specificity of predictions: see `Tally.weighted_sum`, and `tally` for the labels.
-
-    Examples
-    --------
-    >>> from sureline.metrics import weighted_sum
-    >>> weighted_sum([0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0], mu=(0.8, 0.2))
-    0.55
-    """
+    """mu+ sensitivity + mu- specificity of predictions: see `Tally.weighted_sum`, and `tally` for the labels."""
     return tally(y_true, y_pred, classes, pos_label=pos_label).weighted_sum(mu)
 
 
 def balanced_accuracy(y_true: Any, y_pred: Any, *, classes: Any = None) -> float:
-    """Mean of the recalls of the classes that occur in `y_true`: see `Tally.balanced_accuracy`.
-
-    Examples
-    --------
-    >>> from sureline.metrics import balanced_accuracy
-    >>> balanced_accuracy([0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0])
-    0.625
-    """
+    """Mean of the recalls of the classes that occur in `y_true`: see `Tally.balanced_accuracy`."""
     return tally(y_true, y_pred, classes).balanced_accuracy
 
 
 def weighted_cost(
     y_true: Any, y_pred: Any, *, cost: Sequence[float] | None = None, classes: Any = None, pos_label: Any = None
 ) -> float:
-    """What the mistakes of predictions cost: see `Tally.weighted_cost`, and `tally` for the labels.
+    """What the mistakes of predictions cost: see `Tally.weighted_cost`, and `tally` for the labels."""
+    return tally(y_true, y_pred, classes, pos_label=pos_label).weighted_cost(cost)
+
+
+@dataclass
+class Calibration:
+    """How probabilities compare with what happened: the confidence in the predicted label, in ten bins from `low` to 1.
+
+    With two classes the confidence is never below 1/2, and all bins are used with ``low=0.5``.
 
     Examples
     --------
-    >>> from sureline.metrics import weighted_cost
-    >>> weighted_cost([0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0], cost=(10, 1))
-    11.0
+    >>> from sureline.metrics import Calibration
+    >>> calibration = Calibration()
+    >>> calibration.add_confidence(np.array([0.94, 0.96, 0.6]), np.array([True, False, True]))
+    >>> [(row["from"], row["examples"], row["right"]) for row in calibration.table()]
+    [(0.6, 1, 1.0), (0.9, 2, 0.5)]
     """
-    return tally(y_true, y_pred, classes, pos_label=pos_label).weighted_cost(cost)
+
+    counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(_BINS, np.int64))
+    right: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(_BINS, np.int64))
+    confidence: Floats = field(default_factory=lambda: np.zeros(_BINS))
+    squares: float = 0.0
+    logs: float = 0.0
+    low: float = 0.0
+
+    def add_confidence(self, best: Floats, right: npt.NDArray[np.bool_]) -> None:
+        """Confidence in the predicted classes, and whether they are the true ones."""
+        at = np.clip(((best - self.low) * (_BINS / (1 - self.low))).astype(np.int64), 0, _BINS - 1)
+        self.counts += np.bincount(at, minlength=_BINS)
+        self.right += np.bincount(at[right], minlength=_BINS)
+        self.confidence += np.bincount(at, weights=best, minlength=_BINS)
+
+    def add(
+        self, probabilities: Floats, best: Floats, truth: npt.NDArray[np.int32], right: npt.NDArray[np.bool_]
+    ) -> None:
+        """Probabilities of all classes, confidence in the predicted one, the true one, whether they are the same."""
+        self.add_confidence(best, right)
+        known = truth >= 0
+        of_truth = np.zeros(len(truth))
+        of_truth[known] = probabilities[np.flatnonzero(known), truth[known]]
+        distances = float(((probabilities**2).sum(axis=1) - 2 * of_truth + 1).sum())
+        self.squares += distances / 2 if probabilities.shape[1] == 2 else distances
+        self.logs -= float(np.log(np.maximum(of_truth, 1e-15)).sum())
+
+    @property
+    def n(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def brier(self) -> float:
+        """The mean squared distance of the probability from the truth: of the second class if there are two, else
+        summed over the classes. 0 is perfect."""
+        return self.squares / max(self.n, 1)
+
+    @property
+    def log_loss(self) -> float:
+        return self.logs / max(self.n, 1)
+
+    @property
+    def expected_error(self) -> float:
+        """The mean distance of confidence from the share that was right, over the bins."""
+        return float(np.abs(self.confidence - self.right).sum() / max(self.n, 1))
+
+    def table(self) -> list[dict[str, float]]:
+        """For each bin that is not empty: its bounds, examples, mean confidence, share that was right."""
+        return [
+            {
+                "from": self.low + (1 - self.low) * k / _BINS,
+                "to": self.low + (1 - self.low) * (k + 1) / _BINS,
+                "examples": int(self.counts[k]),
+                "confidence": float(self.confidence[k] / self.counts[k]),
+                "right": float(self.right[k] / self.counts[k]),
+            }
+            for k in range(_BINS)
+            if self.counts[k]
+        ]
+
+
+def wilson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's interval of a share: all p from which successes / n is no more than z standard errors away.
+
+    Parameters
+    ----------
+    successes, n : int
+        Of how many independent trials. Without a trial nothing is known: the interval is that from 0 to 1.
+    confidence : float, default=0.95
+        How often such an interval holds the true share: z is 1.96 for 0.95.
+
+    Examples
+    --------
+    >>> from sureline.metrics import wilson
+    >>> low, high = wilson(130, 1000)
+    >>> f"{low:.3f} to {high:.3f}"
+    '0.111 to 0.152'
+    """
+    if not 0 <= successes <= n:
+        raise ValueError(f"successes must be from 0 to n. Got {successes} of {n} instead.")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must be a number in the range (0, 1). Got {confidence!r} instead.")
+    if n == 0:
+        return 0.0, 1.0
+    from scipy.special import ndtri
+
+    z = float(ndtri(0.5 + confidence / 2))
+    middle = (successes + z * z / 2) / (n + z * z)
+    half = z / (n + z * z) * sqrt(successes * (n - successes) / n + z * z / 4)
+    low = 0.0 if successes == 0 else max(middle - half, 0.0)
+    return low, 1.0 if successes == n else min(middle + half, 1.0)
 
 
 def _labels(name: str, labels: Any) -> Array:
@@ -294,7 +384,7 @@ def _labels(name: str, labels: Any) -> Array:
     return array
 
 
-def _checked(name: str, values: Any, length: int, what: str) -> npt.NDArray[np.float64]:
+def _checked(name: str, values: Any, length: int, what: str) -> Floats:
     """`values` as that many numbers, finite and not negative."""
     try:
         array = np.asarray(values, np.float64)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import pty
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -25,6 +27,7 @@ from stream_files import libsvm_of
 
 import sureline
 from sureline import stream
+from sureline.cli._progress import Doublings, LiveLine
 from sureline.datasets import make_sparse_stream
 from sureline.learners.catalogue import LEARNERS
 
@@ -315,20 +318,19 @@ def test_resume_refuses_another_job(folder: Path, tmp_path: Path) -> None:
 
 def test_start_up_is_quick(folder: Path, tmp_path: Path) -> None:
     def shortest(*arguments: Any) -> float:
+        """Processor time, which a busy machine changes little."""
         times = []
         for _ in range(5):
-            begin = time.perf_counter()
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
             succeed(*arguments)
-            times.append(time.perf_counter() - begin)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         return min(times)
 
     (tmp_path / "tiny.svm").write_text("1 1:1\n-1 2:1\n")
-    slack = 4 if os.environ.get("PYTEST_XDIST_WORKER") else 1  # other tests run beside this one
-    assert shortest("--version") < 0.15 * slack
+    assert shortest("--version") < 0.2
     for algorithm in ("arow", "auto"):
-        assert (
-            shortest("train", tmp_path / "tiny.svm", "--algorithm", algorithm, "--model", tmp_path / "m") < 0.5 * slack
-        )
+        assert shortest("train", tmp_path / "tiny.svm", "--algorithm", algorithm, "--model", tmp_path / "m") < 0.7
     program = (
         "import sys; from sureline import cli; "
         f"status = cli.run(['train', {str(tmp_path / 'tiny.svm')!r}, '--model', {str(tmp_path / 'm')!r}]); "
@@ -435,3 +437,32 @@ def test_closed_streams(folder: Path, tmp_path: Path) -> None:
         done = subprocess.run(command, shell=True, capture_output=True, text=True)
         assert done.returncode == 0
         assert "internal error" not in done.stderr
+
+
+def test_progress_is_a_live_line_on_a_terminal_and_plain_lines_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", "11")
+    monkeypatch.setattr(time, "monotonic", lambda: 5.0)
+    for out, quiet, shown in [
+        (
+            Terminal(),
+            False,
+            "begin\n\r\x1b[2K1 of  what\r\x1b[2K",
+        ),  # no wider than the terminal; the others come too soon
+        (io.StringIO(), False, "begin\n1 of  what it is\n2 of  what it is\n4 of  what it is\n"),
+        (Terminal(), True, ""),
+        (io.StringIO(), True, ""),
+    ]:
+        line = LiveLine[int](lambda n: [f"{n} of", "what it is"], Doublings().reached, quiet=quiet, out=out)
+        line.say("begin")
+        for n in (1, 2, 3, 4):
+            line(n)
+        line.close()
+        assert out.getvalue() == shown
+    told = Doublings(5)
+    assert [n for n in range(1, 40) if told.reached(n)] == [8, 16, 32]
+    assert told.reached(1000)
+    assert not told.reached(1023)

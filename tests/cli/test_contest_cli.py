@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tournaments
 
 from sureline import cli
 from sureline.contest import TournamentResult
@@ -44,7 +45,7 @@ def run(capsys: Any, *arguments: Any) -> tuple[int, str, str]:
 def result_of(capsys: Any, *arguments: Any, status: int = 0) -> TournamentResult:
     found, out, err = run(capsys, *arguments, "--json", "--quiet")
     assert found == status, err
-    return TournamentResult.from_dict(json.loads(out))
+    return tournaments.read(json.loads(out))
 
 
 def test_compare(data: Path, capsys: Any) -> None:
@@ -279,7 +280,7 @@ def test_ctrl_c_tells_what_is_known(tmp_path: Path) -> None:
         err = process.stderr.read()
         process.stdin.close()
         assert process.wait(20) == 1
-    result = TournamentResult.from_dict(json.loads(out))
+    result = tournaments.read(json.loads(out))
     assert not result.stream["complete"]
     assert result.runs[0].examples > 0
     assert b"it was stopped after" in err
@@ -288,7 +289,7 @@ def test_ctrl_c_tells_what_is_known(tmp_path: Path) -> None:
 def test_live_line_of_a_terminal() -> None:
     import io
 
-    from sureline.cli._contest import Line
+    from sureline.cli._contest import live_line
     from sureline.contest import Standing
 
     class Terminal(io.StringIO):
@@ -296,7 +297,7 @@ def test_live_line_of_a_terminal() -> None:
             return True
 
     out = Terminal()
-    line = Line(out=out)
+    line = live_line(out=out)
     line(Standing(1000, 2.0, 0.25, 7, "AROW", 0.125))
     line.close()
     shown = out.getvalue()

@@ -35,7 +35,7 @@ def far_apart(n_rows: int, width: int, nonzeros: int, seed: int = 0) -> tuple[sp
 PROGRAM = """
 import copy, sys
 import numpy as np
-sys.path.insert(0, {tests!r})
+sys.path[:0] = {tests!r}
 from test_width import far_apart
 import sureline
 width = {width}
@@ -80,7 +80,11 @@ print(np.unique(X.indices).size, peak())
 )
 def test_indices_up_to_two_billion(dtype: str, growing: bool, penalty: str, width: int) -> None:
     program = PEAK + PROGRAM.format(
-        tests=str(Path(__file__).parents[1]), dtype=dtype, growing=growing, penalty=penalty, width=width
+        tests=[str(folder) for folder in Path(__file__).parents[:2]],
+        dtype=dtype,
+        growing=growing,
+        penalty=penalty,
+        width=width,
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr

@@ -50,8 +50,8 @@ from sureline.training.result import Run, TournamentResult
 @pytest.mark.parametrize("result", [tournaments.few(), tournaments.few(4), *(result for _, result in odd_results())])
 def test_a_result_survives_json(result: TournamentResult) -> None:
     told = json.loads(json.dumps(result.to_dict()))
-    assert TournamentResult.from_dict(told) == TournamentResult.from_dict(result.to_dict())
-    assert TournamentResult.from_dict(told).to_dict() == told
+    assert tournaments.read(told) == tournaments.read(result.to_dict())
+    assert tournaments.read(told).to_dict() == told
 
 
 def test_numbers_of_numpy_and_none_that_is_not_finite_become_plain() -> None:
@@ -61,27 +61,6 @@ def test_numbers_of_numpy_and_none_that_is_not_finite_become_plain() -> None:
     assert type(told["parameters"]["C"]) is float
     assert told["cost"] is None
     json.dumps(told, allow_nan=False)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (
-            {"metric": "accuracy"},
-            "result.metric must be one of 'error', 'cost', 'balanced_accuracy'. Got 'accuracy' instead.",
-        ),
-        ({"seconds": "1"}, "result.seconds must be a number. Got '1' instead."),
-        ({"memory_bytes": True}, "result.memory_bytes must be an integer. Got True instead."),
-        ({"colour": 1}, "result has 'colour', which is no part of one."),
-        ({"runs": [{"name": "A"}]}, "result.runs[0] has no 'algorithm'."),
-        ({"runs": [{"name": 3, "algorithm": "A"}]}, "result.runs[0].name must be text. Got 3 instead."),
-        ({"runs": 5}, "result.runs must be a list. Got 5 instead."),
-        ({"stream": []}, "result.stream must be an object. Got [] instead."),
-    ],
-)
-def test_what_is_no_result_is_refused_with_its_place(change: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(words)}$"):
-        TournamentResult.from_dict(tournaments.few().to_dict() | change)
 
 
 # -- the advice ----------------------------------------------------------------------------------------------
@@ -185,10 +164,8 @@ def test_labels_may_be_numbers() -> None:
     ]
     told = replace(result, runs=runs, stream={**result.stream, "classes": list(numbers.values())}).to_dict()
     assert told["stream"]["classes"] == [0, 1, 2, 3]
-    page = report(TournamentResult.from_dict(told))
+    page = report(tournaments.read(told))
     assert "[0]" in page
-    with pytest.raises(ValueError, match=r"stream.classes\[0\] must be text or a number. Got None instead"):
-        TournamentResult.from_dict(told | {"stream": told["stream"] | {"classes": [None]}})
 
 
 def test_what_is_no_result_is_no_report(tmp_path: Path) -> None:
@@ -309,9 +286,11 @@ def test_the_same_result_gives_the_same_bytes_in_every_process(tmp_path: Path) -
     result = tournaments.compared()
     told.write_text(json.dumps(result.to_dict()))
     script = (
-        "import json, sys; from sureline.training.result import TournamentResult\n"
+        "import json, sys; from sureline.training.result import Run, TournamentResult\n"
         "from sureline.report import write_report\n"
-        "write_report(TournamentResult.from_dict(json.load(open(sys.argv[1]))), sys.argv[2])"
+        "told = json.load(open(sys.argv[1]))\n"
+        "runs = [Run(**run) for run in told.pop('runs')]\n"
+        "write_report(TournamentResult(**told, runs=runs), sys.argv[2])"
     )
     pages = []
     for seed in ("1", "2"):

@@ -10,38 +10,37 @@ import numpy as np
 import pytest
 
 from sureline import reproduce
-from sureline.reproduce import (
-    deciding,
-    feature_claims,
+from sureline.reproduce import statistics
+from sureline.reproduce.protocols import (
+    feature_selection,
     held_out,
-    held_out_claims,
-    permutation_claims,
+    permutations,
     sparsity_claims,
     sparsity_curves,
     sparsity_times,
 )
-from sureline.reproduce.penalty_paths import Curve, Result
-from sureline.reproduce.permutations import Runs
+from sureline.reproduce.protocols.penalty_paths import Curve, Result
+from sureline.reproduce.protocols.permutations import Runs
 
 # -- what decides -----------------------------------------------------------------------------------------------------
 
 
 def test_what_decides() -> None:
-    assert deciding.lower([1, 2, 3], [2, 3, 4]) is True
-    assert deciding.lower([2, 3, 4], [1, 2, 3]) is False
-    assert deciding.lower([1, 2, 3], [2, 1, 3.1]) is None
-    assert deciding.lower([1], [2]) is None  # one run
-    assert [deciding.longer(ratio) for ratio in (0.9, 1.2, 1.3, 1.5)] == [False, False, None, True]
-    assert [deciding.longer(ratio, no=4, yes=5) for ratio in (4, 4.5, 5)] == [False, None, True]
+    assert statistics.lower([1, 2, 3], [2, 3, 4]) is True
+    assert statistics.lower([2, 3, 4], [1, 2, 3]) is False
+    assert statistics.lower([1, 2, 3], [2, 1, 3.1]) is None
+    assert statistics.lower([1], [2]) is None  # one run
+    assert [statistics.longer(ratio) for ratio in (0.9, 1.2, 1.3, 1.5)] == [False, False, None, True]
+    assert [statistics.longer(ratio, no=4, yes=5) for ratio in (4, 4.5, 5)] == [False, None, True]
     for of, expected in (
-        (deciding.all_of, {(): None, (True,): True, (True, None): None, (True, None, False): False}),
-        (deciding.any_of, {(): None, (False,): False, (False, None): None, (True, None, False): True}),
-        (deciding.most_of, {(): None, (True, True, None): True, (True, None): None, (None, False): False}),
+        (statistics.all_of, {(): None, (True,): True, (True, None): None, (True, None, False): False}),
+        (statistics.any_of, {(): None, (False,): False, (False, None): None, (True, None, False): True}),
+        (statistics.most_of, {(): None, (True, True, None): True, (True, None): None, (None, False): False}),
     ):
         for told, result in expected.items():
             assert of(told) is result, (of, told)
-    assert deciding.in_words([True, None, False]) == "True of 1 of 3, not to be told of 1. "
-    assert deciding.in_words([True, True]) == ""
+    assert statistics.how_many_hold([True, None, False]) == "True of 1 of 3, not to be told of 1. "
+    assert statistics.how_many_hold([True, True]) == ""
 
 
 def verdicts_on_times(module: Any, *arguments: Any) -> list[bool | None]:
@@ -52,15 +51,15 @@ def verdicts_on_times(module: Any, *arguments: Any) -> list[bool | None]:
 def test_verdicts_on_times_need_a_clear_margin(factor: float, expected: bool | None) -> None:
     runs = {name: Runs({}, [0.2, 0.3], [1.0, 1.0], [1.0, 1.2]) for name in ("CW", "NHERD", "NAROW", "SCW-I", "SCW-II")}
     runs["AROW"] = Runs({}, [0.2, 0.3], [1.0, 1.0], [factor, 1.2 * factor])
-    assert verdicts_on_times(permutation_claims, reproduce.entry("scw-table3"), {"a": runs}) == [expected]
+    assert verdicts_on_times(permutations, reproduce.entry("scw-table3"), {"a": runs}) == [expected]
     held = {"BCWL1": 1.0, "BCWL2": 1.0, "DCD": factor, "AROW": 3.4 * factor, "PA": 0.1}
     made = {name: held_out.Runs({}, [0.2, 0.3], [seconds]) for name, seconds in held.items()}
     of_a_fifth = {1.1: False, 1.35: None, 2.0: True}[factor]
-    assert verdicts_on_times(held_out_claims, {"a": made}) == [of_a_fifth, expected]
+    assert verdicts_on_times(held_out, {"a": made}) == [of_a_fifth, expected]
     seconds = {"SBCW": factor, "FGM": 1.0, "SOFS": 1.5}
     paths = {name: SimpleNamespace(accuracy=np.ones((2, 1)), seconds=np.full((2, 1), s)) for name, s in seconds.items()}
-    told = verdicts_on_times(feature_claims, {"a": paths}, (5,))
-    assert told == [deciding.opposite(expected)]
+    told = verdicts_on_times(feature_selection, {"a": paths}, (5,))
+    assert told == [statistics.opposite(expected)]
 
 
 # -- error against sparsity -------------------------------------------------------------------------------------------

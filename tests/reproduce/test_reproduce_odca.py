@@ -10,11 +10,10 @@ import pytest
 
 from sureline import reproduce
 from sureline.datasets import make_sparse_stream
-from sureline.reproduce import dual_ascent
-from sureline.reproduce.data import Rows
+from sureline.reproduce.data import Rows, Split, first_rows
 from sureline.reproduce.entry import entry
 from sureline.reproduce.learners import build
-from sureline.reproduce.splits import Split, first_rows
+from sureline.reproduce.protocols import iterations
 
 
 def small_split() -> Split:
@@ -29,7 +28,7 @@ def comparable(outcome: reproduce.Outcome) -> dict[str, Any]:
 @pytest.mark.parametrize("quick", [False, True])
 def test_windows_are_the_papers(quick: bool) -> None:
     for name, rho, beta, mu in (("odca-figure1", 1e-3, 0.99995, 0.05), ("odca-figure2", 1e-4, 0.99998, 0.2)):
-        parameters = entry(name).parameters(dual_ascent.Parameters, quick=quick)
+        parameters = entry(name).parameters(iterations.Parameters, quick=quick)
         assert (parameters.rho, parameters.beta, parameters.epochs) == (rho, beta, 5)
         assert parameters.mu == pytest.approx(mu)
         assert parameters.kappas[0] == 0
@@ -66,15 +65,15 @@ def test_error_against_iterations() -> None:
 _CURVES = ("O-DCA", "smooth O-DCA", "S-DCA (1/5)", "SGD", "smooth SGD")
 
 
-def parameters_of(rho: float, beta: float) -> dual_ascent.Parameters:
-    return dual_ascent.Parameters(rho, beta, (0.0, 0.9), 5, 1, 0, 3, 0.01, 300, 100)
+def parameters_of(rho: float, beta: float) -> iterations.Parameters:
+    return iterations.Parameters(rho, beta, (0.0, 0.9), 5, 1, 0, 3, 0.01, 300, 100)
 
 
 def test_the_sub_gradient_method_is_equation_46() -> None:
     split = small_split()
     parameters = parameters_of(0.01, 0.999)
     order = np.random.default_rng(0).permutation(300)
-    found = dual_ascent.sub_gradient(parameters, split, order, np.array([100, 300]))
+    found = iterations.sub_gradient(parameters, split, order, np.array([100, 300]))
     X, mu = split.X.toarray(), 0.001 / 0.01
     w, weights = np.zeros(60), []
     for i in order:
@@ -92,10 +91,10 @@ def test_the_finite_method_solves_the_problem_of_its_part() -> None:
     split = small_split()
     parameters = replace(parameters_of(0.01, 0.999), epochs=30)
     order = np.random.default_rng(0).permutation(300)
-    (error,) = dual_ascent.finite(parameters, split, order, np.array([300]))
+    (error,) = iterations.finite(parameters, split, order, np.array([300]))
     part = replace(split, X=split.X[order[:10]], y=split.y[order[:10]])  # a thirtieth of the rows, thirty times
-    exact = dual_ascent._batch(entry("odca-figure2"), parameters, part)
-    assert error == pytest.approx(dual_ascent._error(split, exact), abs=0.02)
+    exact = iterations._batch(entry("odca-figure2"), parameters, part)
+    assert error == pytest.approx(iterations._error(split, exact), abs=0.02)
 
 
 def test_what_the_orders_do_not_decide_cannot_be_told() -> None:
@@ -103,14 +102,14 @@ def test_what_the_orders_do_not_decide_cannot_be_told() -> None:
     level = np.array([[0.3, 0.2], [0.2, 0.3], [0.3, 0.2], [0.2, 0.3]])
     near = level + np.array([[0.01], [-0.01], [0.012], [-0.009]])  # the mean is higher, by chance
     for other, holds in ((near, None), (level + 0.1, True), (level - 0.1, False)):
-        faster = dual_ascent._faster("", "both", level, other, looks, 0.2, parameters)
-        better = dual_ascent._more_accurate("", "both", level, other)
+        faster = iterations._faster("", "both", level, other, looks, 0.2, parameters)
+        better = iterations._more_accurate("", "both", level, other)
         assert (faster.holds, better.holds) == (holds, holds)
 
 
 def test_when_a_curve_stays_below_a_bound() -> None:
     curve = np.array([[0.5, 0.1, 0.3, 0.1], [0.5, 0.1, 0.3, 0.1]])
     looks = np.array([10, 20, 30, 40])
-    assert dual_ascent._first_near(curve, looks, 0.2) == 40
-    assert dual_ascent._first_near(curve, looks, 0.6) == 10
-    assert dual_ascent._first_near(curve, looks, 0.05) == np.inf
+    assert iterations._first_near(curve, looks, 0.2) == 40
+    assert iterations._first_near(curve, looks, 0.6) == 10
+    assert iterations._first_near(curve, looks, 0.05) == np.inf

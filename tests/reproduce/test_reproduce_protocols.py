@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from sureline import AROW, NAROW, PA, SCW, reproduce, rules
-from sureline.reproduce import Entry, Mean, Outcome, libol
+from sureline import AROW, PA, SCW, reproduce
+from sureline.reproduce import Entry, Mean, Outcome
 from sureline.reproduce.data import Rows
 from sureline.reproduce.learners import build, fit_as_far_as_it_goes, permutation, tuned
-from sureline.reproduce.properties import Parameters, evidence, margin_asked, movements, rule_of, wrong_label
+from sureline.reproduce.protocols.properties import Parameters, evidence, margin_asked, movements, rule_of, wrong_label
 
 GAUSSIAN = {
     "name": "synthetic",
@@ -135,45 +135,6 @@ def test_a_stand_in_has_no_difference_and_says_what_it_is(table3: Entry) -> None
     assert table.rows[2].cells[1].paper == Mean(0.15, 0.01, 20, 0.001)
     assert table.rows[2].cells[1].difference is None
     assert "synthetic (stand-in)" in outcome.findings.verdicts[2].evidence
-
-
-def test_other_conditions_are_tried_where_a_figure_is_far(monkeypatch, table3: Entry) -> None:
-    far = {one.name: {"rate": "0.150 ± 0.010", "updates": "9000.0 ± 1.0"} for one in table3.learners}
-    near = {one.name: {"rate": "0.150 ± 0.900", "updates": "90.0 ± 900.0"} for one in table3.learners}
-    entry = reproduce.entry("scw-table3-conditions")
-    entry = replace(entry, protocol={**entry.protocol, "permutations": 2, "search_rows": 300})
-    monkeypatch.setattr(
-        "sureline.reproduce.conditions.entry_of", lambda name: replace(table3, numbers={"synthetic": near})
-    )
-    assert reproduce.run(entry).findings.tables[0].rows == ()
-    monkeypatch.setattr(
-        "sureline.reproduce.conditions.entry_of", lambda name: replace(table3, numbers={"synthetic": far})
-    )
-    rows = reproduce.run(entry).findings.tables[0].rows
-    tried = {(row.head[1], row.head[2].partition(",")[0]) for row in rows}
-    assert {name for name, _ in tried} == {one.name for one in table3.learners}
-    assert {("NAROW", "positive losses counted as updates"), ("SCW-II", "LIBOL's alpha")} <= tried
-    assert ("CW", "other draws of the data") in tried
-
-
-def test_what_libol_does_differently() -> None:
-    """Without its two differences the plain loop is NAROW and SCW-II to the count."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((200, 4))
-    y = np.where(X[:, 0] + rng.normal(0, 0.5, 200) > 0, 1, -1)
-    narow = NAROW(b=2.0, covariance="full", fit_intercept=False, normalize="none").fit(X, y)
-    mistakes, losses = libol.one_pass(libol.narow_step(2.0), X, y)
-    assert mistakes == narow.n_mistakes_
-    assert losses > narow.n_updates_
-    exact = SCW(variant="II", C=0.5, eta=0.8, covariance="full", fit_intercept=False, normalize="none").fit(X, y)
-    rule = rules.SCW("II", 0.5, float(ndtri(0.8)))
-
-    def step(m: float, v: float) -> tuple[float, float] | None:
-        made = rule.step(m, v)
-        return (made.alpha, made.beta) if made.alpha > 0 else None
-
-    assert libol.one_pass(step, X, y) == (exact.n_mistakes_, exact.n_updates_)
-    assert libol.scw2_step(0.5, 0.8)(0.2, 0.7) != pytest.approx(step(0.2, 0.7))
 
 
 # -- figure 1 of the SCW paper ----------------------------------------------------------------------------------------

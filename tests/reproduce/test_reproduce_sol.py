@@ -13,12 +13,10 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 from sureline import FSOL, SSOL, reproduce
 from sureline.datasets import STREAM_SHAPES, make_sparse_gaussian, make_sparse_stream
-from sureline.reproduce import data_shapes, penalty_paths
-from sureline.reproduce.data import Rows
-from sureline.reproduce.efforts import efforts
+from sureline.reproduce.data import Rows, Split, efforts, first_rows, imbalanced
 from sureline.reproduce.entry import Entry, entry, values_of
-from sureline.reproduce.penalty_paths import Candidate, Curve
-from sureline.reproduce.splits import Split, first_rows, imbalanced
+from sureline.reproduce.protocols import data_shapes, penalty_paths
+from sureline.reproduce.protocols.penalty_paths import Candidate, Curve
 
 FIGURES = [f"sol-figure{number}" for number in range(1, 6)]
 NAMES = [*FIGURES, "sol-table2"]

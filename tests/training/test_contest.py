@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tournaments
 from catalogue import ALL
 from scipy import sparse
 from stream_files import write_rows
 
 import sureline
 from sureline import AROW, BCW, FGM, PA, SBCW, SCW, ODCARegressor, Perceptron, stream
-from sureline.contest import Tournament, TournamentResult, tournament
+from sureline.contest import Tournament, tournament
 from sureline.datasets import make_sparse_stream
 from sureline.learners.catalogue import LEARNERS
 from sureline.models.precision.batch import BLOCK_BYTES
@@ -202,7 +203,7 @@ def test_names_of_columns() -> None:
 def test_the_result_can_be_kept() -> None:
     result = tournament({"scw": {"C": [0.1, 1.0], "eta": 0.9}, "perceptron": None}, (X, Y))
     told = json.loads(json.dumps(result.to_dict()))
-    assert TournamentResult.from_dict(told) == result
+    assert tournaments.read(told) == result
     run = result.run("SCW(C=0.1, eta=0.9)")
     assert run.parameters == {"C": 0.1, "eta": 0.9}
     assert run.all_parameters["variant"] == "I"

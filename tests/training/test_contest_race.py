@@ -9,7 +9,7 @@ import pytest
 
 import sureline
 from sureline.datasets import make_sparse_stream
-from sureline.training.judge import Judge, Measures, tied, wilson
+from sureline.training.judge import Judge, Measures, tied
 from sureline.training.race import FIRST, Race, index_of, points
 from sureline.training.tournament import _row_of
 
@@ -161,14 +161,6 @@ def test_measures_and_their_standard_errors() -> None:
         judge = Judge(metric, (10.0, 1.0))  # type: ignore[arg-type]
         loss = float(judge.weights(seen) @ np.array([90, 40])) / 1000
         assert judge.value(loss) == pytest.approx(one.score(metric)[0])  # type: ignore[arg-type]
-
-
-def test_wilson() -> None:
-    assert wilson(0, 10) == (0.0, pytest.approx(0.2775, abs=1e-4))
-    assert wilson(10, 10) == (pytest.approx(0.7225, abs=1e-4), 1.0)
-    for mistakes, n in ((1, 10), (5, 10), (130, 1000)):
-        for end in wilson(mistakes, n):  # the definition
-            assert abs(mistakes / n - end) == pytest.approx(1.959964 * np.sqrt(end * (1 - end) / n))
 
 
 def test_ties_are_found_at_their_level() -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
@@ -14,6 +12,7 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from .. import stream
+from ..evaluate.text_table import text_table
 from ..learners.learner import Learner
 from ..report.advice import advise
 from ..stream import Label
@@ -35,7 +34,7 @@ from ._options import (
     refuse_unwritable,
 )
 from ._parameters import Cost, shared_options
-from ._progress import Patience, clock
+from ._progress import Doublings, LiveLine, Patience, clock
 from ._signals import signals_to
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -162,12 +161,12 @@ class Contest:
         except ValueError as error:
             said = str(error).replace("with labels", "with --labels")
             raise click.UsageError(said.replace("one dtype.", "one dtype (--dtype float32).")) from None
-        show = Line(quiet=self.quiet)
+        show = live_line(quiet=self.quiet)
         patience = Patience(source, quiet=self.quiet, waits=any(entry.others for entry in entries))
 
         def begin(sentence: str) -> None:
             patience.over()
-            show.say(sentence)
+            show.say(f"{sentence}.")
 
         try:
             with signals_to(tournament.interrupt):
@@ -208,39 +207,10 @@ class Contest:
         return 0 if result.stream["complete"] else 1
 
 
-class Line:
-    """A live line on a terminal, otherwise plain lines at 1, 2, 4, ... thousand examples."""
-
-    def __init__(self, *, quiet: bool = False, out: TextIO | None = None) -> None:
-        self._out = sys.stderr if out is None else out
-        self._live = not quiet and self._out.isatty()
-        self._plain = not quiet and not self._live
-        self._next = 1
-        self._drawn = 0.0
-        self._shown = False
-
-    def say(self, sentence: str) -> None:
-        """Before it begins."""
-        if self._live or self._plain:
-            print(f"{sentence}.", file=self._out, flush=True)
-
-    def __call__(self, standing: Standing) -> None:
-        if self._live and time.monotonic() - self._drawn >= 0.1:
-            self._drawn = time.monotonic()
-            width = shutil.get_terminal_size().columns - 1
-            self._out.write("\r\x1b[2K" + "  ".join(_parts(standing))[:width])
-            self._out.flush()
-            self._shown = True
-        elif self._plain and standing.examples >= self._next:
-            while self._next <= standing.examples:
-                self._next *= 2
-            print("  ".join(_parts(standing)), file=self._out, flush=True)
-
-    def close(self) -> None:
-        """Clear the live line."""
-        if self._shown:
-            self._out.write("\r\x1b[2K")
-            self._out.flush()
+def live_line(*, quiet: bool = False, out: TextIO | None = None) -> LiveLine[Standing]:
+    """How the models stand: live on a terminal, otherwise at 1, 2, 4, ... examples."""
+    lines = Doublings()
+    return LiveLine(_parts, lambda standing: lines.reached(standing.examples), quiet=quiet, out=out)
 
 
 def _parts(standing: Standing) -> list[str]:
@@ -276,12 +246,7 @@ def table(result: TournamentResult, runs: Sequence[Run]) -> str:
         remark = run.reason or "" if run.status == "finished" else f"{run.status}: {run.reason}"
         row += [f"{run.seconds:.2f}", remark]
         rows.append(row)
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
-    lines = []
-    for row in rows:
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:-1], widths[1:], strict=True))]
-        lines.append("  ".join([*cells, row[-1]]).rstrip())
-    return "\n".join(lines)
+    return text_table(rows, align="<" + ">" * (len(rows[0]) - 2) + "<")
 
 
 def advice(result: TournamentResult) -> list[str]:

@@ -1,4 +1,4 @@
-"""What is said while a training runs."""
+"""Progress on the terminal while a command runs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,84 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, Generic, NamedTuple, TextIO, TypeVar
 
 from ..stream import Stream
 from ..training.choosing import ROWS
 from ..training.train import Progress
 
+T = TypeVar("T")
+
 _PATIENCE = 3.0  # seconds
+
+
+class LiveLine(Generic[T]):
+    """Progress as a line that is drawn over and over on a terminal; elsewhere as plain lines; if quiet, not at all.
+
+    Parameters
+    ----------
+    parts : callable
+        What the line says of what it is called with.
+    at : callable, default=None
+        Whether that is worth a plain line. There are none if None.
+
+    Attributes
+    ----------
+    live, plain : bool
+        Whether it is on a terminal, or elsewhere; neither if quiet.
+    """
+
+    def __init__(
+        self,
+        parts: Callable[[T], Iterable[str]],
+        at: Callable[[T], bool] | None = None,
+        *,
+        quiet: bool = False,
+        out: TextIO | None = None,
+    ) -> None:
+        self._parts, self._at = parts, at
+        self._out = sys.stderr if out is None else out
+        self.live = not quiet and self._out.isatty()
+        self.plain = not quiet and not self.live
+        self._drawn = 0.0
+        self._shown = False
+
+    def __call__(self, state: T) -> None:
+        if self.live and time.monotonic() - self._drawn >= 0.1:
+            self._drawn = time.monotonic()
+            self._shown = True
+            self._write("\r\x1b[2K" + "  ".join(self._parts(state))[: shutil.get_terminal_size().columns - 1])
+        elif self.plain and self._at is not None and self._at(state):
+            self.say("  ".join(self._parts(state)))
+
+    def say(self, text: str) -> None:
+        """Print a line that stays, unless quiet."""
+        if self.live or self.plain:
+            self._write(f"{text}\n")
+
+    def close(self) -> None:
+        """Clear what was drawn."""
+        if self._shown:
+            self._write("\r\x1b[2K")
+
+    def _write(self, text: str) -> None:
+        self._out.write(text)
+        self._out.flush()
+
+
+class Doublings:
+    """Whether 1, 2, 4, ... examples have come, each told once; those up to `begin` are not told."""
+
+    def __init__(self, begin: int = 0) -> None:
+        self._next = 1 << begin.bit_length()
+
+    def reached(self, examples: int) -> bool:
+        if examples < self._next:
+            return False
+        self._next = 1 << examples.bit_length()
+        return True
 
 
 class Reporter:
@@ -31,46 +100,36 @@ class Reporter:
         out: TextIO | None = None,
     ) -> None:
         self._count_nonzero = count_nonzero
-        self._out = sys.stderr if out is None else out
-        self._live = not quiet and self._out.isatty()
-        self._plain = not quiet and not self._live
+        self._line = LiveLine(self._parts, quiet=quiet, out=out)
         self._log: TextIO | None = None if log is None else log.open("a", encoding="utf-8")
         self._last = Progress(0, 0, 0.0, None, 1) if begin is None else begin
         self._began = self._last.examples
-        self._next_line = 1 << self._began.bit_length()  # lines of a resumed training were printed before
-        self._last_live = 0.0
+        self._lines = Doublings(self._began)  # those of a resumed training were printed before
         self._nonzero = 0
         self._next_count = 0.0
-        self._shown = False
         self._headed = False
 
     def __call__(self, progress: Progress) -> None:
-        if progress.examples >= self._next_line:
-            while self._next_line <= progress.examples:
-                self._next_line *= 2
-            self._line(progress)
-        if self._live and time.monotonic() - self._last_live >= 0.1:
-            self._draw(progress)
+        if self._lines.reached(progress.examples):
+            self._row(progress)
+        self._line(progress)
 
     def _rate(self, progress: Progress) -> float:
         return (progress.examples - self._began) / max(progress.seconds, 1e-9)
 
-    def _line(self, progress: Progress) -> None:
+    def _row(self, progress: Progress) -> None:
+        """A row of the table and of the log."""
         told = _Told.of(progress)
         recent = (told.total - _Told.of(self._last).total) / max(progress.examples - self._last.examples, 1)
         self._last = progress
-        nonzero = self._count_nonzero() if self._plain or self._log else 0
-        if self._plain:
+        nonzero = self._count_nonzero() if self._line.plain or self._log else 0
+        if self._line.plain:
             if not self._headed:
                 measures = f"{told.word:>{told.width}} {'since last':>10}"
-                print(f"{'examples':>14} {measures} {'nonzeros':>12} {'examples/s':>12}", file=self._out)
+                self._line.say(f"{'examples':>14} {measures} {'nonzeros':>12} {'examples/s':>12}")
                 self._headed = True
             measures = f"{told.shown(told.mean):>{told.width}} {told.shown(recent):>10}"
-            print(
-                f"{progress.examples:>14,} {measures} {nonzero:>12,} {self._rate(progress):>12,.0f}",
-                file=self._out,
-                flush=True,
-            )
+            self._line.say(f"{progress.examples:>14,} {measures} {nonzero:>12,} {self._rate(progress):>12,.0f}")
         if self._log:
             self._write_log(
                 examples=progress.examples,
@@ -87,9 +146,8 @@ class Reporter:
             self._log.write(json.dumps(entry) + "\n")
             self._log.flush()
 
-    def _draw(self, progress: Progress) -> None:
+    def _parts(self, progress: Progress) -> list[str]:
         now = time.monotonic()
-        self._last_live = now
         if now >= self._next_count:  # counting goes over all weights: it may take a hundredth of the time
             self._nonzero = self._count_nonzero()
             self._next_count = time.monotonic() + 100 * (time.monotonic() - now)
@@ -103,16 +161,11 @@ class Reporter:
         if progress.share:
             left = progress.seconds * (1 - progress.share) / progress.share
             parts += [f"{progress.share:.0%}", f"{clock(left)} left"]
-        width = shutil.get_terminal_size().columns - 1
-        self._out.write("\r\x1b[2K" + "  ".join(parts)[:width])
-        self._out.flush()
-        self._shown = True
+        return parts
 
     def close(self, **last: Any) -> None:
         """Clear the live line, and write a last entry to the log."""
-        if self._shown:
-            self._out.write("\r\x1b[2K")
-            self._out.flush()
+        self._line.close()
         if self._log:
             if last:
                 self._write_log(**last)

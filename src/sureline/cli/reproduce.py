@@ -8,16 +8,16 @@ import shlex
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TextIO
 
 import click
 
 from .. import reproduce
 from ..reproduce.words import as_text
 from ._options import json_option, refuse_unwritable
-from ._progress import clock
+from ._progress import LiveLine, clock
 
 
 @click.command("reproduce", short_help="Make a table or figure of the papers again, ours beside theirs.")
@@ -62,11 +62,38 @@ def command(
         refuse_unwritable("--report", report)
     if output is not None:
         _prepare(output, name, quick)
-    reporter = _Reporter(sys.stderr)
+    return carry_out(
+        lambda on_progress: reproduce.run(
+            name, data=data, quick=quick, on_progress=on_progress, command=shlex.join(words)
+        ),
+        output=output,
+        report=report,
+        as_json=as_json,
+    )
+
+
+def carry_out(
+    run: Callable[[Callable[[reproduce.Step], None]], reproduce.Outcome],
+    *,
+    output: Path | None,
+    report: Path | None = None,
+    as_json: bool = False,
+) -> int:
+    """Run something that says how far it is, print what came of it, and write it. Returns the exit status."""
+    said = time.monotonic()
+
+    def each_half_minute(_: reproduce.Step) -> bool:
+        nonlocal said
+        if time.monotonic() - said < 30.0:
+            return False
+        said = time.monotonic()
+        return True
+
+    live = LiveLine(_parts, each_half_minute)
     try:
-        outcome = reproduce.run(name, data=data, quick=quick, on_progress=reporter, command=shlex.join(words))
+        outcome = run(live)
     finally:
-        reporter.close()
+        live.close()
     # Before anything is written, which a full disk could prevent.
     print(json.dumps(outcome.to_dict()) if as_json else as_text(outcome, shutil.get_terminal_size((120, 24)).columns))
     sys.stdout.flush()
@@ -115,29 +142,6 @@ def _list(as_json: bool) -> None:
         print(f"  {entry.name:<{width}}  {entry.where}: {entry.title}")
 
 
-class _Reporter:
-    """A live line on a terminal, otherwise a plain one every half minute."""
-
-    def __init__(self, out: TextIO) -> None:
-        self._out, self._live = out, out.isatty()
-        self._last = time.monotonic()
-        self._shown = False
-
-    def __call__(self, step: reproduce.Step) -> None:
-        now = time.monotonic()
-        if now - self._last < (0.1 if self._live else 30.0):
-            return
-        self._last = now
-        left = step.seconds_left
-        parts = [f"{step.done / step.total:.0%}", step.what, *([] if left is None else [f"about {clock(left)} left"])]
-        if self._live:
-            self._out.write("\r\x1b[2K" + "  ".join(parts)[: shutil.get_terminal_size().columns - 1])
-            self._shown = True
-        else:
-            self._out.write("  ".join(parts) + "\n")
-        self._out.flush()
-
-    def close(self) -> None:
-        if self._shown:
-            self._out.write("\r\x1b[2K")
-            self._out.flush()
+def _parts(step: reproduce.Step) -> list[str]:
+    left = step.seconds_left
+    return [f"{step.done / step.total:.0%}", step.what, *([] if left is None else [f"about {clock(left)} left"])]

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .plots import curve_style, pyplot
+from .text_table import text_table
 
-_FORMATS = {"n_features": "{:,}", "n_selected": "{:,}", "seconds": "{:.3g}"}
+_FORMATS = {"selector": "{}", "n_features": "{:,}", "n_selected": "{:,}", "seconds": "{:.3g}"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,18 +98,12 @@ class FeaturePath:
         return {name: [row[name] for row in rows] for name in rows[0]}
 
     def __repr__(self) -> str:
-        columns = []
-        for name, values in self.to_dict().items():
-            if name == "selector":
-                cells = [name, *values]
-                columns.append([cell.ljust(max(map(len, cells))) for cell in cells])
-            else:
-                cells = [name, *(_FORMATS.get(name, "{:.4f}").format(value) for value in values)]
-                columns.append([cell.rjust(max(map(len, cells))) for cell in cells])
+        rows = self.table()
+        cells = [[_FORMATS.get(name, "{:.4f}").format(value) for name, value in row.items()] for row in rows]
         heading = f"FeaturePath of {self.n_train:,} rows and {self.n_columns:,} columns, tested on {self.n_test:,} rows"
         if self.resamples:
             heading += f", resampled {self.resamples} times"
-        return "\n".join([heading, *("  ".join(row) for row in zip(*columns, strict=True))])
+        return f"{heading}\n{text_table([list(rows[0]), *cells])}"
 
     def plot(self, *, metric: str = "accuracy", title: str | None = None) -> Any:
         """Draw accuracy and training time against the number of features, and the stability if there is one.

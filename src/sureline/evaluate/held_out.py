@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,12 @@ import numpy.typing as npt
 from ..learners.answers import Answers, answer
 from ..learners.learner import ClassLearner, Learner
 from ..learners.regression import TargetLearner
-from ..metrics import Tally
+from ..metrics import Calibration, Tally
 from ..stream import Chunk, Label, read
 from .residuals import Residuals
 
 _EXACT = 1 << 20  # scores up to which the area under the curve is computed from all of them
 _BITS = 20  # of a score as float32 that are kept beyond that
-_BINS = 10
 
 
 class RankingCurve:
@@ -85,69 +83,6 @@ def _bin_of(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         bits = (scores + 0.0).astype(np.float32).view(np.uint32)  # + 0.0: there is no -0
     rising = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
     return (rising >> np.uint32(32 - _BITS)).astype(np.int64)
-
-
-@dataclass
-class Calibration:
-    """How probabilities compare with what happened: the confidence in the predicted label, in ten bins."""
-
-    counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(_BINS, np.int64))
-    right: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(_BINS, np.int64))
-    confidence: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(_BINS))
-    squares: float = 0.0
-    logs: float = 0.0
-
-    def add(
-        self,
-        probabilities: npt.NDArray[np.float64],
-        best: npt.NDArray[np.float64],
-        truth: npt.NDArray[np.int32],
-        right: npt.NDArray[np.bool_],
-    ) -> None:
-        """Probabilities of all classes, confidence in the predicted one, the true one, whether they are the same."""
-        at = np.minimum((best * _BINS).astype(np.int64), _BINS - 1)
-        self.counts += np.bincount(at, minlength=_BINS)
-        self.right += np.bincount(at[right], minlength=_BINS)
-        self.confidence += np.bincount(at, weights=best, minlength=_BINS)
-        known = truth >= 0
-        of_truth = np.zeros(len(truth))
-        of_truth[known] = probabilities[np.flatnonzero(known), truth[known]]
-        distances = float(((probabilities**2).sum(axis=1) - 2 * of_truth + 1).sum())
-        self.squares += distances / 2 if probabilities.shape[1] == 2 else distances
-        self.logs -= float(np.log(np.maximum(of_truth, 1e-15)).sum())
-
-    @property
-    def n(self) -> int:
-        return int(self.counts.sum())
-
-    @property
-    def brier(self) -> float:
-        """The mean squared distance of the probability from the truth: of the second class if there are two, else
-        summed over the classes. 0 is perfect."""
-        return self.squares / max(self.n, 1)
-
-    @property
-    def log_loss(self) -> float:
-        return self.logs / max(self.n, 1)
-
-    @property
-    def expected_error(self) -> float:
-        """The mean distance of confidence from the share that was right, over the bins."""
-        return float(np.abs(self.confidence - self.right).sum() / max(self.n, 1))
-
-    def table(self) -> list[dict[str, float]]:
-        """For each bin that is not empty: its bounds, examples, mean confidence, share that was right."""
-        return [
-            {
-                "from": k / _BINS,
-                "to": (k + 1) / _BINS,
-                "examples": int(self.counts[k]),
-                "confidence": float(self.confidence[k] / self.counts[k]),
-                "right": float(self.right[k] / self.counts[k]),
-            }
-            for k in range(_BINS)
-            if self.counts[k]
-        ]
 
 
 class Evaluation:

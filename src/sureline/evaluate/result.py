@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .plots import curve_style, pyplot
+from .text_table import text_table
 
 Floats = npt.NDArray[np.float64]
 
-_FORMATS = {"mistakes": "{:,}", "seconds": "{:.3g}"}
+_FORMATS = {"learner": "{}", "mistakes": "{:,}", "seconds": "{:.3g}"}
 _MARKERS = 12  # on a curve
 _LETTERS = 120  # side by side in a figure
 _LONGEST_NAME = 80
@@ -142,18 +143,11 @@ class Prequential:
 
     def __repr__(self) -> str:
         rows = self.table()
-        columns = []
-        for heading in rows[0]:
-            if heading == "learner":
-                cells = [heading, *(row[heading] for row in rows)]
-                columns.append([cell.ljust(max(map(len, cells))) for cell in cells])
-            else:
-                cells = [heading, *(_FORMATS.get(heading, "{:.4f}").format(row[heading]) for row in rows)]
-                columns.append([cell.rjust(max(map(len, cells))) for cell in cells])
+        cells = [[_FORMATS.get(name, "{:.4f}").format(value) for name, value in row.items()] for row in rows]
         heading = f"Prequential over {self.n_examples:,} examples, windows of {self.window:,}"
         if self.drifts:
             heading += f", {len(self.drifts)} drift{'s' if len(self.drifts) > 1 else ''}"
-        return "\n".join([heading, *("  ".join(row) for row in zip(*columns, strict=True))])
+        return f"{heading}\n{text_table([list(rows[0]), *cells])}"
 
     def plot(self, ax: Any = None, *, metric: str = "windowed_error", title: str | None = None) -> Any:
         """Draw the error in per cent of all learners against the number of examples. Needs matplotlib.

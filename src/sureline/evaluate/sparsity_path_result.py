@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..metrics import Tally
 from .plots import curve_style, pyplot
+from .text_table import text_table
 
 Floats = npt.NDArray[np.float64]
 
@@ -95,10 +96,8 @@ class SparsityPath:
         columns = []
         for name, values in list(self.to_dict().items())[1:]:
             heading = self.parameter if name == "lam" else name
-            cells = [heading, *(formats.get(name, "{:.4f}").format(value) for value in values)]
-            width = max(map(len, cells))
-            columns.append([cell.rjust(width) for cell in cells])
-        return "\n".join([f"SparsityPath of {self.estimator}", *("  ".join(row) for row in zip(*columns, strict=True))])
+            columns.append([heading, *(formats.get(name, "{:.4f}").format(value) for value in values)])
+        return f"SparsityPath of {self.estimator}\n{text_table(list(zip(*columns, strict=True)), align='>')}"
 
     def plot(self, ax: Any = None, *, metric: str | None = None, x: str = "sparsity", **line: Any) -> Any:
         """Draw the error in per cent against the sparsity. Needs matplotlib.

@@ -2,7 +2,7 @@
 
 An entry (``entries/NAME.toml``) is data: what a table or figure of a paper shows, the data sets with where to get them
 and what they must look like, the protocol, and the paper's numbers. What a protocol of some kind does with that is a
-module of this package, named in `KINDS`. It has a frozen dataclass ``Parameters``, which says what the entry's
+module of `protocols`, named in `KINDS`. It has a frozen dataclass ``Parameters``, which says what the entry's
 ``[protocol]`` consists of, and a function ``run(entry, parameters, folder, progress)`` that returns `Findings`.
 
 >>> from sureline import reproduce

@@ -1,9 +1,9 @@
-"""The data sets of an entry: files that are looked for and looked at, or rows that a generator makes."""
+"""The data sets of an entry: rows of files that are looked for and checked, or of a generator; and their splits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .. import datasets
 from ..stream import DataError, read
-from .entry import DataSet
+from .entry import DataSet, Entry, EntryError, built
 from .outcome import Missing, labelled
 
 _ENDINGS = ("", ".svm", ".libsvm", ".txt")
@@ -131,3 +131,152 @@ def _widened(X: Any, width: int) -> Any:
     X = X.copy()
     X.resize(X.shape[0], width)
     return X
+
+
+# -- rows for training and rows for testing ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows (CSR) and labels of -1 and +1, for training and for testing; `stand_in` as in `Rows`."""
+
+    X: Any
+    y: npt.NDArray[np.int64]
+    X_test: Any
+    y_test: npt.NDArray[np.int64]
+    stand_in: str | None = None
+
+    def label(self, name: str) -> str:
+        """The name of the data set, for all that is said of it."""
+        return labelled(name, self.stand_in)
+
+    def shuffled(self, seed: int) -> Split:
+        """The training rows in another order."""
+        order = np.random.default_rng(seed).permutation(len(self.y))
+        return replace(self, X=self.X[order], y=self.y[order])
+
+    def of_unit_length(self) -> Split:
+        from sklearn.preprocessing import normalize
+
+        return replace(self, X=normalize(self.X), X_test=normalize(self.X_test))
+
+    def in_words(self) -> str:
+        """What there is of it."""
+        n, n_features = self.X.shape
+        positive, positive_test = int((self.y > 0).sum()), int((self.y_test > 0).sum())
+        return (
+            f"{n:,} rows for training ({positive:,} positive) and {len(self.y_test):,} for testing ({positive_test:,} "
+            f"positive), {n_features:,} features, {self.X.nnz / n:.0f} nonzeros a row"
+        )
+
+
+def first_rows(rows: Rows, n_train: int, n_test: int) -> Split:
+    """The first rows for training, and those after them for testing."""
+    X, y, stop = rows.X, rows.y, n_train + n_test
+    return Split(X[:n_train], y[:n_train], X[n_train:stop], y[n_train:stop], rows.stand_in)
+
+
+def shuffled_rows(rows: Rows, n_train: int, n_test: int, seed: int) -> Split:
+    """The same of rows that come in an order that means something."""
+    order = np.random.default_rng(seed).permutation(len(rows.y))[: n_train + n_test]
+    return first_rows(Rows(rows.X[order], rows.y[order], rows.stand_in), n_train, n_test)
+
+
+def imbalanced(rows: Rows, ratio: int, seed: int, n_train: int | None = None, n_test: int | None = None) -> Split:
+    """Rows with one positive for `ratio` negatives in training.
+
+    Two thirds of the negatives are for training, or as many as `n_train` rows have. The positives that are left over
+    all go to the test rows, as a balanced accuracy does not depend on how many there are and is better known with
+    more; unless `n_test` says how many test rows there are, of the same ratio.
+    """
+    rng = np.random.default_rng(seed)
+    negatives, positives = (rng.permutation(np.flatnonzero(rows.y == label)) for label in (-1, 1))
+    n_negatives = 2 * len(negatives) // 3 if n_train is None else n_train - n_train // (1 + ratio)
+    n_positives = round(n_negatives / ratio)
+    train = rng.permutation(np.concatenate([negatives[:n_negatives], positives[:n_positives]]))
+    others, rare = negatives[n_negatives:], positives[n_positives:]
+    if n_test is not None:
+        others, rare = others[: n_test - n_test // (1 + ratio)], rare[: n_test // (1 + ratio)]
+    test = np.concatenate([others, rare])
+    return Split(rows.X[train], rows.y[train], rows.X[test], rows.y[test], rows.stand_in)
+
+
+# -- how much is done with each data set ------------------------------------------------------------------------------
+
+
+_SPLITS = ("first", "shuffled", "imbalanced")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What is done with one data set.
+
+    Attributes
+    ----------
+    n_train, n_test : int or None
+        Rows of what a generator makes, and of a file if `file_train` and `file_test` say nothing else. None, of an
+        imbalanced split: two thirds of the rows, and the others.
+    split : {"first", "shuffled", "imbalanced"}
+        The first rows of a file are for training; or those of a random order; or see `splits.imbalanced`. What a
+        generator makes is split in its order.
+    ratio : int
+        Of an imbalanced split: negatives for each positive.
+    unit_length : bool
+        Rows are divided by their length first.
+    permutations, grid_step, gap, limit
+        Orders of the training rows; every so many-th point of the grids; see `penalty_paths.trace`.
+    levels, zoom
+        The sparsities of the table, and where the second picture begins.
+    """
+
+    n_train: int | None = None
+    n_test: int | None = None
+    file_train: int | None = None
+    file_test: int | None = None
+    split: str = "first"
+    split_seed: int = 0
+    ratio: int = 99
+    unit_length: bool = False
+    permutations: int = 5
+    grid_step: int = 1
+    gap: float = 0.02
+    limit: int = 80
+    levels: tuple[float, ...] = (0.0, 0.5, 0.8, 0.9, 0.95)
+    zoom: float = 0.8
+
+
+def efforts(entry: Entry, common: Mapping[str, Any], sets: Mapping[str, Mapping[str, Any]]) -> dict[str, Effort]:
+    """What is done with each data set, by its name: what is common to all, and over it what is its own."""
+    known = [data.name for data in entry.data_sets]
+    stranger = [name for name in sets if name not in known]
+    if stranger:
+        raise EntryError(f"{entry.name}.toml: [protocol.sets] has {stranger[0]!r}, which is no data set.")
+    where = f"{entry.name}.toml: [protocol.effort] for"
+    made = {name: built(Effort, {**common, **sets.get(name, {})}, f"{where} {name!r}") for name in known}
+    for name, effort in made.items():
+        if effort.split not in _SPLITS:
+            raise EntryError(f"{where} {name!r}, 'split', must be one of {', '.join(_SPLITS)}. Got {effort.split!r}.")
+    return made
+
+
+def split_of(data: DataSet, effort: Effort, folder: Path | None) -> Split | Missing:
+    """The rows of a data set for training and for testing, or what is missing."""
+    made = {} if effort.n_train is None else {"n_samples": effort.n_train + (effort.n_test or 0)}
+    rows = load(data, folder, **made)
+    if isinstance(rows, Missing):
+        return rows
+    if data.generator is not None and (not data.files or rows.stand_in is not None):
+        split = first_rows(rows, effort.n_train or len(rows.y), effort.n_test or 0)
+    else:
+        n_train, n_test = effort.file_train or effort.n_train, effort.file_test or effort.n_test
+        # Files that stand in for another set say so, as generators do.
+        rows = rows if data.generator is not None else Rows(rows.X, rows.y, data.stand_in)
+        if effort.split == "imbalanced":
+            split = imbalanced(rows, effort.ratio, effort.split_seed, n_train, n_test)
+        elif n_train is None or n_test is None:
+            raise EntryError(f"The data set {data.name!r} has no 'n_train' and 'n_test'.")
+        elif effort.split == "shuffled":
+            split = shuffled_rows(rows, n_train, n_test, effort.split_seed)
+        else:
+            split = first_rows(rows, n_train, n_test)
+    return split.of_unit_length() if effort.unit_length else split

@@ -17,18 +17,16 @@ from .entry import entry as entry_of
 from .outcome import Outcome
 from .progress import Progress, Step
 
-# The kinds of protocols and the modules that carry them out.
+# The kinds of protocols and the modules of `protocols` that carry them out.
 KINDS = {
-    "error against iterations": "dual_ascent",
+    "error against iterations": "iterations",
     "error against sparsity": "sparsity_curves",
     "feature selection": "feature_selection",
     "held out": "held_out",
     "online curves": "online_curves",
-    "other conditions": "conditions",
     "permutations": "permutations",
     "properties": "properties",
     "shapes of data": "data_shapes",
-    "sparsity under other conditions": "sparsity_conditions",
     "time against sparsity": "sparsity_times",
 }
 
@@ -39,7 +37,7 @@ def protocol_of(entry: Entry) -> Any:
         raise EntryError(
             f"{entry.name}.toml: the 'kind' must be one of {', '.join(KINDS)}. Got {entry.kind!r} instead."
         )
-    return import_module(f".{KINDS[entry.kind]}", __package__)
+    return import_module(f".protocols.{KINDS[entry.kind]}", __package__)
 
 
 def data_folder(given: str | os.PathLike[str] | None) -> Path | None:
@@ -77,16 +75,35 @@ def run(
     Outcome
     """
     entry = entry_of(name) if isinstance(name, str) else name
-    module = protocol_of(entry)
-    parameters = entry.parameters(module.Parameters, quick=quick)
+    given = [repr(name) if isinstance(name, str) else f"<an entry like {entry.name!r}>"]
+    given += [f"data={str(data)!r}"] if data is not None else []
+    given += ["quick=True"] if quick else []
+    return outcome_of(
+        entry,
+        protocol_of(entry),
+        data=data,
+        quick=quick,
+        on_progress=on_progress,
+        command=command or f"sureline.reproduce.run({', '.join(given)})",
+    )
+
+
+def outcome_of(
+    entry: Entry,
+    protocol: Any,
+    *,
+    data: str | os.PathLike[str] | None,
+    quick: bool,
+    on_progress: Callable[[Step], None] | None,
+    command: str,
+) -> Outcome:
+    """The outcome of an entry, carried out by a module such as those of `protocols`. The rest is as in `run`."""
+    parameters = entry.parameters(protocol.Parameters, quick=quick)
     folder = data_folder(data)
     if folder is not None and not folder.is_dir():
         raise ValueError(f"{folder}: there is no such folder of data.")
     began = time.monotonic()
-    findings = module.run(entry, parameters, folder, Progress(on_progress))
-    given = [repr(name) if isinstance(name, str) else f"<an entry like {entry.name!r}>"]
-    given += [f"data={str(data)!r}"] if data is not None else []
-    given += ["quick=True"] if quick else []
+    findings = protocol.run(entry, parameters, folder, Progress(on_progress))
     return Outcome(
         name=entry.name,
         title=entry.title,
@@ -99,6 +116,6 @@ def run(
         protocol=dataclasses.asdict(parameters),
         version=__version__,
         date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        command=command or f"sureline.reproduce.run({', '.join(given)})",
+        command=command,
         seconds=round(time.monotonic() - began, 1),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..evaluate.text_table import text_table
 from .outcome import Cell, Column, Outcome, Table
 
 KEPT_HEADING = "## Where we differ and why"
@@ -117,17 +118,9 @@ def as_text(outcome: Outcome, width: int = 120) -> str:
 
 
 def _text_table(table: Table) -> str:
-    lines = [headings(table), *cells_in_words(table)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    left = len(table.heads)
-    text = [
-        "  ".join(
-            f"{cell:<{w}}" if i < left else f"{cell:>{w}}" for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in lines
-    ]
+    text = text_table([headings(table), *cells_in_words(table)], align="<" * len(table.heads))
     title = table.title + (f"\nSTAND-IN: {table.stand_in}" if table.stand_in else "")
-    return "\n".join([title, *(line.rstrip() for line in text), *([table.note] if table.note else [])])
+    return "\n".join([title, text, *([table.note] if table.note else [])])
 
 
 def _wrapped(text: str, width: int) -> str:

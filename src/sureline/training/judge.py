@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..learners.cost import _is_cost
+from ..metrics import wilson
 from .result import Metric
 
 Counts = npt.NDArray[np.int64]
@@ -107,15 +108,6 @@ class Measures:
         """The value of a metric, and its standard error."""
         value, se = getattr(self, metric), getattr(self, metric + "_se")
         return float(value), float(se)
-
-
-def wilson(mistakes: int, n: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share: all p from which mistakes / n is no more than 1.96 standard errors away."""
-    z2 = Z95 * Z95
-    middle = (mistakes + z2 / 2) / (n + z2)
-    half = Z95 / (n + z2) * sqrt(mistakes * (n - mistakes) / n + z2 / 4)
-    low = 0.0 if mistakes == 0 else max(middle - half, 0.0)
-    return low, 1.0 if mistakes == n else min(middle + half, 1.0)
 
 
 _ENOUGH_BLOCKS = 8

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..learners.learner import ClassLearner, Floats
+from ..metrics import Calibration
 from ..stream import Chunk
 from .result import ReliabilityBin
 
-BINS = 10
 EVERY = 1 << 21  # nonzeros that are learned from between two samples: asking takes some time, however few the rows are
 SHARE = 64  # one row of so many is asked for
 FIRST = 256  # examples before the first sample; then at powers of two, until there are so many nonzeros in between
@@ -37,9 +37,7 @@ class Reliability:
     best rival, so that it is never less than 1/2)."""
 
     def __init__(self) -> None:
-        self.counts = np.zeros(BINS, np.int64)
-        self.right = np.zeros(BINS, np.int64)
-        self.confidence = np.zeros(BINS)
+        self._calibration = Calibration(low=0.5)
 
     def ask(self, learner: ClassLearner, rows: Chunk, truth: npt.NDArray[np.int32]) -> None:
         """Let a learner predict rows that it has not yet learned from."""
@@ -49,21 +47,11 @@ class Reliability:
         self, learner: ClassLearner, scores: Floats, variances: Floats | None, truth: npt.NDArray[np.int32]
     ) -> None:
         """What a learner has predicted."""
-        best = learner.confidences(scores, variances)
-        right = learner.chosen(scores) == truth
-        at = np.clip(((best - 0.5) * 2 * BINS).astype(np.int64), 0, BINS - 1)
-        self.counts += np.bincount(at, minlength=BINS)
-        self.right += np.bincount(at[right], minlength=BINS)
-        self.confidence += np.bincount(at, weights=best, minlength=BINS)
+        self._calibration.add_confidence(learner.confidences(scores, variances), learner.chosen(scores) == truth)
 
     def table(self) -> list[ReliabilityBin]:
         """The bins that are not empty."""
         return [
-            ReliabilityBin(
-                confidence=float(self.confidence[k] / self.counts[k]),
-                accuracy=float(self.right[k] / self.counts[k]),
-                count=int(self.counts[k]),
-            )
-            for k in range(BINS)
-            if self.counts[k]
+            ReliabilityBin(confidence=row["confidence"], accuracy=row["right"], count=int(row["examples"]))
+            for row in self._calibration.table()
         ]

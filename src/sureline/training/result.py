@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import types
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
-from typing import Any, Literal, TypedDict, Union, get_args, get_origin, get_type_hints, is_typeddict
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, TypedDict
 
 Status = Literal["finished", "dropped", "failed"]
 Metric = Literal["error", "cost", "balanced_accuracy"]
@@ -183,12 +182,6 @@ class TournamentResult:
         del told["models"]
         return told
 
-    @classmethod
-    def from_dict(cls, told: dict[str, Any]) -> TournamentResult:
-        """The result that `to_dict` told of. Raises ValueError with the place of what does not fit."""
-        result: TournamentResult = _made(cls, told, "result")
-        return result
-
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
@@ -200,51 +193,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
-
-
-def _made(kind: type, told: Any, where: str) -> Any:
-    """An object of a dataclass or typed dict out of a dict."""
-    if not isinstance(told, dict):
-        raise ValueError(f"{where} must be an object. Got {told!r:.60} instead.")
-    hints = get_type_hints(kind)
-    if is_typeddict(kind):
-        needed: set[str] = set(kind.__required_keys__)  # type: ignore[attr-defined]
-    else:
-        parts = fields(kind)
-        hints = {part.name: hints[part.name] for part in parts}
-        needed = {part.name for part in parts if part.default is MISSING and part.default_factory is MISSING}
-    if missing := needed - set(told):
-        raise ValueError(f"{where} has no {min(missing)!r}.")
-    if unknown := set(told) - set(hints):
-        raise ValueError(f"{where} has {min(map(str, unknown))!r}, which is no part of one.")
-    return kind(**{name: _checked(hints[name], value, f"{where}.{name}") for name, value in told.items()})
-
-
-def _checked(kind: Any, value: Any, where: str) -> Any:
-    origin, inner = get_origin(kind), get_args(kind)
-    if kind is Any:
-        return value
-    if origin in (Union, types.UnionType):
-        if value is None and type(None) in inner:
-            return None
-        kinds = [one for one in inner if one is not type(None)]
-        if len(kinds) > 1 and type(value) not in kinds:
-            raise ValueError(f"{where} must be text or a number. Got {value!r:.60} instead.")
-        return value if len(kinds) > 1 else _checked(kinds[0], value, where)
-    if origin is Literal:
-        if value not in inner:
-            raise ValueError(f"{where} must be one of {', '.join(map(repr, inner))}. Got {value!r:.60} instead.")
-        return value
-    if origin is list:
-        if not isinstance(value, list):
-            raise ValueError(f"{where} must be a list. Got {value!r:.60} instead.")
-        return [_checked(inner[0], item, f"{where}[{i}]") for i, item in enumerate(value)]
-    if kind in (Run, TournamentResult) or is_typeddict(kind):
-        return _made(kind, value, where)
-    wanted = dict if origin is dict else (int, float) if kind is float else kind
-    if not isinstance(value, wanted) or (isinstance(value, bool) and kind is not bool):
-        raise ValueError(f"{where} must be {_WORDS[origin or kind]}. Got {value!r:.60} instead.")
-    return value
-
-
-_WORDS = {str: "text", int: "an integer", float: "a number", bool: "true or false", dict: "an object"}

@@ -9,15 +9,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import data as data_module
-from . import libol, permutations
-from .data import Rows
-from .entry import DataSet, Entry, Learner
-from .entry import entry as entry_of
-from .learners import build, in_words, permutation, tuned
-from .outcome import Cell, Column, Findings, Mean, Missing, Row, Table
-from .progress import Progress
-from .statistics import mean_of
+from sureline.reproduce import data as data_module
+from sureline.reproduce.data import Rows
+from sureline.reproduce.entry import DataSet, Entry, Learner
+from sureline.reproduce.entry import entry as entry_of
+from sureline.reproduce.learners import build, in_words, permutation, tuned
+from sureline.reproduce.outcome import Cell, Column, Findings, Mean, Missing, Row, Table
+from sureline.reproduce.progress import Progress
+from sureline.reproduce.protocols import permutations
+from sureline.reproduce.statistics import mean_of
+
+from . import libol
 
 
 @dataclass(frozen=True)

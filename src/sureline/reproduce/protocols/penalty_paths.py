@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..evaluate.sparsity_path import sparsity_path
-from ..evaluate.sparsity_path_result import SparsityPath
-from ..metrics import tally
-from .entry import Entry, Learner, values_of
-from .learners import build
-from .splits import Split
+from ...evaluate.sparsity_path import sparsity_path
+from ...evaluate.sparsity_path_result import SparsityPath
+from ...metrics import tally
+from ..data import Split
+from ..entry import Entry, Learner, values_of
+from ..learners import build
 
 Floats = npt.NDArray[np.float64]
 Point = dict[str, float]

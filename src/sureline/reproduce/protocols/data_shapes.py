@@ -12,11 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .data import load
-from .entry import DataSet, Entry
-from .outcome import Cell, Column, Findings, Missing, Row, Table, Verdict
-from .progress import Progress
-from .splits import Split, first_rows
+from ..data import Split, first_rows, load
+from ..entry import DataSet, Entry
+from ..outcome import Cell, Column, Findings, Missing, Row, Table, Verdict
+from ..progress import Progress
 
 _MEASURES = {
     "training rows": 0,

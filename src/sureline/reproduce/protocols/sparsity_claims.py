@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from .deciding import all_of, in_words, lower
-from .outcome import Verdict
+from ..outcome import Verdict
+from ..statistics import all_of, how_many_hold, lower
 from .penalty_paths import Floats, Result
 
 TRUNCATED = ("STG", "FOBOS", "Ada-FOBOS")
@@ -35,7 +35,7 @@ def kept_until(result: Result) -> float:
 def _verdict(claim: str, holds: Iterable[bool | None], evidence: str) -> Verdict:
     """Of several things that must all be true; where only some are, the evidence begins with how many."""
     told = list(holds)
-    return Verdict(claim, all_of(told), in_words(told) + evidence)
+    return Verdict(claim, all_of(told), how_many_hold(told) + evidence)
 
 
 def _lowest(runs: Mapping[str, Floats], ours: str) -> bool | None:

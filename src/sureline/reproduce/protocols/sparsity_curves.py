@@ -14,18 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets import STREAM_SHAPES
-from ._fields import EntryError
-from .deciding import MEANS
-from .efforts import Effort, efforts, split_of
-from .entry import DataSet, Entry
-from .learners import in_words
-from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table
+from ...datasets import STREAM_SHAPES
+from ..data import Effort, Split, efforts, split_of
+from ..entry import DataSet, Entry, EntryError
+from ..learners import in_words
+from ..outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table
+from ..progress import Progress
+from ..statistics import MEANS, best_of, mean_of
 from .penalty_paths import Candidate, Result, is_error, over_orders, tune
-from .progress import Progress
 from .sparsity_claims import CLAIMS, kept_until
-from .splits import Split
-from .statistics import best_of, mean_of
 
 METRICS = {"test_error": "test error", "test_balanced_accuracy": "balanced accuracy on the test rows"}
 _HIGH = 0.9  # from such a sparsity on, what is left is drawn on a logarithmic axis

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from .. import rules
-from .entry import Entry, EntryError, Learner
-from .learners import build
-from .outcome import Cell, Column, Findings, Row, Table, Verdict
-from .progress import Progress
+from ... import rules
+from ..entry import Entry, EntryError, Learner
+from ..learners import build
+from ..outcome import Cell, Column, Findings, Row, Table, Verdict
+from ..progress import Progress
 
 PROPERTIES = ("large margin", "confidence", "non-separable", "adaptive margin")
 

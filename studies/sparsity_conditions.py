@@ -13,19 +13,26 @@ from typing import Any
 
 import numpy as np
 
-from ..metrics import tally
-from ._fields import EntryError, built
-from .efforts import Effort, efforts, split_of
-from .entry import Entry, values_of
-from .entry import entry as entry_of
-from .learners import in_words
-from .outcome import Cell, Column, Findings, Mean, Missing, Row, Table
-from .penalty_paths import Candidate, Curve, Floats, Point, Result, is_error, over_orders, tune
-from .progress import Progress
-from .sparsity_claims import kept_until
-from .sparsity_curves import METRICS
-from .sparsity_curves import Parameters as CurveParameters
-from .splits import Split
+from sureline.metrics import tally
+from sureline.reproduce.data import Effort, Split, efforts, split_of
+from sureline.reproduce.entry import Entry, EntryError, built, values_of
+from sureline.reproduce.entry import entry as entry_of
+from sureline.reproduce.learners import in_words
+from sureline.reproduce.outcome import Cell, Column, Findings, Mean, Missing, Row, Table
+from sureline.reproduce.progress import Progress
+from sureline.reproduce.protocols.penalty_paths import (
+    Candidate,
+    Curve,
+    Floats,
+    Point,
+    Result,
+    is_error,
+    over_orders,
+    tune,
+)
+from sureline.reproduce.protocols.sparsity_claims import kept_until
+from sureline.reproduce.protocols.sparsity_curves import METRICS
+from sureline.reproduce.protocols.sparsity_curves import Parameters as CurveParameters
 
 THETA_FIRST = np.array([0, *np.geomspace(1e-5, 10, 31)])  # its penalties, which suit the data of this paper
 

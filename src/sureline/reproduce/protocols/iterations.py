@@ -19,16 +19,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._native import _core
-from ..models.rows import as_rows, squared_norms
-from .deciding import lower
-from .efforts import Effort, split_of
-from .entry import Entry
-from .learners import build
-from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table, Verdict, labelled
-from .progress import Progress
-from .splits import Split
-from .statistics import best_of, mean_of, p_value
+from ..._native import _core
+from ...models.rows import as_rows, squared_norms
+from ..data import Effort, Split, split_of
+from ..entry import Entry
+from ..learners import build
+from ..outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table, Verdict, labelled
+from ..progress import Progress
+from ..statistics import best_of, lower, mean_of, p_value
 
 Floats = npt.NDArray[np.float64]
 Order = npt.NDArray[np.int64]

@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from .deciding import LONGER, SAME, TIMES, all_of, any_of, in_words, longer, opposite
-from .efforts import Effort, efforts, split_of
-from .entry import DataSet, Entry
-from .learners import in_words as point_in_words
-from .outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table, Verdict
+from ..data import Effort, Split, efforts, split_of
+from ..entry import DataSet, Entry
+from ..learners import in_words
+from ..outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table, Verdict
+from ..progress import Progress
+from ..statistics import LONGER, SAME, TIMES, all_of, any_of, how_many_hold, longer, opposite
 from .penalty_paths import Candidate, Point, trace, tune
-from .progress import Progress
 from .sparsity_curves import candidates, joined
-from .splits import Split
 
 _SECOND = ("Ada-FOBOS", "Ada-RDA", "SSOL")
 
@@ -174,7 +173,7 @@ def _table(data: DataSet, parameters: Parameters, rows: Split, results: Mapping[
         for i, sparsity in enumerate(one.sparsity):
             made.append(
                 Row(
-                    (one.name, point_in_words(one.point)),
+                    (one.name, in_words(one.point)),
                     (
                         Cell(text=f"{one.lams[i]:.3g}"),
                         Cell(Mean(100 * sparsity)),
@@ -211,7 +210,7 @@ def _stable(label: str, results: Mapping[str, Timed]) -> Verdict:
     ratios = {name: some for name, some in found.items() if some}
     told = [opposite(longer(max(*some, *(1 / one for one in some)))) for some in ratios.values()]
     shown = "; ".join(f"{name} {_span(some)}" for name, some in ratios.items())
-    lead = f"{in_words(told)}As a multiple of that without a penalty: {shown}." if ratios else ""
+    lead = f"{how_many_hold(told)}As a multiple of that without a penalty: {shown}." if ratios else ""
     others = ", ".join(name for name in found if name not in ratios)
     return Verdict(claim, all_of(told), f"{lead}{f' No such model: {others}.' if others else ''}".strip())
 
@@ -244,7 +243,7 @@ def _faster(label: str, results: Mapping[str, Timed], ours: str, others: tuple[s
     return Verdict(
         f"{label}: {ours} is faster than {' and '.join(others)}, at every sparsity that was timed.",
         all_of(told),
-        f"{in_words(told)}{'; '.join(shown)}.",
+        f"{how_many_hold(told)}{'; '.join(shown)}.",
     )
 
 
