@@ -13,12 +13,13 @@ CXX_FILES = $(shell find src benchmarks fuzz -name '*.?pp')
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
 
-.PHONY: help install demo test quicktest lint format fuzz torture bench bench-batch bench-large bench-width bench-selection defaults results wheel clean
+.PHONY: help install tools demo test quicktest lint format fuzz torture bench bench-batch bench-large bench-width bench-selection defaults results wheel test-wheel clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
 	@echo "make lint    formatting, types, layers, compiler warnings      make results  the papers' tables and figures, into docs/results (hours)"
-	@echo "make wheel   an abi3 wheel in dist/                            make clean   remove what was built"
+	@echo "make wheel   an abi3 wheel in dist/, checked                   make test-wheel   it, on every Python from 3.11 to 3.14 found here"
+	@echo "make clean   remove what was built"
 	@echo "make fuzz    a million inputs to every parser (an hour)        make torture kill and resume, hundreds of times (minutes)"
 	@echo "make bench-width   time a row and memory, as the width grows   make bench-batch, bench-large   BCW against its rivals"
 	@echo "make bench-selection   selectors of features, compared        make defaults   untuned against tuned (an hour)"
@@ -30,9 +31,24 @@ $(VENV)/bin/python:
 	@command -v $(firstword $(CXX)) c++ g++ clang++ >/dev/null 2>&1 || { echo "sureline needs a C++20 compiler and found none: install GCC 11 or Clang 14 or newer (Debian, Ubuntu: apt install g++; Fedora: dnf install gcc-c++; macOS: xcode-select --install)." >&2; exit 1; }
 	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); echo "Python's venv module is missing (Debian, Ubuntu: apt install python3-venv)." >&2; exit 1; }
 
+# Bytecode is left to the first import, since most modules of the dependencies are never imported. 0 is pip's way to say
+# yes to an option whose name begins with no. The variable, unlike the option, also holds where pip builds.
+PIP = PIP_NO_COMPILE=0 $(BIN)/python -m pip --quiet --disable-pip-version-check
+# What extras of pyproject.toml ask for, without sureline itself.
+EXTRAS = $(BIN)/python -c 'import sys, tomllib; extras = tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]; \
+	print(*(line for name in sys.argv[1:] for line in extras[name]), sep="\n")'
+
 $(VENV)/installed: $(VENV)/bin/python $(SOURCES)
 	@echo "Building sureline into $(VENV) (a minute or two) ..."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -Ccmake.define.SURELINE_WARNINGS_AS_ERRORS=ON ".[all,test,lint]"
+	$(PIP) install -Ccmake.define.SURELINE_WARNINGS_AS_ERRORS=ON ".[all]"
+	@touch $@
+
+# What tests and lint need besides.
+tools: $(VENV)/tools
+
+$(VENV)/tools: $(VENV)/installed pyproject.toml
+	@$(EXTRAS) test lint > $(VENV)/tools.txt
+	$(PIP) install -r $(VENV)/tools.txt
 	@touch $@
 
 demo: install
@@ -44,19 +60,19 @@ test: lint
 
 # A million made-up inputs for each parser and for the model reader, with clang's address and undefined behaviour checkers.
 RUNS ?= 1000000
-fuzz: install
+fuzz: tools
 	for target in libsvm vw names; do fuzz/run.sh $$target $(RUNS) || exit 1; done
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris cmake ninja nanobind
 	fuzz/run_model.sh $(BIN)/python $(RUNS)
 
-torture: install
+torture: tools
 	SURELINE_KILLS=200 $(BIN)/python -m pytest -n 2 tests/test_atomic.py tests/training/test_resume.py
 
-quicktest: install
+quicktest: tools
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -x -q tests
 
 # The generated stub is in the installed package, so the types are checked on a copy that has it.
-lint: install
+lint: tools
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
@@ -66,7 +82,7 @@ lint: install
 	$(BIN)/mypy --strict build/types/sureline build/types/studies
 	@! grep -rn 'Python.h\|nanobind' src/core || { echo "src/core must not know of Python" >&2; exit 1; }
 
-format: install
+format: tools
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --fix --exit-zero --quiet .
 	$(BIN)/clang-format -i $(CXX_FILES)
@@ -88,17 +104,39 @@ bench-width: install
 bench-selection: install
 	$(BIN)/python benchmarks/selection.py
 
-# Full runs of all entries, one after the other; NAMES="scw-table3 ..." makes some of them.
+# Full runs of all entries, one after the other; NAMES="scw-table3 ..." makes some of them. Numbers (.json) stay in out/results.
 NAMES ?= $(shell ls src/sureline/reproduce/entries | sed 's/\.toml$$//')
 results: install
-	@for name in $(NAMES); do OPENBLAS_NUM_THREADS=1 $(BIN)/sureline reproduce $$name $(if $(wildcard $(DATA)),--data "$(DATA)") --output docs/results >/dev/null \
+	@mkdir -p out/results && cp docs/results/*.md out/results
+	@for name in $(NAMES); do OPENBLAS_NUM_THREADS=1 $(BIN)/sureline reproduce $$name $(if $(wildcard $(DATA)),--data "$(DATA)") --output out/results >/dev/null \
 		|| echo "$$name could not be run"; done
+	@find out/results \( -name '*.md' -o -name '*.svg' \) -exec cp {} docs/results \;
 
 defaults: install
 	$(BIN)/python benchmarks/defaults.py --data "$(DATA)" --output docs/results/defaults.md
 
-wheel: install
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+# The loops of all instruction sets, and on Linux the oldest manylinux tag that the compiler's libraries allow.
+wheel: $(VENV)/bin/python
+	@$(EXTRAS) wheel > $(VENV)/wheel.txt
+	$(PIP) install -r $(VENV)/wheel.txt
+	rm -rf build/wheel dist
+	$(PIP) wheel --no-deps --wheel-dir build/wheel -Cbuild-dir=build/all -Ccmake.define.SURELINE_INSTRUCTION_SETS=all .
+	if [ "$$(uname)" = Linux ]; then PATH="$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/wheel/*.whl && $(BIN)/auditwheel show dist/*.whl; \
+		else mkdir -p dist && cp build/wheel/*.whl dist; fi
+	$(BIN)/abi3audit --strict dist/*.whl
+	$(BIN)/twine check --strict dist/*.whl
+
+# Its results have the same bits with every instruction set, and are those that the models in tests/models/golden had.
+WHEEL_TESTS := tests/learners/test_golden.py tests/learners/test_against_reference.py tests/learners/test_invariances.py
+test-wheel: $(VENV)/bin/python
+	@test -e dist/*.whl || $(MAKE) wheel
+	@$(EXTRAS) test > $(VENV)/test.txt
+	@for version in 3.11 3.12 3.13 3.14; do \
+		python$$version -c '' 2>/dev/null || { echo "CPython $$version: none is on PATH, so the wheel was not tested on it."; continue; }; \
+		venv=build/wheel-test/$$version; rm -rf $$venv; \
+		python$$version -m venv $$venv && PIP_NO_COMPILE=0 $$venv/bin/python -m pip install --quiet --disable-pip-version-check "$$(echo dist/*.whl)[all]" -r $(VENV)/test.txt \
+		&& $$venv/bin/sureline --version && SURELINE_TEST_WHEEL=1 OPENBLAS_NUM_THREADS=1 $$venv/bin/python -m pytest -n 2 $(WHEEL_TESTS) \
+		&& echo "CPython $$version: the wheel passed." || { echo "CPython $$version: the wheel failed." >&2; exit 1; }; done
 
 clean:
 	rm -rf build dist out $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -63,6 +63,7 @@ sys.exit(os.waitstatus_to_exitcode(status) != 0)
 
 AS_TYPED = ("--algorithm", "arow")  # settings and the normalisation are chosen on the first rows
 AS_PUBLISHED = (*AS_TYPED, "--normalize", "none")
+SCALED = (*AS_TYPED, "--normalize", "scale")
 
 
 def run(*command: str | Path) -> Run:
@@ -127,12 +128,13 @@ def compare(folder: Path, shape: str, options: argparse.Namespace) -> None:
     run(*sureline, "convert", svm, arrow)
     run(*sureline, "convert", tiny, tiny_arrow)
     have_vw = vw is not None and subprocess.run([sys.executable, "-c", "import vowpalwabbit"]).returncode == 0
-    text_runs, arrow_runs, bare_runs, vw_runs, text_starts, arrow_starts, typed = [], [], [], [], [], [], []
+    text_runs, arrow_runs, bare_runs, vw_runs, text_starts, arrow_starts, typed, scaled = [], [], [], [], [], [], [], []
     for _ in range(options.rounds):
         text_runs.append(train(svm))
         bare_runs.append(run(bare, svm, threads))
         arrow_runs.append(train(arrow))
         typed.append(train(svm, AS_TYPED))
+        scaled.append(train(svm, SCALED).seconds)
         text_starts.append(train(tiny).seconds)
         arrow_starts.append(train(tiny_arrow).seconds)  # Arrow's library is loaded
         if have_vw:
@@ -147,6 +149,7 @@ def compare(folder: Path, shape: str, options: argparse.Namespace) -> None:
     )
     chosen, as_typed = json.loads(typed[0].output), min(r.seconds for r in typed)
     print(f"  train --algorithm arow, as typed: {as_typed:.2f} s, error {chosen['error']:.4f}", flush=True)
+    report("train --normalize scale / --normalize none", min(scaled) / ours, 1.15, detail=f"{min(scaled):.2f} s")
     if have_vw:
         theirs = min(r.seconds for r in vw_runs)
         report("Vowpal Wabbit --sgd hinge / train", theirs / ours, 3, at_least=True, detail=f"{theirs:.2f} s")

@@ -11,35 +11,10 @@ import pytest
 import sureline
 from sureline import reference
 
-# The parameters as the papers have them, where ours start from other values.
-PUBLISHED: dict[str, dict[str, Any]] = {
-    "PA": {"C": 1.0},
-    "ROMMA": {"aggressive": False},
-    "ALMA": {"alpha": 0.9, "C": 2**0.5},
-    "IELLIP": {"b": 0.3, "c": 0.1},
-    "CW": {"eta": 0.7},
-    "NAROW": {"b": 1.0},
-    "SCW": {"C": 1.0, "eta": 0.75},
-    "OGD": {"eta": 1.0},
-    "STG": {"eta": 1.0},
-    "FOBOS": {"eta": 1.0},
-    "AdaFOBOS": {"eta": 1.0, "delta": 1.0},
-    "AdaRDA": {"eta": 1.0, "delta": 1.0},
-    "FTRL": {"alpha": 0.1, "beta": 1.0, "l1": 1.0, "l2": 1.0},
-    "FSOL": {"eta": 1.0},
-    "SSOL": {"eta": 1.0, "r": 1.0},
-    "CSOGD": {"eta": 1.0},
-    "CPA": {"C": 1.0},
-    "PAUM": {"eta": 1.0},
-    "SOFS": {"r": 1.0},
-    "FOFS": {"eta": 0.2, "lam": 0.01},
-    "ODCA": {"rho": 1e-4, "smoothing": 0.0},
-}
-
 
 def as_published(kind: Any, **parameters: Any) -> Any:
     """A learner of that class with what its paper has, and rows as they are, but for these parameters."""
-    return kind(**{"normalize": "none", **PUBLISHED.get(kind.__name__, {}), **parameters})
+    return kind(**{"normalize": "none", **kind.published, **parameters})
 
 
 @dataclass(frozen=True)

@@ -135,9 +135,9 @@ def seeds(folder: Path) -> list[bytes]:
                     if learner._normalizer.core is not None:
                         learner._normalizer.core.normalize(some, None, True)
                     learner.take(lambda _, some=some: some, n_columns, labels)  # type: ignore[misc]
-                assert learner._state.shape == shape.removeprefix("selected ")
+                assert learner._state.shape.name == shape.removeprefix("selected ")
                 words = [{"cheap": 1.0, "pills": 2.0}, {"cheap": 1.0, "lunch": 1.0, "naïve": 1.0}]
-                names = _core.hash_rows(words, 8, "float64", collect_names=1).names if k else None
+                names = _core.hash_rows(words, 8, _core.Scalar.float64, collect_names=1).names if k else None
                 write_learner(path, learner, names=names, place={"file": 1, "offsets": [0, 7]} if k else None)
                 found.append(path.read_bytes())
     for parameters in OF_NUMBERS:
@@ -306,7 +306,7 @@ def use(file: ModelFile) -> None:
     """All that one does with a model. It may refuse, in words."""
     learner, names = file.learner, file.names
     state = learner._state
-    regression = state.policy == "regression"
+    regression = state.policy is _core.Policy.regression
     n_classes = 1 if regression else max(state.n_heads, 2)
     labels = np.arange(4, dtype=np.int32) % n_classes
     targets = np.arange(4.0) if regression else None
@@ -317,10 +317,8 @@ def use(file: ModelFile) -> None:
         lambda: state.scores(some),
         lambda: state.variances(some),
         state.intercepts,
-        lambda: state.learn(learner._rule(), some, labels, None, None, False, learner._costs(), targets),
-        lambda: state.learn(
-            learner._rule(), some, labels, None, None, state.factors is None, learner._costs(), targets
-        ),
+        lambda: state.learn(learner.rule, some, labels, None, None, False, learner.costs, targets),
+        lambda: state.learn(learner.rule, some, labels, None, None, state.factors is None, learner.costs, targets),
         lambda: learner.predict_one(one),
         lambda: learner.learn_one(one, known),
     ]

@@ -6,7 +6,7 @@ from sureline._native import _core
 
 
 def parse(text, dtype: str = "float64", **options) -> _core.Chunk:
-    return _core.parse_libsvm(text, dtype, **options)
+    return _core.parse_libsvm(text, _core.Scalar[dtype], **options)
 
 
 def rows_of(chunk: _core.Chunk) -> list[tuple[bytes, dict[int, float]]]:

@@ -9,18 +9,20 @@ import random
 from pathlib import Path
 from typing import Any
 
-import zstandard
 from scipy.sparse import csr_matrix
 
 from sureline import stream
 from sureline.stream import DataError
+from sureline.stream.decompress import zstd_module
+
+zstd = zstd_module()
 
 COMPRESSIONS = {
     "": lambda data: data,
     ".gz": lambda data: gzip.compress(data, mtime=0),
     ".bz2": bz2.compress,
     ".xz": lzma.compress,
-    ".zst": lambda data: zstandard.ZstdCompressor(write_checksum=True).compress(data),
+    ".zst": lambda data: zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: True}),
 }
 
 

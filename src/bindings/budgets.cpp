@@ -67,16 +67,6 @@ void bind_budgets(nb::module_& m) {
           },
           "max"_a, "threshold"_a, "active"_a, "chosen"_a, "members"_a, "The budget that had these numbers.")
       .def("copy", [](const Budget& budget) { return Budget(budget); })
-      .def(
-          "choose_anew",
-          [](Budget& budget, const std::string& shape, const Input& weights, const std::optional<Input>& factors,
-             int64_t n_heads, bool intercept, double least) {
-            const Model model = checked_model(shape, weights, factors, n_heads, intercept);
-            if (!has_budget(model.shape)) refuse("The shape has no budget.");
-            if (!kernels(is_single(weights, "weights")).choose_anew(model, budget, least)) throw std::bad_alloc();
-          },
-          "shape"_a, "weights"_a, "factors"_a.none(), "n_heads"_a, "intercept"_a, "least"_a,
-          "The smallest threshold for these numbers that is not below `least`.")
       .def("__getstate__",
            [](const Budget& budget) {
              return BudgetState{budget.max, budget.threshold, budget.active, budget.chosen, budget.members()};

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "rows/by_column.hpp"
 #include "models.hpp"
+#include "rows/by_column.hpp"
 #include "text/murmur.hpp"
 
 namespace sureline::bindings {

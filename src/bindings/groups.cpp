@@ -4,14 +4,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <string>
 #include <tuple>
 #include <vector>
 
@@ -24,10 +22,6 @@ using namespace sureline;
 using namespace sureline::bindings;
 
 namespace {
-
-template <class T>
-using Writable = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 struct HeldSelection {
   std::unique_ptr<groups::Selection> selection;
@@ -61,28 +55,33 @@ void check_same_rows(const HeldSelection& held, const HeldRows& rows) {
     refuse("These are not the rows that the selection was begun with.");
 }
 
-// What an objective and a state of its duals are, as Python passes them.
-struct Problem {
-  groups::Batch batch;
+// The problem of one class against the rest, over all groups: what does not change from one pass to the next.
+struct GroupProblem {
+  Vector<double> C;
+  Vector<int32_t> labels;
+  int32_t positive;
   groups::Objective objective;
-  groups::Duals duals;
+
+  GroupProblem(const Vector<double>& C_, const Vector<int32_t>& labels_, int32_t positive_, double sigma, int q,
+               std::optional<double> P_b)
+      : C(C_), labels(labels_), positive(positive_) {
+    if (!(sigma > 0) || (q != 1 && q != 2) || (P_b && !(*P_b > 0))) refuse("sigma and P_b must be positive, q 1 or 2.");
+    objective.sigma = sigma;
+    objective.q = q;
+    objective.intercept = P_b.has_value();
+    objective.P_b = P_b.value_or(1.0);
+  }
+  groups::Batch batch(const groups::Selection& selection) const {
+    if (selection.n_ready() != selection.n_groups()) refuse("A group has no covariance yet.");
+    return checked_batch(selection.n_rows(), C, labels, positive);
+  }
 };
 
-Problem checked_problem(const groups::Selection& selection, const Vector<double>& C, const Vector<int32_t>& labels,
-                        int32_t positive, double sigma, int q, std::optional<double> P_b, const Writable<double>& alpha,
-                        const Writable<double>& z, const Writable<double>& z_b) {
-  Problem problem;
-  problem.batch = checked_batch(selection.n_rows(), C, labels, positive);
-  if (!(sigma > 0) || (q != 1 && q != 2) || (P_b && !(*P_b > 0))) refuse("sigma and P_b must be positive, q 1 or 2.");
-  if (selection.n_ready() != selection.n_groups()) refuse("A group has no covariance yet.");
+groups::Duals checked_duals(const groups::Selection& selection, const OutputVector<double>& alpha,
+                            const OutputVector<double>& z, const OutputVector<double>& z_b) {
   if (int64_t(alpha.size()) != selection.n_rows() || int64_t(z.size()) != selection.n_selected() || z_b.size() != 1)
     refuse("alpha, z and z_b do not fit the selection.");
-  problem.objective.sigma = sigma;
-  problem.objective.q = q;
-  problem.objective.intercept = P_b.has_value();
-  problem.objective.P_b = P_b.value_or(1.0);
-  problem.duals = {alpha.data(), z.data(), z_b.data()};
-  return problem;
+  return {alpha.data(), z.data(), z_b.data()};
 }
 
 groups::Columns column_table(const Vector<int64_t>& columns, int64_t n_columns) {
@@ -95,8 +94,8 @@ groups::Columns column_table(const Vector<int64_t>& columns, int64_t n_columns) 
   return {columns.data(), positions.data(), int64_t(columns.size())};
 }
 
-std::tuple<int64_t, std::string> score(const HeldRows& held, int64_t n_columns, const Vector<int64_t>& columns,
-                                       const Matrix& weights, const Vector<double>& intercepts, const Scalars& out) {
+void score(const HeldRows& held, int64_t n_columns, const Vector<int64_t>& columns, const Matrix& weights,
+           const Vector<double>& intercepts, const Scalars& out) {
   const int64_t n_heads = int64_t(intercepts.size());
   if (held.rows.n_columns > n_columns || int64_t(weights.shape(0)) != int64_t(columns.size()) ||
       int64_t(weights.shape(1)) != n_heads || int64_t(out.shape(0)) != held.rows.n_rows ||
@@ -108,12 +107,12 @@ std::tuple<int64_t, std::string> score(const HeldRows& held, int64_t n_columns, 
     nb::gil_scoped_release release;
     outcome = groups::score(held.rows, table, weights.data(), intercepts.data(), n_heads, out.data());
   }
-  return {outcome.row, name_of(outcome.refusal)};
+  check(outcome);
 }
 
-std::tuple<int64_t, std::string> variance(const HeldRows& held, int64_t n_columns, const Vector<int64_t>& columns,
-                                          const std::vector<int64_t>& sizes, const Vector<double>& S, double intercept,
-                                          const Writable<double>& out) {
+void variance(const HeldRows& held, int64_t n_columns, const Vector<int64_t>& columns,
+              const std::vector<int64_t>& sizes, const Vector<double>& S, double intercept,
+              const OutputVector<double>& out) {
   int64_t n = 0, entries = 0;
   for (const int64_t size : sizes) {
     if (size < 0 || size > int64_t(columns.size())) refuse("sizes does not fit columns.");
@@ -128,12 +127,15 @@ std::tuple<int64_t, std::string> variance(const HeldRows& held, int64_t n_column
     nb::gil_scoped_release release;
     outcome = groups::variance(held.rows, table, sizes, S.data(), intercept, out.data());
   }
-  return {outcome.row, name_of(outcome.refusal)};
+  check(outcome);
 }
 
 }  // namespace
 
 void bind_groups(nb::module_& m) {
+  nb::class_<GroupProblem>(m, "GroupProblem", "The problem of one class against the rest, over all groups.")
+      .def(nb::init<const Vector<double>&, const Vector<int32_t>&, int32_t, double, int, std::optional<double>>(),
+           "C"_a, "labels"_a, "positive"_a, nb::kw_only(), "sigma"_a, "q"_a, "P_b"_a.none());
   nb::class_<HeldSelection>(m, "GroupRows", "The rows of a batch, reduced to groups of selected columns.")
       .def(
           "__init__",
@@ -155,12 +157,11 @@ void bind_groups(nb::module_& m) {
               nb::gil_scoped_release release;
               outcome = held.selection->add_groups(rows.rows, C.data(), checked, sizes, most_bytes.value_or(INT64_MAX));
             }
-            return std::make_tuple(outcome.row, std::string(name_of(outcome.refusal)));
+            check(outcome);
           },
           "rows"_a, "C"_a, "columns"_a, "sizes"_a, "most_bytes"_a.none(),
-          "More groups, of so many ascending columns each. Returns (refused row or -1, why it was refused): 'memory' "
-          "if "
-          "the arrays would take more than most_bytes. If anything was refused, nothing was changed.")
+          "More groups, of so many ascending columns each. Refused for 'memory' if the arrays would take "
+          "more than most_bytes. If anything was refused, nothing was changed.")
       .def(
           "gram",
           [](const HeldSelection& held, int64_t group, const Vector<double>& weight) {
@@ -192,44 +193,46 @@ void bind_groups(nb::module_& m) {
           "The covariance of the next group, in their order; None is the identity, for all groups or none.")
       .def(
           "sweep",
-          [](const HeldSelection& held, const Vector<double>& C, const Vector<int32_t>& labels, int32_t positive,
-             double sigma, int q, std::optional<double> P_b, const Writable<double>& alpha, const Writable<double>& z,
-             const Writable<double>& z_b, bool exact, const std::optional<Writable<double>>& scores,
-             const std::optional<Writable<uint8_t>>& moved) {
-            Problem problem = checked_problem(*held.selection, C, labels, positive, sigma, q, P_b, alpha, z, z_b);
-            problem.objective.exact = exact;
+          [](const HeldSelection& held, const GroupProblem& problem, const OutputVector<double>& alpha,
+             const OutputVector<double>& z, const OutputVector<double>& z_b, bool exact,
+             const std::optional<OutputVector<double>>& scores, const std::optional<OutputVector<uint8_t>>& moved) {
+            const groups::Batch batch = problem.batch(*held.selection);
+            const groups::Duals duals = checked_duals(*held.selection, alpha, z, z_b);
+            groups::Objective objective = problem.objective;
+            objective.exact = exact;
             const int64_t n_rows = held.selection->n_rows();
             if ((scores && int64_t(scores->size()) != n_rows) || (moved && int64_t(moved->size()) != n_rows))
               refuse("scores or moved does not fit X.");
             groups::Sweep sweep;
             {
               nb::gil_scoped_release release;
-              sweep = held.selection->sweep(problem.batch, problem.objective, problem.duals,
-                                            scores ? scores->data() : nullptr, moved ? moved->data() : nullptr);
+              sweep = held.selection->sweep(batch, objective, duals, scores ? scores->data() : nullptr,
+                                            moved ? moved->data() : nullptr);
             }
-            return std::make_tuple(sweep.outcome.row, std::string(name_of(sweep.outcome.refusal)), sweep.gap);
+            check(sweep.outcome);
+            return sweep.gap;
           },
-          "C"_a, "labels"_a, "positive"_a, "sigma"_a, "q"_a, "P_b"_a.none(), "alpha"_a, "z"_a, "z_b"_a, "exact"_a,
-          "scores"_a.none(), "moved"_a.none(),
+          "problem"_a, "alpha"_a, "z"_a, "z_b"_a, nb::kw_only(), "exact"_a, "scores"_a.none() = nb::none(),
+          "moved"_a.none() = nb::none(),
           "One pass of dual ascent over the rows, with the paper's steps or to the maximum along each row. Returns "
-          "(refused row or -1, why it was refused, the sum of what each row added to the duality gap in its turn).")
+          "the sum of what each row added to the duality gap in its turn.")
       .def(
           "value",
-          [](const HeldSelection& held, const Vector<double>& C, const Vector<int32_t>& labels, int32_t positive,
-             double sigma, int q, std::optional<double> P_b, const Writable<double>& alpha, const Writable<double>& z,
-             const Writable<double>& z_b, bool gap) {
-            const Problem problem = checked_problem(*held.selection, C, labels, positive, sigma, q, P_b, alpha, z, z_b);
+          [](const HeldSelection& held, const GroupProblem& problem, const OutputVector<double>& alpha,
+             const OutputVector<double>& z, const OutputVector<double>& z_b, bool gap) {
+            const groups::Batch batch = problem.batch(*held.selection);
+            const groups::Duals duals = checked_duals(*held.selection, alpha, z, z_b);
             nb::gil_scoped_release release;
-            const groups::Value value = held.selection->value(problem.batch, problem.objective, problem.duals, gap);
+            const groups::Value value = held.selection->value(batch, problem.objective, duals, gap);
             return std::make_tuple(value.dual, value.theta, value.gap);
           },
-          "C"_a, "labels"_a, "positive"_a, "sigma"_a, "q"_a, "P_b"_a.none(), "alpha"_a, "z"_a, "z_b"_a, "gap"_a,
+          "problem"_a, "alpha"_a, "z"_a, "z_b"_a, nb::kw_only(), "gap"_a = false,
           "The dual of (16), the value of (13), and the duality gap if it is asked for.");
 
   m.def(
       "add_scores",
       [](const HeldRows& rows, const Vector<double>& C, const Vector<int32_t>& labels, int32_t positive,
-         const Vector<double>& alpha, const Writable<double>& s) {
+         const Vector<double>& alpha, const OutputVector<double>& s) {
         const groups::Batch batch = checked_batch(rows.rows.n_rows, C, labels, positive);
         if (alpha.size() != C.size() || int64_t(s.size()) != rows.rows.n_columns) refuse("alpha or s does not fit X.");
         Outcome outcome;
@@ -237,10 +240,9 @@ void bind_groups(nb::module_& m) {
           nb::gil_scoped_release release;
           outcome = groups::add_scores(rows.rows, batch, alpha.data(), s.data());
         }
-        return std::make_tuple(outcome.row, std::string(name_of(outcome.refusal)));
+        check(outcome);
       },
-      "rows"_a, "C"_a, "labels"_a, "positive"_a, "alpha"_a, "s"_a,
-      "s[j] += sum_i C_i alpha_i y_i x_ij. Returns (refused row or -1, why it was refused).");
+      "rows"_a, "C"_a, "labels"_a, "positive"_a, "alpha"_a, "s"_a, "s[j] += sum_i C_i alpha_i y_i x_ij.");
   m.def(
       "best_columns",
       [](const Vector<double>& scores, int64_t most) {
@@ -249,7 +251,7 @@ void bind_groups(nb::module_& m) {
       },
       "scores"_a, "most"_a, "The columns with the largest positive scores, of equal ones the lower first.");
   m.def("group_score", &score, "rows"_a, "n_columns"_a, "columns"_a, "weights"_a, "intercepts"_a, "out"_a,
-        "out[row, head] = intercept + weights . x of the selected columns. Returns (refused row or -1, why).");
-  m.def("group_variance", &variance, "rows"_a, "n_columns"_a, "columns"_a, "sizes"_a, "S"_a, "intercept"_a, "out"_a,
-        "out[row] = intercept + the sum of x'Sx over the groups. Returns (refused row or -1, why).");
+        "out[row, head] = intercept + weights . x of the selected columns.");
+  m.def("group_variance", &variance, "rows"_a, "n_columns"_a, "columns"_a, "sizes"_a, "S"_a, nb::kw_only(),
+        "intercept"_a, "out"_a, "out[row] = intercept + the sum of x'Sx over the groups.");
 }

@@ -3,8 +3,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,35 +14,19 @@ namespace sureline::bindings {
 
 class Scales {
  public:
-  Scales(const std::string& kind, const std::string& dtype) : by_row_(kind == "row"), single_(dtype == "float32") {
-    if (!by_row_ && kind != "scale") refuse("kind must be 'row' or 'scale', not '" + kind + "'.");
-    if (!single_ && dtype != "float64") refuse("dtype must be 'float32' or 'float64', not '" + dtype + "'.");
-  }
+  enum class Kind { row, scale };
+
+  Scales(Kind kind, Scalar dtype) : by_row_(kind == Kind::row), single_(dtype == Scalar::float32) {}
 
   // `rows` divided, their values to `out` if it is not null. With `absorb` the rows are taken in, each before it is
   // divided; with `undoable` what they change can be taken back, and is if one is refused.
   Outcome pass(const Rows& rows, void* out, bool absorb, const int64_t* order, int64_t n_order,
-               const double* sample_weight, int64_t n_values, bool undoable, bool release_gil) {
-    absorb = absorb && !by_row_;
+               const double* sample_weight, bool undoable, bool release_gil) {
     Normalizing task;
     task.rows = rows, task.out = out, task.order = order, task.n_order = n_order, task.sample_weight = sample_weight;
-    task.by_row = by_row_, task.absorb = absorb, task.single = single_;
-    if (absorb) {
-      commit();
-      widen(rows.n_columns);
-    }
+    if (absorb) begin(rows, undoable);
     const std::shared_ptr<Memory> memory = memory_;  // stays as long as it is read, whoever else widens
-    task.scales = memory ? memory->data : nullptr, task.n_scales = memory ? n_scales_ : 0;
-    std::shared_ptr<Memory> before;
-    std::shared_ptr<ScaleChange[]> changes;
-    if (absorb && undoable) {
-      if (memory && size_t(n_values) * sizeof(ScaleChange) > memory->bytes) {
-        before = copied(*memory, memory->bytes);
-      } else {
-        changes = std::make_shared_for_overwrite<ScaleChange[]>(size_t(n_values));
-        task.changes = changes.get();
-      }
-    }
+    task.scaling = scaling(absorb);
     Outcome outcome;
     if (release_gil) {
       nb::gil_scoped_release release;
@@ -52,23 +34,53 @@ class Scales {
     } else {
       outcome = run(task);
     }
-    if (absorb && undoable) {
-      before_ = std::move(before), changes_ = std::move(changes), n_changes_ = task.n_changes;
-      if (outcome.refusal != Refusal::none) undo();
-    }
+    if (absorb) end(task.scaling, outcome.refusal != Refusal::none);
     return outcome;
+  }
+
+  // Rows are to be taken in, by one pass or by some calls that learn from them. With `undoable` what they change can
+  // be taken back, as long as each value is visited but once.
+  void begin(const Rows& rows, bool undoable) {
+    if (by_row_) return;
+    commit();
+    widen(rows.n_columns);
+    if (!undoable) return;
+    const size_t n = size_t(n_values(rows));
+    if (n * sizeof(ScaleChange) > memory_->bytes) {
+      before_ = copied(*memory_, memory_->bytes);
+    } else {
+      changes_ = std::make_shared_for_overwrite<ScaleChange[]>(n);
+      room_ = int64_t(n);
+    }
+  }
+  // After one of these calls. What is undoable is taken back if a row was refused.
+  void end(const Scaling& scaling, bool refused) {
+    if (changes_) n_changes_ = scaling.n_changes;
+    if (refused) undo();
+  }
+
+  // What the loops divide rows by, which they take in if they are to.
+  Scaling scaling(bool absorb) const {
+    Scaling now;
+    now.by_row = by_row_, now.absorb = absorb && !by_row_, now.single = single_;
+    now.scales = memory_ ? memory_->data : nullptr, now.n_scales = size();
+    if (now.absorb) now.changes = changes_.get(), now.n_changes = n_changes_;
+    return now;
   }
 
   // Take back the latest pass, if it was undoable and nothing has been committed since.
   void undo() {
-    if (before_) memory_ = std::move(before_);
+    if (before_) {
+      memory_ = std::move(before_);
+      n_scales_ = int64_t(memory_->bytes) / scaling(false).entry_bytes();
+    }
     for (int64_t i = n_changes_; i-- > 0;) set(changes_[i].column, changes_[i].mean, changes_[i].count);
     commit();
   }
   void commit() {
     before_.reset();
     changes_.reset();
-    n_changes_ = 0;
+    n_changes_ = room_ = 0;
   }
 
   Scales copy() const {
@@ -77,6 +89,18 @@ class Scales {
     if (memory_) twin.memory_ = copied(*memory_, memory_->bytes);
     return twin;
   }
+
+  // Raises ValueError if the rows of a task change more than there is room to remember.
+  void check_room(const Task& task) const {
+    if (!changes_) return;
+    int64_t n = n_values(task.rows);
+    if (task.order) {
+      n = 0;
+      for (int64_t k = 0; k < task.n_order; ++k) n += row_length(task.rows, task.order[k]);
+    }
+    if (n > room_ - n_changes_) refuse("Rows that can be taken back are visited but once.");
+  }
+  std::shared_ptr<const void> memory() const { return memory_; }
 
   bool by_row() const { return by_row_; }
   bool single() const { return single_; }
@@ -134,13 +158,7 @@ class Scales {
     return copy;
   }
 
-  static Outcome run(Normalizing& task) {
-#if SURELINE_X86_VARIANTS
-    if (g_instruction_set == &instruction_sets()[2]) return avx512::normalize(task);
-    if (g_instruction_set == &instruction_sets()[1]) return avx2::normalize(task);
-#endif
-    return baseline::normalize(task);
-  }
+  static Outcome run(Normalizing& task) { return g_instruction_set->normalize(task); }
 
   template <class T>
   Scale<T>* scales() const {
@@ -158,7 +176,32 @@ class Scales {
   std::shared_ptr<Memory> memory_, before_;
   int64_t n_scales_ = 0;
   std::shared_ptr<ScaleChange[]> changes_;
-  int64_t n_changes_ = 0;
+  int64_t n_changes_ = 0, room_ = 0;
+};
+
+// The scales of rows while a call learns from them. What was taken in is taken back, where that can be, unless it is to
+// be kept.
+class LearningScales {
+ public:
+  LearningScales(const HeldRows& held, Task& task) : scales_(held.scales) {
+    if (!scales_) return;
+    scales_->widen(held.rows.n_columns);
+    scales_->check_room(task);
+    memory_ = scales_->memory();
+    now_ = scales_->scaling(true);
+    task.scaling = &now_;
+  }
+  LearningScales(const LearningScales&) = delete;
+  ~LearningScales() {
+    if (scales_) scales_->end(now_, !keep_);
+  }
+  void keep() { keep_ = true; }
+
+ private:
+  Scales* const scales_;
+  std::shared_ptr<const void> memory_;  // stays as long as it is read, whoever else widens
+  Scaling now_;
+  bool keep_ = false;
 };
 
 }  // namespace sureline::bindings

@@ -6,14 +6,12 @@
 
 #include <optional>
 #include <string>
-#include <tuple>
 
 #include "models.hpp"
 
 namespace sureline::bindings {
 
 using Numbers = nanobind::ndarray<double, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
-using Answer = std::tuple<int64_t, std::string>;
 
 inline void check_size(const char* name, size_t size, int64_t wanted) {
   if (int64_t(size) != wanted)

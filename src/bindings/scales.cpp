@@ -2,7 +2,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 
@@ -21,27 +20,32 @@ using namespace nb::literals;
 using namespace sureline;
 using namespace sureline::bindings;
 
-int64_t n_values(const Rows& rows) {
-  if (rows.layout == Rows::Layout::dense) return rows.n_rows * rows.n_columns;
-  return rows.layout == Rows::Layout::csr32 ? static_cast<const int32_t*>(rows.indptr)[rows.n_rows]
-                                            : static_cast<const int64_t*>(rows.indptr)[rows.n_rows];
+void check_width(const Rows& rows) {
+  if (rows.n_columns > (int64_t(1) << 40)) refuse("There are more columns than a scale can be kept for.");
 }
 
-Answer pass(Scales& scales, const HeldRows& held, const std::optional<Output>& out, bool absorb,
-            const std::optional<Vector<int64_t>>& order, const std::optional<Vector<double>>& sample_weight,
-            bool undoable) {
+// The rows are divided by these scales when they are learned from.
+void attach(nb::object self, HeldRows& held, bool undoable) {
+  Scales* scales = nb::cast<Scales*>(self);
+  check_width(held.rows);
+  scales->begin(held.rows, undoable);
+  held.scales = scales, held.scales_owner = std::move(self);
+}
+
+void pass(Scales& scales, const HeldRows& held, const std::optional<Output>& out, bool absorb,
+          const std::optional<Vector<int64_t>>& order, const std::optional<Vector<double>>& sample_weight,
+          bool undoable) {
   const Rows& rows = held.rows;
-  const int64_t n = n_values(rows);
-  if (out && (is_single(Input(*out), "out") != rows.single || int64_t(out->size()) < n))
+  if (out && (is_single(Input(*out), "out") != rows.single || int64_t(out->size()) < n_values(rows)))
     refuse("out must have the dtype of the rows, and room for all of their values.");
   check_order(order, rows.n_rows);
   if (order && undoable && int64_t(order->size()) > rows.n_rows) refuse("order must name each row once.");
   if (sample_weight) check_size("sample_weight", sample_weight->size(), rows.n_rows);
-  if (rows.n_columns > (int64_t(1) << 40)) refuse("There are more columns than a scale can be kept for.");
-  const Outcome outcome = scales.pass(rows, out ? out->data() : nullptr, absorb, order ? order->data() : nullptr,
-                                      order ? int64_t(order->size()) : 0,
-                                      sample_weight ? sample_weight->data() : nullptr, n, undoable, true);
-  return {outcome.row, name_of(outcome.refusal)};
+  check_width(rows);
+  const Outcome outcome =
+      scales.pass(rows, out ? out->data() : nullptr, absorb, order ? order->data() : nullptr,
+                  order ? int64_t(order->size()) : 0, sample_weight ? sample_weight->data() : nullptr, undoable, true);
+  check(outcome);
 }
 
 template <class T>
@@ -67,9 +71,9 @@ std::variant<Arrays<float>, Arrays<double>> arrays(const Scales& scales) {
   return arrays_in<double>(scales);
 }
 
-Scales restored(const std::string& dtype, const Vector<int64_t>& columns, const Vector<double>& means,
+Scales restored(Scalar dtype, const Vector<int64_t>& columns, const Vector<double>& means,
                 const Vector<int64_t>& counts) {
-  Scales scales("scale", dtype);
+  Scales scales(Scales::Kind::scale, dtype);
   const size_t n = columns.size();
   if (means.size() != n || counts.size() != n) refuse("The arrays differ in length.");
   const int64_t most = int64_t(1) << (scales.single() ? 24 : 53);
@@ -101,12 +105,16 @@ NewArray<double> means_of(const Scales& scales, const Vector<int64_t>& columns) 
 }  // namespace
 
 void bind_scales(nb::module_& m) {
+  nb::enum_<Scales::Kind>(m, "Scaling", "What rows are divided by.")
+      .value("row", Scales::Kind::row, "Their length.")
+      .value("scale", Scales::Kind::scale, "The mean size of each feature so far.");
   nb::class_<Scales>(m, "Scales", "Rows divided by their length, or by the mean size of each feature so far.")
-      .def(nb::init<const std::string&, const std::string&>(), "kind"_a, "dtype"_a)
+      .def(nb::init<Scales::Kind, Scalar>(), "kind"_a, "dtype"_a)
       .def("normalize", &pass, "rows"_a, "out"_a.none(), "absorb"_a, "order"_a.none() = nb::none(),
            "sample_weight"_a.none() = nb::none(), "undoable"_a = false,
-           "Divide the values of the rows, and put them into `out`; with `absorb` take each row in before. Returns "
-           "(refused row or -1, why it was refused).")
+           "Divide the values of the rows, and put them into `out`; with `absorb` take each row in before.")
+      .def("attach", &attach, "rows"_a, "undoable"_a = false,
+           "Let `learn` take in each of these rows and divide it before it is learned from.")
       .def("undo", &Scales::undo, "Take back what the latest call changed, if it was undoable.")
       .def("commit", &Scales::commit, "From now on the latest call cannot be taken back.")
       .def("copy", &Scales::copy)

@@ -1,7 +1,6 @@
 // Online dual coordinate ascent, as Python sees it: the rule, its memory, and its losses on their own.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -22,44 +21,24 @@ using namespace sureline::bindings;
 
 namespace {
 
-DualLoss dual_loss(const std::string& name, double epsilon) {
-  using Kind = DualLoss::Kind;
-  static constexpr std::pair<const char*, Kind> kinds[] = {
-      {"hinge", Kind::hinge},     {"squared_hinge", Kind::squared_hinge}, {"log", Kind::log},
-      {"squared", Kind::squared}, {"absolute", Kind::absolute},           {"huber", Kind::huber}};
+DualLoss dual_loss(Loss kind, double epsilon) {
   if (!(epsilon > 0)) refuse("epsilon must be positive.");
-  for (const auto& [known, kind] : kinds)
-    if (name == known) return {kind, epsilon};
-  refuse("There is no loss '" + name + "'.");
+  return {kind, epsilon};
 }
 
-DualRule dual_rule(const std::string& loss, double epsilon, double rho, const std::string& window, double beta,
-                   const std::string& regularizer, double delta, double smoothing) {
+DualRule dual_rule(const DualLoss& loss, double rho, DualRule::Window window, double beta, Regularizer regularizer,
+                   double delta, double smoothing) {
   DualRule rule;
-  rule.loss = dual_loss(loss, epsilon);
-  rule.rho = rho, rule.beta = beta, rule.delta = delta, rule.kappa = smoothing;
+  rule.loss = loss, rule.rho = rho, rule.window = window, rule.beta = beta, rule.regularizer = regularizer;
+  rule.delta = regularizer == Regularizer::elastic_net ? delta : 0, rule.kappa = smoothing;
   if (!(rho > 0) || !(delta >= 0) || !(smoothing >= 0 && smoothing <= 1)) refuse("A parameter is out of range.");
-  if (window == "exponential") {
-    rule.window = DualRule::Window::exponential;
-    if (!(beta > 0 && beta < 1)) refuse("beta must be between 0 and 1.");
-  } else if (window == "sliding") {
-    rule.window = DualRule::Window::sliding;
-  } else if (window != "infinite") {
-    refuse("There is no window '" + window + "'.");
-  }
-  if (regularizer == "elastic_net")
-    rule.regularizer = DualRule::Regularizer::elastic_net;
-  else if (regularizer == "kl")
-    rule.regularizer = DualRule::Regularizer::kl;
-  else if (regularizer != "l2")
-    refuse("There is no regularizer '" + regularizer + "'.");
-  if (rule.regularizer != DualRule::Regularizer::elastic_net) rule.delta = 0;
-  if (rule.regularizer == DualRule::Regularizer::kl)
+  if (window == DualRule::Window::exponential && !(beta > 0 && beta < 1)) refuse("beta must be between 0 and 1.");
+  if (regularizer == Regularizer::kl)
     rule.shape = Shape::simplex;
   else if (smoothing > 0)
     rule.shape = Shape::dual_smoothed;
   else
-    rule.shape = rule.window == DualRule::Window::sliding ? Shape::dual_counted : Shape::dual;
+    rule.shape = window == DualRule::Window::sliding ? Shape::dual_counted : Shape::dual;
   return rule;
 }
 
@@ -67,6 +46,8 @@ DualRule dual_rule(const std::string& loss, double epsilon, double rho, const st
 // and coefficients of the parts; columns and values of the numbers.
 using Scalar1 = std::vector<double>;
 using Integers = std::vector<int64_t>;
+using WindowArrays =
+    std::tuple<Vector<int64_t>, Vector<int64_t>, Vector<int64_t>, Vector<double>, Vector<int64_t>, Vector<double>>;
 using MemoryState = std::tuple<Scalar1, int64_t, Integers, Integers, Integers, Scalar1, Integers, Scalar1>;
 
 Scalar1 scalars_of(const DualMemory& memory) {
@@ -130,7 +111,7 @@ DualMemory restored(const MemoryState& state) {
 
 }  // namespace
 
-void bind_online_dual(nb::module_& m) {
+void bind_windows(nb::module_& m) {
   nb::class_<DualMemory>(m, "DualMemory", "What a dual rule remembers besides the weights.")
       .def(
           "__init__",
@@ -143,7 +124,7 @@ void bind_online_dual(nb::module_& m) {
       .def_prop_ro(
           "scalars", [](const DualMemory& memory) { return as_array(scalars_of(memory)); },
           nb::rv_policy::automatic,  // it has its owner
-          "ASCENT_COLUMNS numbers for each problem.")
+          "A row of AscentColumn numbers for each problem, one row after the other.")
       .def(
           "window",
           [](const DualMemory& memory) {
@@ -156,17 +137,15 @@ void bind_online_dual(nb::module_& m) {
           "coefficients of the parts, and the columns and values of the numbers.")
       .def_static(
           "restored",
-          [](const Vector<double>& scalars, int64_t length, const Vector<int64_t>& n_parts,
-             const Vector<int64_t>& n_numbers, const Vector<int64_t>& heads, const Vector<double>& coefficients,
-             const Vector<int64_t>& columns, const Vector<double>& values) {
+          [](const Vector<double>& scalars, int64_t length, const WindowArrays& window) {
             const auto list = [](const auto& array) {
               return std::vector<std::decay_t<decltype(array.data()[0])>>(array.data(), array.data() + array.size());
             };
+            const auto& [n_parts, n_numbers, heads, coefficients, columns, values] = window;
             return restored({list(scalars), length, list(n_parts), list(n_numbers), list(heads), list(coefficients),
                              list(columns), list(values)});
           },
-          "scalars"_a, "length"_a, "n_parts"_a, "n_numbers"_a, "heads"_a, "coefficients"_a, "columns"_a, "values"_a,
-          "The memory that had these numbers.")
+          "scalars"_a, "length"_a, "window"_a, "The memory that had these numbers; `window` is what window() returned.")
       .def("copy",
            [](const DualMemory& memory) {
              DualMemory copy(memory);
@@ -175,8 +154,8 @@ void bind_online_dual(nb::module_& m) {
            })
       .def(
           "split",
-          [](DualMemory& memory, const std::string& policy) {
-            if (policy == "ovr") {
+          [](DualMemory& memory, Policy policy) {
+            if (policy == Policy::one_vs_rest) {
               memory.problems.push_back(memory.problems.at(0));
               memory.window.split({{0, -1.0}, {1, 1.0}});
             } else {
@@ -185,7 +164,7 @@ void bind_online_dual(nb::module_& m) {
             memory.crossings.forget();
           },
           "policy"_a,
-          "Two heads from now on. Of policy 'ovr' both have what the one had, the first with the other sign; "
+          "Two heads from now on. Of policy ovr both have what the one had, the first with the other sign; "
           "otherwise the second has all.")
       .def(
           "add_problems",
@@ -198,33 +177,10 @@ void bind_online_dual(nb::module_& m) {
       .def("__setstate__",
            [](DualMemory& memory, const MemoryState& state) { new (&memory) DualMemory(restored(state)); });
 
-  nb::class_<DualRule>(m, "DualRule", "A rule of online dual coordinate ascent.")
-      .def(
-          "__init__",
-          [](DualRule* self, const std::string& loss, double epsilon, double rho, const std::string& window,
-             double beta, const std::string& regularizer, double delta, double smoothing) {
-            new (self) DualRule(dual_rule(loss, epsilon, rho, window, beta, regularizer, delta, smoothing));
-          },
-          "loss"_a = "hinge", "epsilon"_a = 1.0, "rho"_a = 1e-4, "window"_a = "infinite", "beta"_a = 0.9999,
-          "regularizer"_a = "l2", "delta"_a = 0.001, "smoothing"_a = 0.0)
-      .def_prop_ro("shape", [](const DualRule& rule) { return std::string(name_of(rule.shape)); })
-      .def(
-          "round",
-          [](const DualRule& rule, const DualMemory& memory, int64_t problem) {
-            if (problem < 0 || problem >= int64_t(memory.problems.size())) refuse("There is no such problem.");
-            return rule.round(memory.problems[size_t(problem)]);
-          },
-          "memory"_a, "problem"_a, "What the weights are computed with.");
-
-  m.attr("ASCENT_COLUMNS") = kAscentColumns;
-
   nb::class_<DualLoss>(m, "DualLoss", "A loss of the margin, or of the score and a target, and its conjugate.")
       .def(
-          "__init__",
-          [](DualLoss* self, const std::string& name, double epsilon) {
-            new (self) DualLoss(dual_loss(name, epsilon));
-          },
-          "name"_a, "epsilon"_a = 1.0)
+          "__init__", [](DualLoss* self, Loss kind, double epsilon) { new (self) DualLoss(dual_loss(kind, epsilon)); },
+          "kind"_a, "epsilon"_a = DualLoss{}.epsilon)
       .def_prop_ro("low", &DualLoss::low, "The least dual variable.")
       .def_prop_ro("high", &DualLoss::high, "The largest dual variable.")
       .def("value", &DualLoss::value, "m"_a, "wanted"_a = 1.0)
@@ -257,4 +213,22 @@ void bind_online_dual(nb::module_& m) {
           "base"_a, "x"_a, "a"_a, "delta"_a, "wanted"_a = 1.0,
           "The best dual variable b where the margin after the step is soft(base + a b x, delta).x, and how many steps "
           "Newton took to it.");
+
+  nb::enum_<DualRule::Window>(m, "Window", "What an old example still counts.")
+      .value("infinite", DualRule::Window::infinite, "As much as a new one.")
+      .value("exponential", DualRule::Window::exponential, "Less with every example that comes.")
+      .value("sliding", DualRule::Window::sliding, "As much as a new one, and then nothing.");
+  nb::enum_<Regularizer>(m, "Regularizer")
+      .value("l2", Regularizer::l2)
+      .value("elastic_net", Regularizer::elastic_net)
+      .value("kl", Regularizer::kl);
+  nb::class_<DualRule>(m, "DualRule", "A rule of online dual coordinate ascent.")
+      .def(
+          "__init__",
+          [](DualRule* self, const DualLoss& loss, double rho, DualRule::Window window, double beta,
+             Regularizer regularizer, double delta, double smoothing) {
+            new (self) DualRule(dual_rule(loss, rho, window, beta, regularizer, delta, smoothing));
+          },
+          "loss"_a, nb::kw_only(), "rho"_a, "window"_a, "beta"_a, "regularizer"_a, "delta"_a, "smoothing"_a)
+      .def_ro("shape", &DualRule::shape);
 }

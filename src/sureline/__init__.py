@@ -6,102 +6,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .estimators.classifiers import (
-        ALMA,
-        AROW,
-        BCW,
-        CPA,
-        CSOGD,
-        CW,
-        FOBOS,
-        FSOL,
-        FTRL,
-        IELLIP,
-        NAROW,
-        NHERD,
-        ODCA,
-        OGD,
-        PA,
-        PAUM,
-        RDA,
-        ROMMA,
-        SCW,
-        SOP,
-        SSOL,
-        STG,
-        AdaFOBOS,
-        AdaRDA,
-        ODCARegressor,
-        Perceptron,
-    )
-    from .estimators.kernel import KernelSCW
-    from .estimators.l1 import L1SVM, SparseDCA
-    from .estimators.saving import load, save
-    from .estimators.sdca import SDCA
-    from .estimators.selecting import FGM, FOFS, SBCW, SOFS
-    from .evaluate.feature_path import feature_path
-    from .evaluate.sparsity_path import sparsity_path
-    from .evaluate.sparsity_path_result import plot_sparsity_paths
-    from .training.calls import tournament
-    from .training.train import train
+    from .estimators import *  # noqa: F403  # a stub has their names
+    from .estimators.saving import load as load
+    from .estimators.saving import save as save
+    from .evaluate.feature_path import feature_path as feature_path
+    from .evaluate.sparsity_path import sparsity_path as sparsity_path
+    from .evaluate.sparsity_path_result import plot_sparsity_paths as plot_sparsity_paths
+    from .training.calls import tournament as tournament
+    from .training.train import train as train
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "ALMA",
-    "AROW",
-    "BCW",
-    "CPA",
-    "CSOGD",
-    "CW",
-    "FGM",
-    "FOBOS",
-    "FOFS",
-    "FSOL",
-    "FTRL",
-    "IELLIP",
-    "L1SVM",
-    "NAROW",
-    "NHERD",
-    "ODCA",
-    "OGD",
-    "PA",
-    "PAUM",
-    "RDA",
-    "ROMMA",
-    "SBCW",
-    "SCW",
-    "SDCA",
-    "SOFS",
-    "SOP",
-    "SSOL",
-    "STG",
-    "AdaFOBOS",
-    "AdaRDA",
-    "KernelSCW",
-    "ODCARegressor",
-    "Perceptron",
-    "SparseDCA",
-    "feature_path",
-    "load",
-    "plot_sparsity_paths",
-    "save",
-    "sparsity_path",
-    "tournament",
-    "train",
-]
-
 # Where to find what is not imported before it is asked for: the command line does without scikit-learn, whose import
-# takes longer than many of its jobs.
-_ELSEWHERE = {
-    "FGM": ".estimators.selecting",
-    "FOFS": ".estimators.selecting",
-    "KernelSCW": ".estimators.kernel",
-    "L1SVM": ".estimators.l1",
-    "SBCW": ".estimators.selecting",
-    "SDCA": ".estimators.sdca",
-    "SOFS": ".estimators.selecting",
-    "SparseDCA": ".estimators.l1",
+# takes longer than many of its jobs. The estimators are those of the catalogue.
+_FUNCTIONS = {
     "feature_path": ".selection",
     "load": ".estimators.saving",
     "plot_sparsity_paths": ".sparsity",
@@ -112,6 +30,7 @@ _ELSEWHERE = {
 }
 _SUBMODULES = {
     "contest",
+    "custom",
     "datasets",
     "evaluate",
     "metrics",
@@ -125,11 +44,21 @@ _SUBMODULES = {
 }
 
 
+def _estimators() -> list[str]:
+    catalogue = import_module(".learners.catalogue", __name__)
+    return sorted([*catalogue.EVERY_LEARNER, *catalogue.IN_MEMORY], key=lambda name: (name != name.upper(), name))
+
+
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        value = getattr(import_module(_ELSEWHERE.get(name, ".estimators"), __name__), name)
-    elif name in _SUBMODULES:
+    value: Any
+    if name in _SUBMODULES:
         value = import_module(f".{name}", __name__)
+    elif name in _FUNCTIONS:
+        value = getattr(import_module(_FUNCTIONS[name], __name__), name)
+    elif name == "__all__":
+        value = [*_estimators(), *_FUNCTIONS]
+    elif not name.startswith("_") and name in _estimators():
+        value = getattr(import_module(".estimators", __name__), name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
@@ -137,4 +66,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_SUBMODULES, "__version__"})
+    return sorted({*_estimators(), *_FUNCTIONS, *_SUBMODULES, "__version__"})

@@ -13,9 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-# What a file system says that has no locks, and one that gives a file no second name, or not to us.
-_NO_LOCKS = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS}
-_NO_LINKS = {errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, errno.ENOENT}
+_NO_LOCKS = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS}  # what a file system without locks says
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LONGEST_NAME = 200
@@ -76,9 +74,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Output]:
     """Write a file that takes the place of `path`, or comes to be there, when the block ends without an error.
 
     It is written under another name in the same folder, ``.NAME.<16 hex digits>.tmp``, brought to the disk and then
-    renamed. After an error, or a crash at any moment, the old file is what it was. A name that a crash left behind goes
-    with the next call for the same path; a lock tells it from one that is being written by somebody else. Where `path`
-    is a link, the file that it leads to is replaced. The new file has the permissions of the old one.
+    renamed. After an error, or a crash at any moment, the old file is what it was; except that a disk may fail to
+    confirm the rename, and then the new file is there and the error says so. A name that a crash left behind goes with
+    the next call for the same path; a lock tells it from one that is being written by somebody else. Where `path` is a
+    link, the file that it leads to is replaced. The new file has the permissions of the old one.
 
     Raises
     ------
@@ -107,14 +106,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Output]:
             with suppress(OSError):  # what fsync has confirmed, no error of close takes back
                 os.close(fd)
     except _Unconfirmed as error:
-        outcome = "was replaced, but may not survive a power failure"
+        outcome = f"was {'written' if old is None else 'replaced'}, but may not survive a power failure"
         raise WriteError(error.errno or 0, why(error), shown, outcome) from None
     except OSError as error:
         raise WriteError(error.errno or 0, why(error), shown, outcome) from None
 
 
 class _Unconfirmed(OSError):
-    """The new file is in place, the disk did not confirm that, and the old one is gone."""
+    """The new file is in place, but the disk did not confirm that."""
 
 
 def remove_stale(path: str | os.PathLike[str]) -> None:
@@ -166,7 +165,7 @@ def _new_file(target: str, mode: int) -> tuple[int, str]:
         temporary = _temporary_name(target)
         fd = os.open(temporary, _CREATE, mode)
         try:
-            if _lock(fd, temporary, fcntl.LOCK_EX):
+            if _lock(fd, temporary):
                 return fd, temporary
         except BaseException:
             with suppress(OSError):
@@ -176,10 +175,10 @@ def _new_file(target: str, mode: int) -> tuple[int, str]:
         os.close(fd)
 
 
-def _lock(fd: int, temporary: str, how: int) -> bool:
+def _lock(fd: int, temporary: str) -> bool:
     """Lock the file. False if it was taken for stale, and removed, before the lock was there."""
     try:
-        fcntl.flock(fd, how)
+        fcntl.flock(fd, fcntl.LOCK_EX)
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise
@@ -199,74 +198,14 @@ def _take_over(fd: int, old: os.stat_result) -> None:
 
 
 def _put_in_place(temporary: str, target: str) -> None:
-    """Rename, and have the disk confirm it. If it does not, take it back."""
+    """Rename, and have the disk confirm it."""
     folder = os.open(os.path.dirname(target), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        with _second_name(target) as backup:
-            is_new = backup is None and not os.path.lexists(target)
-            os.rename(temporary, target)
-            try:
-                os.fsync(folder)
-            except OSError as error:
-                try:
-                    _take_back(target, backup, is_new)
-                except OSError:
-                    raise _Unconfirmed(error.errno, why(error)) from None
-                with suppress(OSError):
-                    os.fsync(folder)
-                raise
+        os.rename(temporary, target)
+        try:
+            os.fsync(folder)
+        except OSError as error:
+            raise _Unconfirmed(error.errno, why(error)) from None
     finally:
         with suppress(OSError):
             os.close(folder)
-
-
-def _take_back(target: str, backup: str | None, is_new: bool) -> None:
-    if is_new:
-        os.unlink(target)
-    elif backup is not None:
-        os.rename(backup, target)
-    else:
-        raise OSError("there is nothing to put back")
-
-
-@contextmanager
-def _second_name(target: str) -> Iterator[str | None]:
-    """Another name for the old file while it is replaced. None if there is no old file, or no way to do that."""
-    backup, fd = _linked(target)
-    try:
-        yield backup
-    finally:
-        if backup is not None:
-            with suppress(OSError):
-                os.unlink(backup)
-        if fd is not None:
-            with suppress(OSError):
-                os.close(fd)
-
-
-def _linked(target: str) -> tuple[str | None, int | None]:
-    """The second name, and what holds the lock that keeps others from taking it for stale."""
-    while True:
-        backup = _temporary_name(target)
-        try:
-            os.link(target, backup, follow_symlinks=False)
-        except OSError as error:
-            if error.errno in _NO_LINKS:
-                return None, None
-            raise
-        fd = None
-        try:
-            fd = os.open(backup, _READ)
-            if _lock(fd, backup, fcntl.LOCK_SH):  # shared: others may be replacing the same file
-                return backup, fd
-        except FileNotFoundError:
-            continue
-        except PermissionError:
-            return backup, None
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(backup)
-            if fd is not None:
-                os.close(fd)
-            raise
-        os.close(fd)

@@ -1,4 +1,4 @@
-"""Checks of what callers pass: sparse matrices, sample weights and labels."""
+"""Checks of what callers pass: sparse matrices, sample weights, labels, and text of any origin."""
 
 from __future__ import annotations
 
@@ -58,6 +58,19 @@ def signed(indices: Any, name: str) -> Array:
     return array if array.dtype in (np.int32, np.int64) else array.astype(np.int64)
 
 
+def rows_between(X: Any, start: int, stop: int) -> Any:
+    """Those rows of an array, a data frame or a CSR matrix, without copying them."""
+    if not is_sparse(X):
+        return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+    try:
+        # Not by SciPy's own slicing, which trusts the arrays. What is wrong inside the part, the core finds.
+        indptr = X.indptr[start : stop + 1]
+        inside = slice(indptr[0], indptr[-1])
+        return type(X)((X.data[inside], X.indices[inside], indptr - indptr[0]), shape=(stop - start, X.shape[1]))
+    except (ValueError, TypeError, IndexError) as error:
+        raise ValueError(f"Input X is not a valid CSR matrix: {error}.") from None
+
+
 def checked_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64] | None:
     """Weights as a vector with one entry a row; the core refuses those that are negative or not finite."""
     if sample_weight is None:
@@ -89,6 +102,15 @@ def distinct(y: Array) -> Array:
     return np.unique(y)
 
 
+def sorted_classes(labels: Array) -> Array:
+    """The same, or ValueError if the labels cannot be compared."""
+    try:
+        return distinct(labels)
+    except TypeError:
+        types = sorted({type(label).__name__ for label in labels.tolist()})
+        raise ValueError(f"The labels must all be of one type that can be sorted. Got {', '.join(types)}.") from None
+
+
 def class_indices(y: Array, classes: Array) -> npt.NDArray[np.int32]:
     """The position of each label in `classes`, or -1 where it is not there."""
     if len(classes) <= 2:
@@ -112,3 +134,13 @@ def label_array(labels: Sequence[Any]) -> Array:
     if all(isinstance(label, int | float) for label in labels):
         return np.array(labels, np.float64)
     return np.array([str(label) for label in labels])
+
+
+def clean(text: str) -> str:
+    """Text that can be written and read: control characters and halves of pairs are replaced.
+
+    Names come out of files and may hold anything; neither XML nor UTF-8 has room for all of it.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\N{NO-BREAK SPACE}" else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,6 +24,14 @@ def cores() -> int:
             if int(quota) > 0:
                 there = min(there, -(-int(quota) // int(period)))
     return max(there, 1)
+
+
+def threads(n: int | None = None) -> ThreadPoolExecutor:
+    """A pool of n threads, as many as there are cores if None, for learners that learn at the same time.
+
+    They run side by side, since the core lets go of Python's lock.
+    """
+    return ThreadPoolExecutor(n or cores(), thread_name_prefix="sureline-learner")
 
 
 def usable_memory() -> int | None:

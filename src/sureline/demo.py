@@ -61,13 +61,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 def write_mail(folder: Path, n_messages: int) -> None:
     """Messages to learn from, compressed, and a quarter as many to test on: one a line, after the label and a tab."""
-    import zstandard
-
     from .datasets import make_mail
+    from .stream.decompress import zstd_module
 
     texts, labels = make_mail(n_messages + n_messages // 4, random_state=0)
     lines = [f"{label}\t{text}\n" for label, text in zip(labels, texts, strict=True)]
-    with zstandard.open(folder / "mail.txt.zst", "wt", encoding="utf-8") as out:
+    with zstd_module().open(folder / "mail.txt.zst", "wt", encoding="utf-8") as out:
         out.writelines(lines[:n_messages])
     (folder / "test.txt").write_text("".join(lines[n_messages:]), encoding="utf-8")
 

@@ -17,60 +17,62 @@ soft(theta, threshold):
 0.005
 """
 
-from ._core import (
-    ALMA,
-    AROW,
-    CPA,
-    FOBOS,
-    FOFS,
-    FSOL,
-    FTRL,
-    IELLIP,
-    NAROW,
-    NHERD,
-    OGD,
-    PA,
-    PAUM,
-    RDA,
-    ROMMA,
-    SCW,
-    SOP,
-    SSOL,
-    STG,
-    AdaFOBOS,
-    AdaRDA,
-    CoordinateRule,
-    Perceptron,
-    Round,
-    Rule,
-    Step,
-)
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "ALMA",
-    "AROW",
-    "CPA",
-    "FOBOS",
-    "FOFS",
-    "FSOL",
-    "FTRL",
-    "IELLIP",
-    "NAROW",
-    "NHERD",
-    "OGD",
-    "PA",
-    "PAUM",
-    "RDA",
-    "ROMMA",
-    "SCW",
-    "SOP",
-    "SSOL",
-    "STG",
-    "AdaFOBOS",
-    "AdaRDA",
-    "CoordinateRule",
-    "Perceptron",
-    "Round",
-    "Rule",
-    "Step",
-]
+from ._native import _core
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
+SCHEDULES = {"constant": _core.Schedule.constant, "1/t": _core.Schedule.inverse, "t": _core.Schedule.linear}
+_LOSSES = {loss.name: loss for loss in (_core.Loss.hinge, _core.Loss.squared_hinge, _core.Loss.log)}
+_ENUMS: dict[str, Mapping[str, Enum]] = {
+    "form": _core.Form.__members__,
+    "loss": _LOSSES,
+    "schedule": SCHEDULES,
+}
+
+
+def _by_name(rule: Any, enums: Mapping[str, Mapping[str, Enum]]) -> Callable[..., None]:
+    """A constructor of `rule` whose enums may be given by their names."""
+
+    def value(parameter: str, given: Any) -> Any:
+        known = enums.get(parameter)
+        if known is None or not isinstance(given, str):
+            return given
+        if given not in known:
+            *others, last = map(repr, known)
+            raise ValueError(f"{parameter} must be {', '.join(others)} or {last}, not {given!r}.")
+        return known[given]
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        by_place = [value(parameter, given) for parameter, given in zip(rule.parameters, args, strict=False)]
+        by_name = {parameter: value(parameter, given) for parameter, given in kwargs.items()}
+        rule.__init__(self, *by_place, *args[len(by_place) :], **by_name)
+
+    return __init__
+
+
+def _public(name: str, kind: Any) -> Any:
+    """The bound class, or one that takes names for enums where it has such parameters."""
+    variants = getattr(_core, f"{name}Variant", None)
+    enums = _ENUMS if variants is None else {**_ENUMS, "variant": variants.__members__}
+    if not enums.keys() & set(getattr(kind, "parameters", ())):
+        return kind
+    return type(name, (kind,), {"__init__": _by_name(kind, enums), "__doc__": kind.__doc__, "__module__": __name__})
+
+
+# Every rule that is bound, and what a rule returns; but for that of `sureline.custom`.
+_BOUND = {
+    name: _public(name, kind)
+    for name, kind in vars(_core).items()
+    if isinstance(kind, type)
+    and name != "PythonRule"
+    and (issubclass(kind, _core.Rule | _core.CoordinateRule) or kind in (_core.Step, _core.Round))
+}
+globals().update(_BOUND)
+__all__ = sorted(_BOUND, key=lambda name: (name != name.upper(), name))

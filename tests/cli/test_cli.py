@@ -334,9 +334,18 @@ def test_start_up_is_quick(folder: Path, tmp_path: Path) -> None:
     program = (
         "import sys; from sureline import cli; "
         f"status = cli.run(['train', {str(tmp_path / 'tiny.svm')!r}, '--model', {str(tmp_path / 'm')!r}]); "
-        "sys.exit(status or bool({'sklearn', 'scipy', 'pyarrow', 'matplotlib'} & set(sys.modules)))"
+        "sys.exit(status or bool({'sklearn', 'scipy', 'pyarrow', 'altair'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", program], stdout=subprocess.DEVNULL).returncode == 0
+
+
+@pytest.mark.parametrize("command", ["train", "predict", "evaluate", "inspect", "convert", "compare", "tune"])
+def test_no_command_imports_what_only_some_need(command: str) -> None:
+    program = (
+        f"import sys; import sureline.cli.{command}; "
+        "sys.exit(bool({'sklearn', 'scipy', 'pyarrow', 'matplotlib'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
 
 
 def test_output_that_nobody_reads_and_completion(folder: Path) -> None:

@@ -9,6 +9,8 @@ from scipy import sparse
 
 from sureline import AROW, CW, IELLIP, PA, ROMMA, SCW, SOP, Perceptron, reference
 from sureline._native import _core
+from sureline.models.numbers import Shape
+from sureline.models.state import State
 
 
 def csr(X=None) -> sparse.csr_matrix:
@@ -121,13 +123,9 @@ def test_rows_of_the_core_do_not_trust_what_can_still_change() -> None:
     starts = np.array([0, 1, 2])
     rows = _core.Rows.csr(np.ones(2), np.array([0, 1]), starts, 2, 2)
     starts[1:] = 10**10
-    memory = np.zeros((1, _core.MEMORY_COLUMNS))
-    memory[:, :5] = 1
-    tally = np.zeros((2, 3), np.int64)
-    rule, labels = _core.Perceptron(), np.zeros(2, np.int32)
-    model = "identity", np.zeros((3, 1)), None, memory, tally, None, 1, True, "binary", (1.0, 1.0)
-    _core.learn(rule, *model, rows, labels, None, None, False)
-    assert tally[0, 0] == 2
+    state = State(Shape.identity, "float64", 2, True)
+    state.core.learn(_core.Perceptron(), rows, np.zeros(2, np.int32))
+    assert state.tally[0, 0] == 2
 
 
 def test_parameters_set_between_calls_are_checked() -> None:

@@ -116,41 +116,39 @@ def test_table_and_columns() -> None:
 
 
 def test_the_plot(tmp_path: Path) -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pytest.importorskip("altair")
     X, y = stream(300)
+    long = "_" + "long" * 30
     result = prequential(
-        {"$AROW": AROW(normalize="none"), "_" + "long" * 30: PA(normalize="none"), "SCW": SCW(normalize="none")},
+        {"$AROW": AROW(normalize="none"), long: PA(normalize="none"), "SCW": SCW(normalize="none")},
         (X, y),
         window=50,
         drifts=[100, 200],
     )
-    ax = result.plot(title="three")
-    for line, values in zip(ax.lines, result.windowed_error.values(), strict=False):
-        np.testing.assert_array_equal(line.get_xdata(), result.examples)
-        np.testing.assert_allclose(line.get_ydata(), 100 * values)
-    labels = [text.get_text() for text in ax.figure.legends[0].get_texts()]
-    assert labels[0] == r"\$AROW"
-    assert labels[2:] == ["SCW", "drift"]
-    assert labels[1].startswith("longlong")
-    assert len(labels[1]) < 100
-    assert [line.get_xdata()[0] for line in ax.lines[3:]] == [100, 200]
-    assert "latest 50 examples" in ax.get_ylabel()
-    assert ax.get_title() == "three"
-    pyplot.close(ax.figure)
+    chart = result.plot(title="three")
+    made = chart.to_dict()
+    rows = made["data"]["values"]
+    for name, values in result.windowed_error.items():
+        curve = [(row["x"], row["y"]) for row in rows if row["name"] == name]
+        np.testing.assert_array_equal([x for x, _ in curve], result.examples)
+        np.testing.assert_allclose([y for _, y in curve], values)
+    colours = next(layer["encoding"]["color"] for layer in made["layer"] if "color" in layer["encoding"])
+    assert colours["legend"]["values"] == ["$AROW", long, "SCW"]
+    drifts = [layer["data"]["values"] for layer in made["layer"] if layer["mark"]["type"] == "rule"]
+    assert drifts == [[{"x": 100}], [{"x": 200}]]
+    assert made["title"]["text"] == "three"
+    assert "latest 50 examples" in made["title"]["subtitle"]
 
-    figure, given = pyplot.subplots()
-    assert result.plot(given, metric="error") is given
-    np.testing.assert_allclose(given.lines[1].get_ydata(), 100 * list(result.error.values())[1])
-    assert given.get_legend() is not None
-    pyplot.close(figure)
-
-    for path in (tmp_path / "a.png", str(tmp_path / "b.svg")):
-        result.plot(path)
-        assert Path(path).stat().st_size > 5000
-    assert pyplot.get_fignums() == []
+    rows = result.plot(metric="error").to_dict()["data"]["values"]
+    np.testing.assert_allclose([row["y"] for row in rows if row["name"] == "SCW"], result.error["SCW"])
+    starts = {".png": b"\x89PNG", ".svg": b"<svg", ".pdf": b"%PDF", ".html": b"<!DOCTYPE html>"}
+    for suffix, start in starts.items():
+        path = tmp_path / f"a{suffix}"
+        result.plot(path if suffix != ".svg" else str(path))
+        assert path.read_bytes().lstrip().startswith(start)
+        assert path.stat().st_size > 5000
+    with pytest.raises(ValueError, match=r"must end in .png, .svg, .pdf or .html\.$"):
+        result.plot(tmp_path / "a.doc")
     with pytest.raises(ValueError, match="metric must be 'windowed_error' or 'error'"):
         result.plot(metric="accuracy")
 

@@ -1,7 +1,5 @@
 """Selectors with an l1 penalty by the number of features, and several selectors compared."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -199,7 +197,7 @@ def expected_failures(estimator) -> dict[str, str]:
     return failures
 
 
-# The rows of some checks are far from zero, which takes these solvers many passes; those are in test_dual_ascent.
+# The rows of some checks are far from zero, which takes these solvers many passes; those are in test_sparse_dca.
 # Not strict: with one feature the weights may happen to be the same.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
@@ -351,29 +349,26 @@ def test_the_table() -> None:
 @pytest.mark.parametrize("resamples", [0, 2])
 @pytest.mark.parametrize("counts", [[5], [2, 3, 4], [1, 10, 100, 200]])
 def test_the_picture(resamples: int, counts: list[int]) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pytest.importorskip("altair")
     X, y, _ = groups(200)
     path = feature_path({"one": Fixed(), "two": Fixed()}, X, y, counts, resamples=resamples, random_state=0)
-    figure = path.plot(title="Two of a kind", metric="balanced_accuracy")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        figure.canvas.draw()
-    assert len(figure.axes) == (3 if resamples else 2)
-    accuracy, seconds, *_ = figure.axes
-    assert accuracy.get_ylabel() == "Balanced accuracy on the test set (%)"
-    assert seconds.get_yscale() == "log"
-    assert accuracy.get_xscale() == ("log" if len(counts) == 4 else "linear")
-    for ax in figure.axes:
-        assert [line.get_xdata().tolist() for line in ax.lines] == [counts, counts]
-    np.testing.assert_allclose(accuracy.lines[0].get_ydata(), [100 * p.balanced_accuracy for p in path.of("one")])
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "two"]
+    chart = path.plot(title="Two of a kind", metric="balanced_accuracy").to_dict()
+    assert chart["title"]["text"] == "Two of a kind"
+    panels = chart["hconcat"]
+    assert len(panels) == (3 if resamples else 2)
+    accuracy = panels[0]
+    assert accuracy["title"]["text"] == "balanced accuracy on the test set"
+    encodings = [panel["layer"][0]["encoding"] for panel in panels]
+    assert encodings[1]["y"]["scale"]["type"] == "log"
+    assert encodings[0]["x"]["scale"]["type"] == ("log" if len(counts) == 4 else "linear")
+    for panel in panels:
+        rows = panel["data"]["values"]
+        assert [[row["x"] for row in rows if row["name"] == name] for name in ("one", "two")] == [counts, counts]
+    found = [row["y"] for row in accuracy["data"]["values"] if row["name"] == "one"]
+    np.testing.assert_allclose(found, [p.balanced_accuracy for p in path.of("one")])
+    assert encodings[0]["color"]["legend"]["values"] == ["one", "two"]
     with pytest.raises(ValueError, match="metric must be 'accuracy' or"):
         path.plot(metric="error")
-    pyplot.close(figure)
 
 
 @pytest.mark.parametrize(

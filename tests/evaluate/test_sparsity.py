@@ -254,43 +254,41 @@ def made_up(name: str, sparsity: list[float], *, tests: bool = True) -> Sparsity
     return SparsityPath(name, "lam", np.arange(n, dtype=float), values, nonzero, tallies, tallies if tests else None)
 
 
-@pytest.fixture
-def pyplot():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    yield pyplot
-    pyplot.close("all")
+def panels(chart) -> list:
+    return chart.to_dict()["hconcat"]
 
 
-def test_a_path_draws_itself(pyplot) -> None:
+def test_a_path_draws_itself() -> None:
     path = made_up("FSOL", [0.5, 0.1, 0.9])
-    ax = path.plot()
-    (line,) = ax.lines
-    np.testing.assert_allclose(line.get_xdata(), [10, 50, 90])  # by sparsity, not by lambda
-    np.testing.assert_allclose(line.get_ydata(), [12, 11, 13])
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Sparsity (%)", "Test error (%)")
-    assert path.plot(ax, metric="balanced_accuracy", label="other") is ax
-    assert ax.lines[1].get_label() == "other"
-    assert made_up("FSOL", [0.5], tests=False).plot().get_ylabel() == "Progressive error (%)"
+    chart = path.plot().to_dict()
+    rows = chart["data"]["values"]
+    np.testing.assert_allclose([row["x"] for row in rows], [0.1, 0.5, 0.9])  # by sparsity, not by lambda
+    np.testing.assert_allclose([row["y"] for row in rows], [0.12, 0.11, 0.13])
+    assert (chart["title"]["text"], chart["title"]["subtitle"]) == ("FSOL", "test error")
+    assert chart["layer"][0]["encoding"]["x"]["axis"]["title"] == "sparsity"
+    rows = path.plot(metric="balanced_accuracy").to_dict()["data"]["values"]
+    np.testing.assert_allclose([row["y"] for row in rows], [0.88, 0.89, 0.87])
+    without = made_up("FSOL", [0.5], tests=False).plot().to_dict()
+    assert without["title"]["subtitle"] == "progressive error"
 
 
-def test_paths_side_by_side(pyplot, tmp_path) -> None:
+def test_paths_side_by_side(tmp_path) -> None:
     names = ["STG", "FOBOS", "Ada-FOBOS", "Ada-RDA", "FSOL", "SSOL", "CS-FSOL", "CS-SSOL", "FTRL"]
     paths = {name: made_up(name, [0.1, 0.6, 0.82 + i / 100, 0.95]) for i, name in enumerate(names)}
-    figure = plot_sparsity_paths(paths, title="synthetic", baselines={"CPA": 0.2, "PAUM": 0.3})
-    whole, close = figure.axes
-    styles = {(line.get_color(), line.get_marker(), str(line.get_linestyle())) for line in whole.lines}
-    assert len(whole.lines) == len(close.lines) == len(styles) == 11
-    assert close.get_xlim()[0] == 80
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == [*names, "CPA", "PAUM"]
-    figure.savefig(tmp_path / "paths.png")
-    assert len(plot_sparsity_paths(paths, zoom=None).axes) == 1
-    assert len(plot_sparsity_paths([made_up("STG", [0.1, 0.7])]).axes) == 1  # nothing to zoom in on
-    assert len(plot_sparsity_paths(made_up("STG", [0.5, 0.9]), metric="test_balanced_accuracy").axes) == 2
+    chart = plot_sparsity_paths(paths, title="synthetic", baselines={"CPA": 0.2, "PAUM": 0.3})
+    whole, close = panels(chart)
+    for panel in (whole, close):
+        lines = next(layer["encoding"] for layer in panel["layer"] if "strokeDash" in layer["encoding"])
+        looks = zip(lines["color"]["scale"]["range"], map(tuple, lines["strokeDash"]["scale"]["range"]), strict=True)
+        assert len(set(looks)) == 11
+        assert lines["color"]["legend"]["values"] == [*names, "CPA", "PAUM"]
+    assert close["layer"][0]["encoding"]["x"]["scale"]["domain"][0] == 0.8
+    chart.save(tmp_path / "paths.png")
+    assert len(panels(plot_sparsity_paths(paths, zoom=None))) == 1
+    assert len(panels(plot_sparsity_paths([made_up("STG", [0.1, 0.7])]))) == 1  # nothing to zoom in on
+    assert len(panels(plot_sparsity_paths(made_up("STG", [0.5, 0.9]), metric="test_balanced_accuracy"))) == 2
     without_tests = [made_up("STG", [0.1, 0.9]), made_up("FSOL", [0.1, 0.9], tests=False)]
-    assert plot_sparsity_paths(without_tests).axes[0].get_ylabel() == "Progressive error (%)"
+    assert panels(plot_sparsity_paths(without_tests))[0]["title"]["text"] == "progressive error"
     for call, message in [
         (lambda: plot_sparsity_paths([]), "There are no paths to plot."),
         (lambda: plot_sparsity_paths(paths, metric="cost"), "metric must be one of 'test_error', 'error'"),
@@ -324,22 +322,24 @@ def test_the_sparse_learners_as_if_alone(learner) -> None:
     assert path.nonzero[0] > path.nonzero[-1]
 
 
-def test_models_that_are_almost_all_zero_are_drawn_by_their_nonzeros(pyplot) -> None:
+def test_models_that_are_almost_all_zero_are_drawn_by_their_nonzeros() -> None:
     X, y = make_sparse_stream(500, 20_000, 10, random_state=0)
     path = sparsity_path(FSOL(normalize="none"), X, y, [0, 1, 3, 1000])
     assert path.sparsity.min() > 0.8
-    (axes,) = plot_sparsity_paths([path]).axes
-    assert axes.get_xlabel() == "Nonzero weights"
-    assert axes.xaxis_inverted()
-    assert axes.get_xscale() == "symlog"
+    (panel,) = panels(plot_sparsity_paths([path]))
+    x = panel["layer"][0]["encoding"]["x"]
+    assert x["axis"]["title"] == "nonzero weights"
+    assert x["scale"]["reverse"]
+    assert x["scale"]["type"] == "symlog"
+    assert x["axis"]["values"][:3] == [0, 1, 10]
     with pytest.raises(ValueError, match="x must be 'sparsity' or 'nonzero'"):
         path.plot(x="width")
     with pytest.raises(TypeError, match=r"paths must be what sparsity_path returns\. Got FSOL\("):
         plot_sparsity_paths([FSOL(normalize="none")])
 
 
-def test_without_matplotlib_there_is_a_clear_word(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+def test_without_altair_there_is_a_clear_word(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
     path = made_up("FSOL", [0.1, 0.9])
     for draw in (path.plot, lambda: plot_sparsity_paths([path])):
         with pytest.raises(ImportError, match=re.escape("pip install 'sureline[plot]'")):

@@ -50,7 +50,7 @@ def test_batches_are_as_large_as_they_should_be_wherever_chunks_end(
     tmp_path: Path, name: str, parameters: dict[str, Any], block: int
 ) -> None:
     X, y = rows(n_classes=3)
-    source = stream.read(write_rows(tmp_path / "x.svm", X, y), dtype="float64")._with(block=block)
+    source = stream.read(write_rows(tmp_path / "x.svm", X, y), dtype="float64").with_options(block=block)
     trained = sureline.train(
         source, getattr(sureline, name.upper())(normalize="none", **parameters), labels=[0, 1, 2], batch=150
     )
@@ -79,7 +79,7 @@ def test_resumed_at_any_batch_it_ends_in_the_same_bits(
     place = tmp_path / "c"
 
     def training() -> Training:
-        return Training(learner_named(name)(**parameters), stream.read(data)._with(block=1 << 11), batch=90)
+        return Training(learner_named(name)(**parameters), stream.read(data).with_options(block=1 << 11), batch=90)
 
     straight = training()
     straight.run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def test_growing_columns_and_classes() -> None:
     np.testing.assert_array_equal(narrow.coef_, wide.coef_)
     two = SBCW(**settings, normalize="none").partial_fit(X[y < 2], np.where(y == 0, "a", "b")[y < 2])
     signs = two.decision_function(X) > 0
-    three = two._state.grown(20, 3, "ovr")
+    three = two._state.grown(20, 3, _core.Policy.ovr)
     scores = three.scores(X)
     np.testing.assert_array_equal(scores[:, 1] > scores[:, 0], signs)
     assert not scores[:, 2].any()
@@ -157,14 +158,20 @@ def test_the_core_checks_what_it_is_given() -> None:
     csr = sparse.csr_matrix(X)
     rows, labels, C = as_rows(csr, csr.dtype), y.astype(np.int32), np.ones(len(y))
     s = np.zeros(25)
+
+    def refuses_first(call: Callable[[], None]) -> None:
+        with pytest.raises(_core.Refused) as refused:
+            call()
+        assert (refused.value.row, refused.value.reason) == (0, _core.Reason.contents)
+
     csr.indices[3] = 25
-    assert _core.add_scores(rows, C, labels, 1, C, s) == (0, "contents")
+    refuses_first(lambda: _core.add_scores(rows, C, labels, 1, C, s))
     selection = _core.GroupRows(rows)
-    assert selection.add_groups(rows, C, np.array([1, 2]), [2], None) == (0, "contents")
+    refuses_first(lambda: selection.add_groups(rows, C, np.array([1, 2]), [2], None))
     csr.indices[3] = -1
-    assert _core.add_scores(rows, C, labels, 1, C, s) == (0, "contents")
+    refuses_first(lambda: _core.add_scores(rows, C, labels, 1, C, s))
     csr.indices[3], csr.data[4] = 3, np.inf
-    assert _core.add_scores(rows, C, labels, 1, C, s) == (0, "contents")
+    refuses_first(lambda: _core.add_scores(rows, C, labels, 1, C, s))
     for columns, sizes in (
         ([1, 1], [2]),
         ([2, 1], [2]),
@@ -179,19 +186,24 @@ def test_the_core_checks_what_it_is_given() -> None:
     with pytest.raises(ValueError, match="differ in length"):
         selection.add_groups(rows, C[1:], np.array([1]), [1], None)
     csr.data[4] = 1.0
-    assert selection.add_groups(rows, C, np.array([1, 4]), [2], None) == (-1, "")
-    problem = (C, labels, 1, 1.0, 1, None, np.zeros(len(y)), np.zeros(2), np.zeros(1))
+    selection.add_groups(rows, C, np.array([1, 4]), [2], None)
+    problem = _core.GroupProblem(C, labels, 1, sigma=1.0, q=1, P_b=None)
+    duals = np.zeros(len(y)), np.zeros(2), np.zeros(1)
     with pytest.raises(ValueError, match="no covariance yet"):
-        selection.value(*problem, False)
+        selection.value(problem, *duals)
     with pytest.raises(ValueError, match="does not fit"):
         selection.set_covariance(np.eye(3))
     selection.set_covariance(np.eye(2))
     with pytest.raises(ValueError, match="have their covariance"):
         selection.set_covariance(np.eye(2))
-    selection.value(*problem, True)
-    for at, wrong in ((0, C[1:]), (1, labels[1:]), (3, 0.0), (4, 3), (5, -1.0), (6, C[1:]), (7, np.zeros(3))):
+    selection.value(problem, *duals, gap=True)
+    good = {"C": C, "labels": labels, "positive": 1, "sigma": 1.0, "q": 1, "P_b": None}
+    for name, wrong in (("C", C[1:]), ("labels", labels[1:]), ("sigma", 0.0), ("q", 3), ("P_b", -1.0)):
         with pytest.raises(ValueError, match=r"length|must be|fit"):
-            selection.value(*problem[:at], wrong, *problem[at + 1 :], True)
+            selection.value(_core.GroupProblem(**good | {name: wrong}), *duals, gap=True)
+    for wrong in ((C[1:], duals[1], duals[2]), (duals[0], np.zeros(3), duals[2])):
+        with pytest.raises(ValueError, match="fit"):
+            selection.value(problem, *wrong, gap=True)
     with pytest.raises(ValueError, match="not the rows"):
         selection.add_groups(as_rows(X[1:], X.dtype), C[1:], np.array([7]), [1], None)
 
@@ -207,7 +219,7 @@ def test_columns_in_any_order_and_float32() -> None:
     rows = as_rows(csr, csr.dtype)
     selections = [_core.GroupRows(rows), _core.GroupRows(as_rows(X, X.dtype))]
     for selection, from_rows in zip(selections, (rows, as_rows(X, X.dtype)), strict=True):
-        assert selection.add_groups(from_rows, np.ones(len(y)), np.array([1, 5, 0, 2, 9]), [2, 3], None) == (-1, "")
+        selection.add_groups(from_rows, np.ones(len(y)), np.array([1, 5, 0, 2, 9]), [2, 3], None)
     for k in range(2):
         np.testing.assert_array_equal(*(selection.gram(k, np.ones(len(y))) for selection in selections))
     for form in (csr, sparse.csr_matrix(X.astype(np.float32)), X.astype(np.float32), sparse.csc_array(X)):
@@ -312,6 +324,6 @@ def test_arrays_that_do_not_fit_together_are_refused() -> None:
         wrong[place] = value
         refused(precisions=wrong)
     with pytest.raises(ValueError, match="neither binary nor ovr"):
-        GroupState.from_arrays(dict(stored), **{**rest, "policy": "rival"})
+        GroupState.from_arrays(dict(stored), **{**rest, "policy": _core.Policy.rival})
     assert sizes.tolist() == [3, 3, 3]
     GroupState.from_arrays(dict(stored), **rest)

@@ -210,7 +210,7 @@ class Subproblem:
         self.y, self.C = np.where(y == 1, 1.0, -1.0), np.linspace(0.5, 2, 40)
         self.q, self.sigma, self.P_b = q, sigma, 7.0 if intercept else None
         self.selection = _core.GroupRows(self.rows)
-        assert self.selection.add_groups(self.rows, self.C, np.arange(9), [2, 3, 4], None) == (-1, "")
+        self.selection.add_groups(self.rows, self.C, np.arange(9), [2, 3, 4], None)
         self.S = []
         for k, size in enumerate((2, 3, 4)):
             self.S.append(np.linalg.inv(np.eye(size) + self.selection.gram(k, self.C)) if covariance else np.eye(size))
@@ -218,7 +218,8 @@ class Subproblem:
         self.alpha, self.z, self.z_b = np.zeros(40), np.zeros(9), np.zeros(1)
 
     def arguments(self, alpha: Any, z: Any, z_b: Any) -> tuple[Any, ...]:
-        return (self.C, self.labels, 1, self.sigma, self.q, self.P_b, alpha, z, z_b)
+        problem = _core.GroupProblem(self.C, self.labels, 1, sigma=self.sigma, q=self.q, P_b=self.P_b)
+        return (problem, alpha, z, z_b)
 
     def dual(self, alpha: np.ndarray) -> float:
         """As it is defined."""
@@ -229,10 +230,10 @@ class Subproblem:
         return float((self.C * (alpha - (self.q - 1) * alpha**2 / 4)).sum() - (a @ t - Omega(t, self.sigma)) - b / 2)
 
     def sweep(self) -> None:
-        self.selection.sweep(*self.arguments(self.alpha, self.z, self.z_b), True, None, None)
+        self.selection.sweep(*self.arguments(self.alpha, self.z, self.z_b), exact=True)
 
     def value(self) -> tuple[float, float, float]:
-        return self.selection.value(*self.arguments(self.alpha, self.z, self.z_b), True)
+        return self.selection.value(*self.arguments(self.alpha, self.z, self.z_b), gap=True)
 
 
 @pytest.mark.parametrize("q", [1, 2])

@@ -83,7 +83,7 @@ def test_newton_reaches_the_best_dual_in_a_bounded_number_of_steps(
     loss: str, entries: list, a: float, delta: float, target: float
 ) -> None:
     base, x = np.array(entries).T.copy()
-    the = _core.DualLoss(loss, 0.7)
+    the = _core.DualLoss(_core.Loss[loss], 0.7)
     wanted = target if loss in ("squared", "absolute", "huber") else 1.0
     b, steps = the.best_cut(base, x, a, delta, wanted)
     assert steps <= 256
@@ -109,7 +109,7 @@ def test_loss_and_conjugate_of_the_core_are_those_of_fenchel_and_young(
     loss: str, m: float, b: float, target: float
 ) -> None:
     """loss(m) + loss*(-b) >= -b m everywhere, with equality where -b is a slope of the loss at m."""
-    the = _core.DualLoss(loss, 0.7)
+    the = _core.DualLoss(_core.Loss[loss], 0.7)
     wanted = target if loss in ("squared", "absolute", "huber") else 1.0
     e = wanted - m
     slope = {
@@ -130,7 +130,7 @@ def test_loss_and_conjugate_of_the_core_are_those_of_fenchel_and_young(
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_closed_form_is_what_newton_finds(loss: str) -> None:
-    the = _core.DualLoss(loss, 0.7)
+    the = _core.DualLoss(_core.Loss[loss], 0.7)
     rng = np.random.default_rng(0)
     for base, x, a in zip(
         rng.normal(size=(200, 3)), rng.normal(size=(200, 3)), np.exp(rng.normal(size=200)), strict=True

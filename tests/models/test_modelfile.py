@@ -23,6 +23,7 @@ from test_width import far_apart
 import sureline
 from sureline import PA, SSOL
 from sureline.modelfile import ModelContents, read_model, write_model
+from sureline.models.numbers import Shape
 from sureline.models.state import State
 
 ROOT = Path(__file__).parents[2]
@@ -60,9 +61,9 @@ def parts(state: State) -> list[Any]:
     n = state.n_columns + 1
     arrays = [state.weights[:n], state.memory, state._fresh_memory, state.tally, state.prior]
     arrays += [] if state.factors is None else [state.factors]
-    words = [state.shape, state.dtype.name, state.n_columns, state.n_heads, state.intercept, state.policy]
+    words = [state.shape.name, state.dtype.name, state.n_columns, state.n_heads, state.intercept, state.policy.name]
     budget = None if state.budget is None else state.budget.__getstate__()
-    view = None if state.view is None else [round_.__getstate__() for round_ in state.view]
+    view = None if state.view is None else [tuple(round_) for round_ in state.view.tolist()]
     return [(a.dtype.name, a.shape, a.tobytes()) for a in arrays] + [*words, budget, view]
 
 
@@ -125,7 +126,9 @@ def test_numbers_at_the_edge(name: str, dtype: str, tmp_path: Path) -> None:
     ids=str,
 )  # fmt: skip
 def test_labels_keep_their_type(labels: Any, tmp_path: Path) -> None:
-    write_model(tmp_path / "m", class_name="PA", parameters={}, labels=labels, state=State("identity", "f8", 3, True))
+    write_model(
+        tmp_path / "m", class_name="PA", parameters={}, labels=labels, state=State(Shape.identity, "f8", 3, True)
+    )
     back = read_model(tmp_path / "m").labels
     expected = labels.tolist() if isinstance(labels, np.ndarray) else labels
     assert [(type(label), label) for label in back] == [(type(label), label) for label in expected]
@@ -153,7 +156,7 @@ arrays = st.sampled_from(["f8", "f4", "i8", "i4", "u8", "u4", "u1"]).flatmap(
 )
 def test_parameters_and_extras_come_back(tmp_path_factory: Any, parameters: Any, metadata: Any, tensors: Any) -> None:
     path = tmp_path_factory.getbasetemp() / "extras"
-    state = State("identity", "f4", 2, True)
+    state = State(Shape.identity, "f4", 2, True)
     more = {"extra_metadata": metadata, "extra_tensors": tensors, "kind": "checkpoint"}
     write_model(path, class_name="PA", parameters=parameters, labels=[0, 1], state=state, **more)
     back = read_model(path)
@@ -176,7 +179,7 @@ def test_special_numbers_and_shapes(tmp_path: Path) -> None:
     parameters = {"a": math.inf, "b": -math.inf, "c": -0.0, "d": 5e-324, "e": 1, "f": 1.0, "g": True, "h": (1, [2.0])}
     parameters |= {"i": np.float32(0.1), "j": np.int64(7), "k": np.float64(0.1), "l": np.True_, "m": 0.1 + 0.2}
     tensors = {"scalar": np.array(3.5), "empty": np.zeros((0, 4, 2)), "cube": np.arange(24.0).reshape(2, 3, 4)[:, ::2]}
-    state = State("identity", "f8", 3, True)
+    state = State(Shape.identity, "f8", 3, True)
     path = tmp_path / "m"
     write_model(path, class_name="PA", parameters=parameters, labels=[0, 1], state=state, extra_tensors=tensors)
     back = read_model(path)
@@ -214,12 +217,12 @@ def test_special_numbers_and_shapes(tmp_path: Path) -> None:
         ({"extra_tensors": {"a": np.zeros(2, "c8")}}, "no room for an array"),
         ({"extra_tensors": {"a": np.array(["x"])}}, "no room for an array"),
         ({"extra_metadata": {"names": ["x" * 100] * 700_000}}, "more than the 67108864"),
-        ({"state": State("identity", "f4", 2**31 + 1, True)}, "at most 2147483648 columns"),
+        ({"state": State(Shape.identity, "f4", 2**31 + 1, True)}, "at most 2147483648 columns"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_a_file_cannot_hold(what: dict[str, Any], message: str, tmp_path: Path) -> None:
-    good = {"class_name": "PA", "parameters": {}, "labels": [0, 1], "state": State("identity", "f8", 3, True)}
+    good = {"class_name": "PA", "parameters": {}, "labels": [0, 1], "state": State(Shape.identity, "f8", 3, True)}
     write_model(tmp_path / "m", **good)
     before = (tmp_path / "m").read_bytes()
     with pytest.raises((TypeError, ValueError), match=re.escape(message)):
@@ -230,7 +233,7 @@ def test_what_a_file_cannot_hold(what: dict[str, Any], message: str, tmp_path: P
 
 def test_what_is_nested_too_deeply_is_not_written(tmp_path: Path) -> None:
     value: Any = 1
-    state = State("identity", "f8", 3, True)
+    state = State(Shape.identity, "f8", 3, True)
     written = 0
     for depth in range(30):
         value = [value] if depth % 2 else (value,)
@@ -246,7 +249,7 @@ def test_what_is_nested_too_deeply_is_not_written(tmp_path: Path) -> None:
 
 
 def test_a_state_that_changes_meanwhile_is_not_written(tmp_path: Path) -> None:
-    state = State("identity", "f8", 1000, True)
+    state = State(Shape.identity, "f8", 1000, True)
     state.weights[5] = 1
 
     class Changing(dict[str, Any]):
@@ -275,7 +278,7 @@ def test_a_sparse_model_is_a_small_file(tmp_path: Path) -> None:
     save(model, tmp_path / "m")
     n_touched = len(np.unique(X.indices)) + 1
     assert 0 < (tmp_path / "m").stat().st_size - 12 * n_touched < 2500  # 4 bytes of place, 8 of theta and S
-    one_of_many = State("identity", "f8", 1000, True, n_classes=100)
+    one_of_many = State(Shape.identity, "f8", 1000, True, n_classes=100)
     one_of_many.weights[17, 23] = 1  # nonzeros only, not all heads of a slot
     labels = list(range(100))
     write_model(tmp_path / "m", class_name="PA", parameters={}, labels=labels, state=one_of_many)
@@ -284,13 +287,13 @@ def test_a_sparse_model_is_a_small_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("n_columns", [0, 1, 255, 256, 511, 512, 70_000])
-@pytest.mark.parametrize("shape", ["identity", "diagonal", "adaptive_truncated"])
-def test_every_share_of_touched_weights(n_columns: int, shape: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("shape", [Shape.identity, Shape.diagonal, Shape.adaptive_truncated])
+def test_every_share_of_touched_weights(n_columns: int, shape: Shape, tmp_path: Path) -> None:
     rng = np.random.default_rng(n_columns)
     layouts = set()
     for share in (0, 0.001, 0.1, 0.5, 0.7, 0.9, 1):
         state = State(shape, "float32", n_columns, True)
-        state.view = [sureline._core.Round(1, 0, 1, 1, math.inf, 1, 0)] if shape == "adaptive_truncated" else None
+        state.look(sureline._core.AdaFOBOS())
         touched = rng.random(n_columns + 1) < share
         state.weights[touched] = rng.random(state.weights[touched].shape, np.float32)
         write_model(tmp_path / "m", class_name="X", parameters={}, labels=[0, 1], state=state)
@@ -323,9 +326,9 @@ def test_two_billion_columns(tmp_path: Path) -> None:
 @needs_proc
 def test_saving_takes_no_copy_of_the_model(tmp_path: Path) -> None:
     script = (
-        "import sys\n" + PEAK + "from sureline.models.state import State\n"
+        "import sys\n" + PEAK + "from sureline.models.state import Shape, State\n"
         "from sureline.modelfile import write_model\n"
-        "state = State('diagonal', 'float64', 4_000_000, True)\n"
+        "state = State(Shape.diagonal, 'float64', 4_000_000, True)\n"
         "state.weights[:: int(sys.argv[2]), :, 0] = 0.5\n"
         "before = peak()\n"
         "write_model(sys.argv[1], class_name='AROW', parameters={}, labels=[0, 1], state=state)\n"

@@ -18,8 +18,9 @@ from scipy import sparse
 from test_modelfile import made_of, parts, reloaded, save
 
 import sureline
-from sureline import FSOL, SCW, SSOL, modelfile
+from sureline import FSOL, SCW, SSOL
 from sureline.modelfile import ModelFileError, read_model, write_model
+from sureline.models.file.container import read_container
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"
@@ -40,7 +41,7 @@ def test_other_readers_of_safetensors_agree(case: Case, tmp_path: Path) -> None:
     path = tmp_path / "m"
     save(case.make(dtype="float32").fit(X, y), path)
     theirs = load_file(path)
-    _, ours = modelfile.read_container(path)
+    _, ours = read_container(path)
     assert theirs.keys() == ours.keys()
     for name, array in theirs.items():
         assert (array.dtype, array.shape, array.tobytes()) == (ours[name].dtype, ours[name].shape, ours[name].tobytes())

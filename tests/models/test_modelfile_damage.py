@@ -19,6 +19,7 @@ from forge import canonical, put_together, reason_for, sealed, take_apart
 
 from sureline.modelfile import ModelFileError, read_model, write_model
 from sureline.models.file import container as _container
+from sureline.models.numbers import Shape
 from sureline.models.state import State
 
 ROOT = Path(__file__).parents[2]
@@ -213,7 +214,7 @@ def test_a_model_wider_than_the_addresses(tmp_path: Path) -> None:
         "try: read_model(sys.argv[1])\n"
         "except ModelFileError as error: print(error.reason)\n"
     )
-    wide = State("diagonal", "float64", 5, True)
+    wide = State(Shape.diagonal, "float64", 5, True)
     path = tmp_path / "m"
     write_model(path, class_name="AROW", parameters={}, labels=[0, 1], state=wide)
     metadata, tensors = take_apart(path.read_bytes())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 from typing import Any
 
@@ -14,6 +15,7 @@ from sklearn.base import clone
 
 import sureline
 from sureline import reference
+from sureline.models.rows import as_rows
 from sureline.models.scaling import Normalizer
 
 KINDS = ["row", "scale"]
@@ -257,25 +259,95 @@ def test_chunks_and_single_examples_are_one_call_to_the_bit(case: Case, kind: st
     assert scales(single) == scales(by_rows)
 
 
-def test_blocks_of_a_fit_are_one_call(monkeypatch) -> None:
-    X, y = rows(300)
-    expected = sureline.SCW(normalize="scale").fit(X, y)
-    monkeypatch.setattr("sureline.models.scaling._BLOCK", 37)
-    for form in (X, sparse.csr_matrix(X)):
-        assert everything(sureline.SCW(normalize="scale").fit(form, y))[3:] == everything(expected)[3:]
-    assert everything(sureline.SCW(normalize="scale").fit(X, y)) == everything(expected)
+# Enough for several of the blocks in which the core divides rows, and for a second thread that does it.
+MANY, VERY_MANY = 6000, 60_000
+
+
+def many_rows(n: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((n, 20)) * (rng.random((n, 20)) < 0.9) * np.exp(rng.normal(0, 2, 20))
+    return X, (X @ rng.standard_normal(20) > 0).astype(int)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [MANY, VERY_MANY])
+def test_rows_are_divided_in_blocks_as_they_are_one_by_one(n, dtype) -> None:
+    X, y = many_rows(n)
+    weight = np.random.default_rng(0).integers(0, 3, n).astype(float)
+    for learner in (sureline.SCW, sureline.PA, sureline.SSOL):
+        for form in (X, sparse.csr_matrix(X)):
+            model = learner(normalize="scale", dtype=dtype).fit(form, y, sample_weight=weight)
+            divided = in_parts(learner(normalize="scale", dtype=dtype), form, y, weight)
+            assert everything(model) == everything(divided)
+            assert scales(model) == scales(divided)
+
+
+def in_parts(model, X, y, weight):
+    """Of few rows each: one block, and no second thread."""
+    for start in range(0, len(y), 997):
+        part = slice(start, start + 997)
+        model.partial_fit(X[part], y[part], classes=[0, 1], sample_weight=weight[part])
+    return model
+
+
+@pytest.mark.parametrize("n", [MANY, VERY_MANY])
+def test_the_first_row_that_is_refused_is_told(n) -> None:
+    X, y = many_rows(n)
     bad = X.copy()
-    bad[250, 2] = np.nan
+    bad[n - 50, 2] = np.nan
     for form in (bad, sparse.csr_matrix(bad)):
-        with pytest.raises(ValueError, match="NaN in row 250, column 2"):
+        with pytest.raises(ValueError, match=f"NaN in row {n - 50}, column 2"):
             sureline.SCW(normalize="scale").fit(form, y)
-    wild = sureline.OGD(eta=1e308, normalize="scale")
-    with pytest.raises(ValueError, match=r"Row \d+ of X") as here:
-        wild.fit(X, y)
-    monkeypatch.undo()
-    with pytest.raises(ValueError, match=r"Row \d+ of X") as whole:
-        wild.fit(X, y)
-    assert str(here.value) == str(whole.value)
+    told = []
+    for rows_there in (n, 3):
+        with pytest.raises(ValueError, match=r"Row \d+ of X") as refused:
+            sureline.OGD(eta=1e308, normalize="scale").fit(X[:rows_there], y[:rows_there])
+        told.append(str(refused.value))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("n", [MANY, VERY_MANY])
+@pytest.mark.parametrize("learned_before", [False, True])
+def test_a_batch_of_blocks_that_is_refused_leaves_no_trace(n, learned_before) -> None:
+    X, y = many_rows(n)
+    bad = X.copy()
+    bad[n - 50, 2] = np.inf
+    model, expected = (sureline.AROW(normalize="scale", dtype="float32") for _ in range(2))
+    if learned_before:
+        model.partial_fit(X, y, classes=[0, 1])
+        expected.partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match=f"row {n - 50}, column 2"):
+        model.partial_fit(sparse.csr_matrix(bad), y, classes=[0, 1])
+    model.partial_fit(X[:100], y[:100], classes=[0, 1])
+    expected.partial_fit(X[:100], y[:100], classes=[0, 1])
+    assert everything(model) == everything(expected)
+    assert scales(model) == scales(expected)
+
+
+def test_without_a_second_core_the_bits_are_the_same() -> None:
+    X, y = many_rows(VERY_MANY)
+    expected = sureline.AROW(normalize="scale").fit(X, y)
+    cores = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(cores)})
+        model = sureline.AROW(normalize="scale").fit(X, y)
+    finally:
+        os.sched_setaffinity(0, cores)
+    assert everything(model) == everything(expected)
+    assert scales(model) == scales(expected)
+
+
+def test_rows_to_learn_from_have_no_scores_and_are_taken_back_but_once() -> None:
+    X, y = rows()
+    model = sureline.AROW(normalize="scale").fit(X, y)
+    before, normalizer = scales(model), model._normalizer
+    some = normalizer.to_learn(as_rows(X, np.float64), undoable=True)
+    with pytest.raises(ValueError, match="only when they are learned from"):
+        model._state.scores(some)
+    twice = np.concatenate([np.arange(len(y)), [0]])
+    with pytest.raises(ValueError, match="visited but once"):
+        model._state.learn(model._rule(), some, y.astype(np.int32), None, twice, False)
+    assert scales(model) == before
 
 
 def test_each_pass_takes_its_rows_in_as_they_come() -> None:

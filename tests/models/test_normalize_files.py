@@ -20,7 +20,7 @@ from sureline import stream
 from sureline.learners.catalogue import LEARNERS
 from sureline.training import Training
 from sureline.training.checkpoint import Checkpointing
-from sureline.training.chunks import Lesson, Normalizers
+from sureline.training.chunks import LabelledChunk, Normalizers
 
 # -- what a user sees ----------------------------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ def test_a_training_goes_on_from_its_checkpoint(kind: str, name: str, data: Path
 
     def training() -> Training:
         learner = LEARNERS[name](normalize=kind)
-        return Training(learner, stream.read(data, dtype="float64")._with(block=1 << 10), labels=[0, 1])
+        return Training(learner, stream.read(data, dtype="float64").with_options(block=1 << 10), labels=[0, 1])
 
     straight = training()
     straight.run()
@@ -178,16 +178,16 @@ def test_learners_that_share_their_rows_learn_what_they_learn_alone(data: Path) 
     kinds = [("AROW", "scale"), ("PA", "scale"), ("AROW", "row"), ("PA", "none"), ("FTRL", "scale")]
     learners = [LEARNERS[name](normalize=kind) for name, kind in kinds]
     shared, classes = Normalizers(), np.array([0, 1])
-    for number, chunk in enumerate(stream.read(data, dtype="float64")._with(block=1 << 10)):
-        lesson = Lesson(chunk, np.array(chunk.labels[1], np.int32)[chunk.labels[0]], classes, shared)
+    for number, chunk in enumerate(stream.read(data, dtype="float64").with_options(block=1 << 10)):
+        batch = LabelledChunk(chunk, np.array(chunk.labels[1], np.int32)[chunk.labels[0]], classes, shared)
         for learner in learners:
-            lesson.prepare(learner)
+            batch.prepare(learner)
         for learner in learners:
             if number == 0:
-                lesson.begin(learner)
-            lesson.teach(learner, 0, chunk.n_rows // 2)
-            lesson.teach(learner, chunk.n_rows // 2, chunk.n_rows)
-            lesson.end(learner)
+                batch.begin(learner)
+            batch.fit(learner, 0, chunk.n_rows // 2)
+            batch.fit(learner, chunk.n_rows // 2, chunk.n_rows)
+            batch.end(learner)
     assert learners[0]._normalizer is learners[1]._normalizer
     for (name, kind), learner in zip(kinds, learners, strict=True):
         alone = Training(LEARNERS[name](normalize=kind), stream.read(data, dtype="float64"))

@@ -185,7 +185,7 @@ def test_what_train_refuses(data: Path, tmp_path: Path) -> None:
     bad.write_bytes(libsvm_of(ROWS[:5], Y[:5]) + b"dear 1:1\n")
     with pytest.raises(DataError, match=r"bad\.svm: row 6 has the label 'dear', which is no number to be predicted$"):
         sureline.train(bad, "odcaregressor", normalize="none")
-    later = read(tmp_path / "bad.svm", dtype="float32")._with(block=1 << 8)  # in a later chunk
+    later = read(tmp_path / "bad.svm", dtype="float32").with_options(block=1 << 8)  # in a later chunk
     with pytest.raises(DataError, match="row 6 has the label 'dear'"):
         sureline.train(later, "odcaregressor", normalize="none")
     (tmp_path / "real.svm").write_text("".join(f"{i / 7} 1:1\n" for i in range(1200)))
@@ -204,7 +204,7 @@ def test_what_train_refuses(data: Path, tmp_path: Path) -> None:
 def test_it_goes_on_from_its_checkpoint(settings: dict[str, Any], data: Path, tmp_path: Path) -> None:
     def training() -> Training:
         return Training(
-            LEARNERS["ODCARegressor"](**for_streams(settings), normalize="none"), read(data)._with(block=1 << 12)
+            LEARNERS["ODCARegressor"](**for_streams(settings), normalize="none"), read(data).with_options(block=1 << 12)
         )
 
     straight = training()
@@ -248,7 +248,7 @@ def test_evaluation_is_scikit_learns(data: Path, tmp_path: Path) -> None:
     model = ODCARegressor(normalize="none").fit(ROWS[:300], Y[:300])
     for path, y in ((data, Y), (tmp_path / "far.svm", Y + 1e8)):  # where sums of squares would cancel
         path.write_bytes(libsvm_of(ROWS, y))
-        told = evaluate(model, read(path)._with(block=1 << 12))
+        told = evaluate(model, read(path).with_options(block=1 << 12))
         predicted = model.predict(ROWS)
         assert told["examples"] == 400
         assert told["mean_squared_error"] == pytest.approx(mean_squared_error(y, predicted), rel=1e-12)

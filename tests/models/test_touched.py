@@ -337,7 +337,7 @@ def test_what_would_fill_more_than_the_memory_is_refused(monkeypatch: pytest.Mon
         patch.setattr("sureline.models.precision.batch.usable_memory", lambda: 2**34)
         with pytest.raises(ValueError, match="BCW keeps the weights of all features: 2147483647 of them need 64 GiB"):
             sureline.BCW().fit(X, y)
-        patch.setattr("sureline.models.state.usable_memory", lambda: 2**34)
+        patch.setattr("sureline.models.heads.usable_memory", lambda: 2**34)
         model = sureline.AROW(growing=True).partial_fit(X, y)
         before = pickle.dumps(model._state)
         with pytest.raises(MemoryError, match="third class has come, the variances of all 2147483647 features change"):

@@ -58,6 +58,10 @@ class Browser:
         for log in ("browser", "performance"):
             self.driver.get_log(log)  # forgets what was before
         self.driver.get(page.as_uri())
+        self.wait_for(
+            "return !document.querySelector('.plot') || document.scripts.length === 0"
+            " || document.documentElement.dataset.drawn === 'all'"
+        )
 
     def scheme(self, scheme: str) -> None:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
@@ -75,6 +79,12 @@ class Browser:
         for key in keys:
             chain.send_keys(key)
         chain.perform()
+
+    def hover(self, selector: str, number: int = 0) -> None:
+        """Bring the pointer to the middle of one of the elements."""
+        elements = self.driver.find_elements("css selector", selector)
+        self.ask("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", elements[number])
+        ActionChains(self.driver, duration=0).move_to_element(elements[number]).perform()
 
     def complaints(self) -> list[str]:
         return [entry["message"] for entry in self.driver.get_log("browser")]
@@ -226,7 +236,10 @@ def test_without_its_script_the_page_is_whole(browser: Browser) -> None:
 def test_hostile_names_are_only_shown(browser: Browser) -> None:
     browser.show(browser.write(hostile_result(), "hostile"))
     assert browser.ask("return document.querySelectorAll('img, iframe, object, script').length") == 1  # our own script
-    assert HOSTILE in browser.ask("return document.querySelector('figure:last-of-type').textContent")
+    browser.hover("figure:last-of-type .mark-rect path[fill]:not([fill='none'])")
+    assert HOSTILE in browser.ask("return document.querySelector('#tooltip.visible').textContent")
+    assert HOSTILE in browser.ask("return document.querySelector('.legend').parentElement.textContent")
+    assert browser.ask("return document.querySelectorAll('img').length") == 0
     assert HOSTILE in browser.ask("return document.querySelector('table.sortable').textContent")
     assert browser.complaints() == []
     # And what would get in would not run.
@@ -257,12 +270,107 @@ def test_it_prints(browser: Browser) -> None:
 def test_a_link_to_settings_unfolds_them_and_a_row_stands_out(browser: Browser) -> None:
     browser.show(browser.write(tournaments.tuned(), "tuned"))
     browser.ask("document.querySelector('table.sortable tbody tr:nth-child(3) a').focus()")
-    assert browser.ask("return document.querySelectorAll('g.series.on').length") > 0
+    key = browser.ask("return document.activeElement.closest('tr').dataset.key")
+    assert browser.ask("return document.querySelectorAll(`[data-key=${arguments[0]}].on`).length", key) > 0
+    browser.wait_for("return document.querySelectorAll('.plot [opacity=\"0.15\"]').length > 50")
     browser.press(Keys.ENTER)
     browser.wait_for(
         "const e = document.getElementById(location.hash.slice(1));"
         "return e && e.open && e.parentElement.closest('details').open && e.querySelector('pre').checkVisibility()"
     )
+
+
+# The plots of a page in which something is faded, and how many there are in all with series.
+FADED = (
+    "const plots = [...document.querySelectorAll('.drawn:has(.legend) .plot')];"
+    "return [plots.filter((p) => p.querySelector('[opacity=\"0.15\"]')).length, plots.length]"
+)
+
+
+def test_a_learner_that_is_pointed_at_stands_out_in_all_charts(browser: Browser) -> None:
+    browser.show(browser.write(tournaments.compared(), "compared"))
+    n_plots = browser.ask(FADED)[1]
+    assert n_plots == 4
+    assert browser.ask(FADED)[0] == 0
+    # From a chart: the points of the second chart have one of each learner.
+    browser.hover(".pictures .plot .mark-symbol path", 3)
+    browser.wait_for("return document.querySelectorAll('tr.on').length === 1")
+    browser.wait_for(f"return (() => {{ {FADED} }})()[0] === {n_plots}")
+    name = browser.ask("return document.querySelector('tr.on th a').textContent")
+    assert browser.ask("return document.querySelector('#tooltip.visible').textContent").startswith(f"{name}: error ")
+    # From the table, and from nowhere.
+    browser.hover("table.sortable tbody tr", 2)
+    other = browser.ask("return document.querySelector('tr.on th a').textContent")
+    assert other != name
+    browser.wait_for(f"return (() => {{ {FADED} }})()[0] === {n_plots}")
+    browser.hover("h1")
+    browser.wait_for(f"return (() => {{ {FADED} }})()[0] === 0")
+    assert browser.ask("return document.querySelector('#tooltip.visible')") is None
+    assert browser.complaints() == []
+    assert browser.requests() == []
+
+
+def test_a_learner_is_chosen_by_keyboard_in_a_legend(browser: Browser) -> None:
+    browser.show(browser.write(tournaments.compared(), "compared"))
+    browser.ask("document.querySelector('.legend button').focus()")
+    browser.press(Keys.ENTER)
+    key = browser.ask("return document.activeElement.parentElement.dataset.key")
+    pressed = (
+        "return [...document.querySelectorAll('.legend [aria-pressed=true]')].map((b) => b.parentElement.dataset.key)"
+    )
+    assert set(browser.ask(pressed)) == {key}
+    browser.ask("document.activeElement.blur()")
+    assert browser.ask("return document.querySelector('tr.on').dataset.key") == key  # it stays
+    browser.wait_for(f"return (() => {{ {FADED} }})()[0] === 4")
+    browser.press(Keys.ESCAPE)
+    assert browser.ask("return document.querySelector('tr.on')") is None
+    browser.wait_for(f"return (() => {{ {FADED} }})()[0] === 0")
+
+
+def test_tooltips_tell_of_every_kind_of_chart(browser: Browser) -> None:
+    browser.show(browser.write(tournaments.tuned(), "tuned"))
+    told = "return document.querySelector('#tooltip.visible')?.textContent ?? ''"
+    browser.hover("#curves .mark-symbol path", -1)
+    assert "error so far" in browser.ask(told)
+    browser.hover("#look .plot .mark-rect path[fill^='var(--h']", 0)
+    assert browser.ask(told).startswith("C=")
+    browser.hover("figure:last-of-type .mark-rect path[fill^='var(--s']", 0)
+    assert " ± " in browser.ask(told)
+    box = browser.ask("const b = document.querySelector('#tooltip').getBoundingClientRect(); return [b.left, b.right]")
+    assert 0 <= box[0]
+    assert box[1] <= 1280
+
+
+def test_charts_zoom_in_and_show_all_again(browser: Browser) -> None:
+    browser.show(browser.write(tournaments.few(), "few"))
+    labels = "[...document.querySelectorAll('#curves .role-axis-label text')]"
+    ticks = f"return {labels}.map((t) => t.textContent).sort().join()"
+    whole = browser.ask(ticks)
+    button = "document.querySelector('#curves .zoom button:nth-child(arguments)')"
+    browser.ask(button.replace("arguments", "1") + ".focus()")
+    for _ in range(3):
+        browser.press(Keys.ENTER)
+    browser.wait_for(f"return (() => {{ {ticks} }})() !== {whole!r}")
+    assert browser.ask(LAYOUT)["wrong"] == []
+    browser.ask(button.replace("arguments", "3") + ".click()")
+    browser.wait_for(f"return (() => {{ {ticks} }})() === {whole!r}")
+    assert browser.complaints() == []
+
+
+def test_names_beside_points_lie_on_nothing(browser: Browser) -> None:
+    for width in WIDTHS:
+        browser.show(browser.write(tournaments.compared(), "compared"), width)
+        boxes = browser.ask(
+            "return [...document.querySelectorAll('.names_marks')].map((g) => [...g.querySelectorAll('text')]"
+            ".filter((t) => t.style.visibility !== 'hidden').map((t) => { const b = t.getBoundingClientRect();"
+            " return [b.left, b.right, b.top, b.bottom] }))"
+        )
+        assert len(boxes) == 2
+        for names in boxes:
+            assert len(names) >= 6
+            for k, (left, right, top, bottom) in enumerate(names):
+                for a, b, c, d in names[:k]:
+                    assert not (left < b and a < right and top < d and c < bottom)
 
 
 def test_one_picture_serves_light_and_dark(browser: Browser) -> None:
@@ -273,7 +381,7 @@ def test_one_picture_serves_light_and_dark(browser: Browser) -> None:
     colours = []
     for scheme in ("light", "dark"):
         browser.show(chart, 1280, scheme)
-        colours.append(browser.ask("return getComputedStyle(document.querySelector('.curve')).stroke"))
+        colours.append(browser.ask("return getComputedStyle(document.querySelector('.mark-line path')).stroke"))
         assert browser.complaints() == []
     assert colours[0] != colours[1]
     assert "none" not in colours
@@ -284,7 +392,7 @@ def test_the_checks_would_notice(browser: Browser) -> None:
     result = tournaments.few()
     html = browser.write(replace(result, version="checks"), "checks").read_text(encoding="utf-8")
     for old, new, check in (
-        ('text-anchor="end"', 'text-anchor="start"', "lies on"),
+        ('"labelFontSize":12', '"labelFontSize":60', "lies on"),
         ("overflow-x: auto;", "", "goes from"),
         ("</style>", ".facts > div { margin-bottom: -40px; }</style>", "lies on"),
     ):

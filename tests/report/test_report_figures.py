@@ -1,49 +1,123 @@
-"""The pictures of reports: where things are drawn, in which colours, and numbers and names as text."""
+"""The charts of reports and files: what they say, where things are drawn, in which colours; and numbers as text."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from itertools import pairwise
+import re
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from hostile_results import HOSTILE, LONG
 
-from sureline.report import Axis, Bar, Bars, Chart, HeatMap, MapCell, Reference, Series
-from sureline.report.colours import DARK, LIGHT, contrast
-from sureline.report.labels import Box, place, spread
-from sureline.report.scales import scale_of
-from sureline.report.text import clean, compact, duration, listed, number, percent, shortened, size, width_of
+from sureline._inputs import clean
+from sureline.evaluate.charts import (
+    Axis,
+    Bar,
+    Bars,
+    Chart,
+    Figure,
+    HeatMap,
+    Histogram,
+    MapCell,
+    Panels,
+    Reference,
+    Series,
+)
+from sureline.evaluate.charts.colours import DARK, LIGHT, contrast
+from sureline.training.words import compact, duration, listed, number, percent, shortened, size
 
 # -- figures -------------------------------------------------------------------------------------------------
 
-LABELS = "{http://www.w3.org/2000/svg}text"
+SVG = "{http://www.w3.org/2000/svg}"
 
 
-def parsed(figure: Any, tmp_path: Path) -> ElementTree.Element:
+def parsed(figure: Figure, tmp_path: Path) -> ElementTree.Element:
     path = tmp_path / "figure.svg"
     figure.save(path)
     return ElementTree.parse(path).getroot()
 
 
+def texts(root: ElementTree.Element) -> list[str]:
+    return [e.text or "" for e in root.iter(f"{SVG}text") if e.get("opacity") != "0"]
+
+
+def marks(root: ElementTree.Element, kind: str) -> list[ElementTree.Element]:
+    """The elements of the marks of a kind."""
+    return [one for e in root.iter() if (e.get("class") or "").startswith(f"mark-{kind} role-mark") for one in e]
+
+
+def kinds(name: str) -> list[Figure]:
+    """A figure of each kind, with that name wherever there is one."""
+    lines = [Series(name, [1, 2, 3], [3, 4, 5], low=[2, 3, 4], high=[4, 5, 6]), Series(name, [1, 2], [2, 2], None)]
+    points = [
+        Series(name, [1], [2], 1, line=False, low=[1], high=[3], key="k"),
+        Series(name, [2], [3], None, line=False),
+    ]
+    references = [Reference(name, "y", 3.0), Reference(name, "x", 1.5), Reference(name, "diagonal")]
+    chart = Chart(name, Axis(name, log=True), Axis(name), lines, references, description=name)
+    return [
+        chart,
+        Chart(name, Axis(name), Axis(name, seconds=True), points, frontier=[(1, 3), (2, 2)]),
+        Bars(name, name, [Bar(name, 1.0, 0.5), Bar(name, -1.0)], name, name),
+        Histogram(name, Axis(name, log=True), Axis(name, log=True), [1, 10, 100], [3, 2000]),
+        HeatMap(
+            *(name, name, name, [name, "b"], ["c", name]),
+            {(0, 0): MapCell(0.5, name), (1, 0): MapCell(0.7), (1, 1): MapCell(None, name)},
+            (0, 0),
+            name,
+        ),
+        Panels(name, [chart, chart], [200, 200]),
+    ]
+
+
 @pytest.mark.parametrize("name", ["plain", HOSTILE, LONG, "\x00\x1b\ud800\u202e", "", "\N{HIRAGANA LETTER A}" * 50])
 def test_figures_are_files_of_their_own_whatever_the_names(name: str, tmp_path: Path) -> None:
-    figures = [
-        Chart(
-            name, Axis(name, log=True), Axis(name), [Series(name, [1, 2], [3, 4]), Series(name, [1], [2], line=False)]
-        ),
-        Bars(name, name, [Bar(name, 1.0, 0.5), Bar(name, -1.0)], name, name),
-        HeatMap(name, name, name, [name, "b"], ["c", name], {(0, 0): MapCell(0.5, name), (1, 1): MapCell(None, name)}),
-    ]
-    for figure in figures:
+    for figure in kinds(name):
         root = parsed(figure, tmp_path)
-        assert root.tag.endswith("svg")
-        assert root.find("{http://www.w3.org/2000/svg}title") is not None
-        assert "prefers-color-scheme" in (root.findtext("{http://www.w3.org/2000/svg}style") or "")
+        assert root.tag == f"{SVG}svg"
+        assert "prefers-color-scheme" in (root.findtext(f"{SVG}style") or "")
+        assert "NaN" not in ElementTree.tostring(root, encoding="unicode")
+
+
+@pytest.mark.parametrize("page", [False, True])
+@pytest.mark.parametrize("k", range(6))
+def test_every_kind_is_what_vega_lite_asks_for(k: int, page: bool) -> None:
+    chart = kinds("A name")[k].draw(page=page, width=300 if k == 5 else "container" if page else 300)
+    told = chart.to_dict(validate=True)
+    assert told["$schema"].startswith("https://vega.github.io/schema/vega-lite/")
+    assert (
+        kinds("A name")[k].draw(page=page, width=300).to_dict()
+        == kinds("A name")[k].draw(page=page, width=300).to_dict()
+    )
+
+
+def test_files_are_png_svg_pdf_or_html(tmp_path: Path) -> None:
+    chart = kinds("A")[0]
+    for suffix, start in ((".png", b"\x89PNG"), (".svg", b"<svg"), (".PDF", b"%PDF"), (".html", b"<!DOCTYPE html>")):
+        path = tmp_path / f"a{suffix}"
+        chart.save(path)
+        assert path.read_bytes().lstrip().startswith(start)
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert not re.search(r"<(script|link)[^>]* (src|href)=", page)  # all that it needs is in it
+    with pytest.raises(ValueError, match=r"a.doc must end in .png, .svg, .pdf or .html\.$"):
+        chart.save(tmp_path / "a.doc")
+
+
+def test_without_altair_a_sentence_says_what_to_install(tmp_path: Path) -> None:
+    script = (
+        "import sys; sys.modules[sys.argv[2]] = None\n"
+        "from sureline.evaluate.charts import Axis, Chart, Series\n"
+        "try: Chart('t', Axis('x'), Axis('y'), [Series('A', [1, 2], [3, 4])]).save(sys.argv[1])\n"
+        "except ImportError as error: print(error)"
+    )
+    for module in ("altair", "vl_convert"):
+        command = [sys.executable, "-c", script, tmp_path / "a.svg", module]
+        told = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert told.stdout == "Charts need altair and vl-convert-python: pip install 'sureline[plot]'.\n"
 
 
 def test_a_chart_puts_points_where_they_belong(tmp_path: Path) -> None:
@@ -51,76 +125,52 @@ def test_a_chart_puts_points_where_they_belong(tmp_path: Path) -> None:
         "t",
         Axis("x", log=True, limits=(1.0, 1000.0)),
         Axis("y", limits=(0.0, 1.0)),
-        [Series("A", [1, 10, 100, 1000], [0.0, 0.5, None, 1.0], markers=False, label=False)],
+        [Series("A", [1, 10, 100, 1000], [0.0, 0.5, None, 1.0])],
         [Reference("half", "y", 0.5)],
+        height=300,
     )
     root = parsed(chart, tmp_path)
-    curve = next(e for e in root.iter() if e.get("class") == "curve")  # the missing point breaks it
-    (x0, y0), (x1, y1) = ([float(v) for v in p.split()] for p in curve.attrib["d"].removeprefix("M").split("L"))
-    reference = next(e for e in root.iter() if e.get("class") == "reference").attrib["d"]
-    left, right = (float(p.split()[0]) for p in reference.removeprefix("M").split("L"))
-    assert x0 == left
-    assert x1 == pytest.approx(left + (right - left) / 3, abs=0.11)
-    assert y1 == pytest.approx(float(reference.split("L")[0].split()[1]), abs=0.11)
-    assert y0 > y1
+    (curve,) = marks(root, "line")
+    first, *others = curve.attrib["d"].removeprefix("M").split("M")  # the missing point breaks it
+    (x0, y0), (x1, y1) = ([float(v) for v in p.split(",")] for p in first.split("L"))
+    assert (x0, y0, y1) == (0, 300, 150)
+    assert x1 == pytest.approx(640 / 3, abs=0.01)
+    assert [p.split("L")[0].rstrip("Z") for p in others] == ["640,0"]
+    (reference,) = marks(root, "rule")
+    assert reference.attrib["transform"].endswith(",150)")
+    places = [e.attrib["transform"].removeprefix("translate(").rstrip(")").split(",") for e in marks(root, "symbol")]
+    np.testing.assert_allclose(np.array(places, float), [[0, 300], [640 / 3, 150], [640, 0]], atol=0.01)
 
 
-@pytest.mark.parametrize("make", [lambda log, v: Axis("a", log=log), lambda log, v: Axis("a", log=log, percent=True)])
-def test_ticks_are_apart_within_the_limits_and_say_what_they_are(make: Callable[..., Axis]) -> None:
+@pytest.mark.parametrize("more", [{}, {"percent": True}, {"seconds": True}])
+def test_axes_show_their_values_and_name_their_ticks(more: dict[str, bool], tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    for _ in range(300):
-        low, high = sorted(10 ** rng.uniform(-9, 9, 2))
-        if rng.random() < 0.3:
-            high = low * (1 + 10 ** rng.uniform(-4, 0))
+    for k in range(24):
+        low, high = sorted(10 ** rng.uniform(-6, 6, 2))
+        if k % 3 == 0:
+            high = low * (1 + 10 ** rng.uniform(-2, 0))
         for log in (False, True):
-            scale = scale_of(make(log, low), [low, high], 40.0, 400.0)
-            ticks = scale.ticks(50.0)
-            pixels = [scale(value) for value, _ in ticks]
-            assert pixels == sorted(pixels)
-            assert all(b - a >= 50 for a, b in pairwise(pixels))
-            assert all(39 <= p <= 401 for p in pixels)
-            assert len({words for _, words in ticks}) == len(ticks)
+            axis = Axis("a", log=log, **more).over([low, None, high, math.nan, 0.0 if log else low], 0.04)
+            assert axis.limits is not None
+            assert axis.limits[0] <= low < high <= axis.limits[1]
+            assert axis.limits[0] > 0 or not log
+            labels = list(texts(parsed(Chart("", Axis("x"), axis, [Series("A", [1, 2], [low, high])]), tmp_path)))
+            ticks = [text for text in labels if text and text[0].isdigit() and text not in ("1", "2")]
             assert len(ticks) >= 1, (low, high, log)
-            assert scale(low) < scale(high)
-
-
-def test_names_beside_lines_are_apart_and_in_their_order() -> None:
-    rng = np.random.default_rng(1)
-    for n in range(1, 12):
-        wanted = rng.uniform(0, 300, n).tolist()
-        found = spread(wanted, 16.0, 0.0, 300.0)
-        ordered = sorted(found)
-        assert all(b - a >= 16 - 1e-6 for a, b in pairwise(ordered))
-        assert np.argsort(found, kind="stable").tolist() == np.argsort(wanted, kind="stable").tolist()
-        assert ordered[0] >= -1e-9
-        assert ordered[-1] <= 300 + 1e-9
-    assert spread([10.0, 200.0], 16.0, 0.0, 300.0) == [10.0, 200.0]  # nobody moves without need
-
-
-def test_names_beside_points_lie_on_nothing() -> None:
-    bounds = Box(0, 0, 200, 100)
-    taken = [Box(45, 45, 55, 55)]
-    for _ in range(10):
-        found = place(50, 50, 30, 13, taken, bounds)
-        if found is None:
-            break
-        assert found.within(bounds)
-        assert not any(found.meets(other) for other in taken)
-        taken.append(found)
-    assert 3 <= len(taken) < 11  # on both sides at least, and not without end
-    assert place(50, 50, 300, 13, [], bounds) is None
+            if more.get("percent"):
+                assert any("%" in text for text in ticks)
 
 
 def test_every_name_is_in_a_file_of_its_own(tmp_path: Path) -> None:
-    names = [f"a name that is much too long for a place beside the line {k}" for k in range(5)]
+    names = [f"a name that is long but not endless {k}" for k in range(5)]
     for line in (True, False):
         same = [Series(name, [1, 2], [3, 4], k, line=line) for k, name in enumerate(names)]
-        root = parsed(Chart("t", Axis("x"), Axis("y"), same), tmp_path)
-        # A point that is named at its place has its name cut.
-        shown = {"".join(e.itertext()) for e in root.iter(LABELS)}
-        assert all(any(words.startswith(name) or words.endswith("…") for words in shown) for name in names)
-        assert sum(words[:6] == "a name" for words in shown) == 5
-        assert max(float(e.attrib["y"]) for e in root.iter(LABELS)) < float(root.attrib["viewBox"].split()[3])
+        shown = texts(parsed(Chart("t", Axis("x"), Axis("y"), same), tmp_path))
+        assert [text for text in shown if text.startswith("a name")] == names
+    twice = texts(
+        parsed(Chart("t", Axis("x"), Axis("y"), [Series("A", [1, 2], [k, 4], k) for k in range(3)]), tmp_path)
+    )
+    assert [text for text in twice if text.startswith("A")] == ["A", "A (2)", "A (3)"]
 
 
 def test_charts_without_points_or_with_one_are_drawn(tmp_path: Path) -> None:
@@ -128,9 +178,14 @@ def test_charts_without_points_or_with_one_are_drawn(tmp_path: Path) -> None:
         for log in (False, True):
             for line in (False, True):
                 chart = Chart("t", Axis("x", log=log), Axis("y", log=log), [Series("A", x, y, line=line)])
-                assert "nan" not in ElementTree.tostring(parsed(chart, tmp_path), encoding="unicode").replace(
-                    "name", ""
-                )
+                assert "NaN" not in ElementTree.tostring(parsed(chart, tmp_path), encoding="unicode")
+    assert "t" in texts(parsed(Bars("t", "weight", []), tmp_path))
+
+
+def test_styles_do_not_repeat_soon(tmp_path: Path) -> None:
+    series = [Series(f"A{k}", [1, 2], [k, k], k) for k in range(16)]
+    lines = marks(parsed(Chart("t", Axis("x"), Axis("y"), series), tmp_path), "line")
+    assert len({(e.attrib["stroke"], e.attrib["stroke-dasharray"]) for e in lines}) == 16
 
 
 # -- colours -------------------------------------------------------------------------------------------------
@@ -191,8 +246,7 @@ def test_numbers_in_words() -> None:
 
 def test_text_is_cut_and_cleaned() -> None:
     assert shortened("short", 20) == "short"
-    cut = shortened(LONG, 10)
-    assert cut.endswith("…")
-    assert width_of(cut) <= 10
+    assert shortened(LONG, 10) == "W" * 9 + "…"
+    assert shortened("a name, (and more", 9) == "a name…"
     assert clean("a\x00b\ud800c\u202ed\té") == "a\ufffdb\ufffdc\ufffdd\ufffdé"
     assert clean("two\nlines\N{NO-BREAK SPACE}here") == "two\nlines\N{NO-BREAK SPACE}here"

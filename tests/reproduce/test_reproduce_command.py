@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -122,3 +123,21 @@ def test_the_index_of_the_results_is_true() -> None:
     assert [link for link in links if not (folder / link).is_file()] == []
     assert [page.stem for page in folder.glob("*.md") if page.stem not in index and page.stem != "README"] == []
     assert [name for name in NAMES if not re.search(rf"\b{name}\b", index)] == []
+
+
+@pytest.mark.parametrize("module", ["altair", "vl_convert", "jinja2"])
+def test_what_is_not_installed_is_said_before_the_work(tmp_path: Path, capsys, monkeypatch, module: str) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    (tmp_path / "a.svm").write_text("1 1:1\n0 2:1\n")
+    page = tmp_path / "page.html"
+    for arguments in (
+        ["reproduce", "scw-table1", "--report", page],
+        ["reproduce", "scw-table1", "--output", tmp_path / "out"],
+        ["compare", tmp_path / "a.svm", "--report", page],
+    ):
+        assert cli.run([str(argument) for argument in arguments]) == 1
+        said = capsys.readouterr()
+        assert said.out == ""
+        package = module.replace("vl_convert", "vl-convert-python")
+        assert f"{arguments[2]} needs {package}: pip install 'sureline[report]'." in said.err
+    assert not page.exists()

@@ -76,7 +76,7 @@ def test_pieces_of_a_file_are_the_whole(case: int, wait: bool, tmp_path: Path) -
     path = tmp_path / "data"
     path.write_bytes(before + text + after)
     for skip in (True, False):
-        how = {**HOW[format], "dtype": "float32", "skip_faults": skip, "first_block": True}
+        how = {**HOW[format], "dtype": _core.Scalar.float32, "skip_faults": skip, "first_block": True}
         whole = WHOLE[format](text, **how)
         with path.open("rb") as file:
             file.read()  # it is in the system's memory
@@ -101,7 +101,7 @@ def test_what_cannot_be_read_is_none(format: str, tmp_path: Path) -> None:
     text = b"1 1:1\n" if format == "libsvm" else b"1 | a\n"
     path = tmp_path / "data"
     path.write_bytes(text * 10)
-    how = {**HOW[format], "dtype": "float64"}
+    how = {**HOW[format], "dtype": _core.Scalar.float64}
     with path.open("rb") as file:
         number = file.fileno()
         assert PART[format](number, 0, 10 * len(text), True, **how).n_rows == 10
@@ -130,7 +130,7 @@ def test_a_stream_reads_files_straight(tmp_path: Path, monkeypatch: pytest.Monke
         return calls[-1]
 
     monkeypatch.setattr(_core, "parse_libsvm_file", counted)
-    text = _core.parse_libsvm(path.read_bytes(), "float64")
+    text = _core.parse_libsvm(path.read_bytes(), _core.Scalar.float64)
     chunks = list(stream.read(path))
     assert calls
     assert sum(chunk.n_rows for chunk in chunks) == text.n_rows

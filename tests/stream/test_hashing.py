@@ -26,7 +26,7 @@ pairs = st.lists(st.tuples(names, st.one_of(numbers, names)), max_size=40)
 
 
 def assert_same(rows, kind, bits, dtype, signed):
-    chunk = _core.hash_rows(rows, bits, dtype, signed=signed)
+    chunk = _core.hash_rows(rows, bits, _core.Scalar[dtype], signed=signed)
     X = FeatureHasher(2**bits, input_type=kind, dtype=np.dtype(dtype), alternate_sign=signed).transform(rows)
     assert X.dtype == chunk.values.dtype == dtype
     np.testing.assert_array_equal(chunk.indptr, X.indptr)
@@ -78,7 +78,7 @@ def test_every_bit_of_a_value(value):
 def test_the_least_hash(bits):
     assert mmh3.hash(LEAST_HASH, 0) == -(2**31)
     assert_same([{LEAST_HASH: 2.0}], "dict", bits, "float64", True)
-    assert _core.hash_rows([{LEAST_HASH: 2.0}], bits, "float64").indices.tolist() == [0]
+    assert _core.hash_rows([{LEAST_HASH: 2.0}], bits, _core.Scalar.float64).indices.tolist() == [0]
 
 
 def test_numbers_of_other_types():
@@ -96,7 +96,7 @@ def test_numbers_of_other_types():
 
 
 def test_a_row_may_be_a_tuple_and_mix_strings_and_pairs():
-    chunk = _core.hash_rows([("a", ("b", 2.0)), ["a", ("b", 2.0)], {"a": 1, "b": 2}], 20, "float64")
+    chunk = _core.hash_rows([("a", ("b", 2.0)), ["a", ("b", 2.0)], {"a": 1, "b": 2}], 20, _core.Scalar.float64)
     assert chunk.n_rows == 3
     for array in (chunk.indices, chunk.values):
         first, second, third = np.split(array, 3)
@@ -105,24 +105,24 @@ def test_a_row_may_be_a_tuple_and_mix_strings_and_pairs():
 
 
 def test_what_a_chunk_of_them_says():
-    chunk = _core.hash_rows([{"a": 1}, {}, {"a": 0}], 20, "float32")
+    chunk = _core.hash_rows([{"a": 1}, {}, {"a": 0}], 20, _core.Scalar.float32)
     assert isinstance(chunk, _core.Chunk)
     assert chunk.indptr.tolist() == [0, 1, 1, 1]
     assert chunk.labels.tolist() == [-1, -1, -1]
     assert (chunk.label_names, chunk.weights, chunk.tags, chunk.names) == ([], None, None, None)
     assert chunk.n_columns == chunk.indices[0] + 1
     assert (chunk.n_faults, chunk.faults) == (0, [])
-    assert _core.hash_rows([], 20, "float32").n_rows == 0
+    assert _core.hash_rows([], 20, _core.Scalar.float32).n_rows == 0
 
 
 def test_sums_are_made_in_the_order_of_appearance():
     row = [("a", 1e16), ("a", 1.0), ("a", -1e16), ("a", 1.0)]
     sign = np.sign(mmh3.hash("a", 0))
-    assert _core.hash_rows([row], 20, "float64").values.tolist() == [sign * (((1e16 + 1.0) - 1e16) + 1.0)]
+    assert _core.hash_rows([row], 20, _core.Scalar.float64).values.tolist() == [sign * (((1e16 + 1.0) - 1e16) + 1.0)]
 
 
 def test_a_sum_of_zero_stays():
-    assert _core.hash_rows([[("a", 1.0), ("a", -1.0)]], 20, "float64").values.tolist() == [0.0]
+    assert _core.hash_rows([[("a", 1.0), ("a", -1.0)]], 20, _core.Scalar.float64).values.tolist() == [0.0]
 
 
 class Restless:
@@ -146,7 +146,7 @@ def test_rows_that_change_while_they_are_read():
     rows = [{"a": Restless(lambda: rows.clear())}, {"b": 1.0}]
     for bad in ([row], [items], [cleared], rows):
         with pytest.raises(RuntimeError, match=r"^The rows changed while they were read\.$"):
-            _core.hash_rows(bad, 20, "float64")
+            _core.hash_rows(bad, 20, _core.Scalar.float64)
 
 
 class Wrong:
@@ -186,21 +186,24 @@ BAD = [
 @pytest.mark.parametrize(("good", "bad", "error", "message"), BAD, ids=[str(i) for i in range(len(BAD))])
 def test_bad_rows(good, bad, error, message):
     with pytest.raises(error) as caught:
-        _core.hash_rows([good, bad], 14, "float32")
+        _core.hash_rows([good, bad], 14, _core.Scalar.float32)
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("bits", [0, -1, 31, 64])
 def test_bad_bits(bits):
-    for call in (lambda: _core.hash_rows([{}], bits, "float32"), lambda: _core.parse_vw(b"", "float32", bits)):
+    for call in (
+        lambda: _core.hash_rows([{}], bits, _core.Scalar.float32),
+        lambda: _core.parse_vw(b"", _core.Scalar.float32, bits),
+    ):
         with pytest.raises(ValueError, match=rf"^bits must be from 1 to 30. Got {bits} instead\.$"):
             call()
 
 
 def test_bad_options():
-    with pytest.raises(ValueError, match="dtype must be 'float32' or 'float64'"):
-        _core.hash_rows([{}], 20, "float16")
-    with pytest.raises(ValueError, match="collect_names must be from 0 to 1000000"):
-        _core.hash_rows([{}], 20, "float32", collect_names=-1)
     with pytest.raises(TypeError):
-        _core.hash_rows({"a": 1}, 20, "float32")
+        _core.hash_rows([{}], 20, "float32")
+    with pytest.raises(ValueError, match="collect_names must be from 0 to 1000000"):
+        _core.hash_rows([{}], 20, _core.Scalar.float32, collect_names=-1)
+    with pytest.raises(TypeError):
+        _core.hash_rows({"a": 1}, 20, _core.Scalar.float32)

@@ -19,7 +19,7 @@ NameTable = _core.NameTable
 
 
 def names_of(rows, bits=20, **options):
-    return _core.hash_rows(rows, bits, "float32", collect_names=1, **options).names
+    return _core.hash_rows(rows, bits, _core.Scalar.float32, collect_names=1, **options).names
 
 
 def counted(table):
@@ -105,20 +105,25 @@ def test_the_promise_within_a_chunk():
 
 def test_every_k_th_row_counts_k_times():
     rows = [["a", "b"], ["a", "c"], ["a", "d"], ["a", "e"], ["a", "f"]]
-    table = _core.hash_rows(rows, 20, "float32", collect_names=2).names
+    table = _core.hash_rows(rows, 20, _core.Scalar.float32, collect_names=2).names
     assert counted(table) == {"a": 6, "b": 2, "d": 2, "f": 2}
     text = "".join(f"1 | {' '.join(row)}\nx | fault\n\n" for row in rows).encode()
-    assert counted(_core.parse_vw(text, "float32", 20, True, 2).names) == {"a": 6, "b": 2, "d": 2, "f": 2}
+    assert counted(_core.parse_vw(text, _core.Scalar.float32, 20, skip_faults=True, collect_names=2).names) == {
+        "a": 6,
+        "b": 2,
+        "d": 2,
+        "f": 2,
+    }
 
 
 def test_nothing_is_collected_if_not_asked_for():
-    assert _core.parse_vw(b"1 | a", "float32", 18).names is None
-    assert _core.hash_rows([["a"]], 18, "float32").names is None
+    assert _core.parse_vw(b"1 | a", _core.Scalar.float32, 18).names is None
+    assert _core.hash_rows([["a"]], 18, _core.Scalar.float32).names is None
 
 
 def test_names_as_vowpal_wabbit_shows_them():
     text = b"1 |ns a 5 :2 c:red :0 :3 | a 5 :2 c:red z:0\n"
-    chunk = _core.parse_vw(text, "float32", 18, collect_names=1)
+    chunk = _core.parse_vw(text, _core.Scalar.float32, 18, collect_names=1)
     expected = {"ns^a", "ns^5", "ns^:0", "ns^:2", "ns^c^red", "a", "5", ":0", "c^red"}
     assert set(counted(chunk.names)) == expected
     assert {index for index, _, _, _ in chunk.names.top(99)} == set(chunk.indices.tolist())
@@ -126,14 +131,14 @@ def test_names_as_vowpal_wabbit_shows_them():
 
 
 def test_names_of_faulty_lines_are_not_counted():
-    chunk = _core.parse_vw(b"1 | a\n1 | b c:nan\n1 | a\n", "float32", 18, skip_faults=True, collect_names=1)
+    chunk = _core.parse_vw(b"1 | a\n1 | b c:nan\n1 | a\n", _core.Scalar.float32, 18, skip_faults=True, collect_names=1)
     assert counted(chunk.names) == {"a": 2}
 
 
 def test_lookup_gives_the_sign():
     words = [f"w{i}" for i in range(100)]
-    chunk = _core.hash_rows([[word] for word in words], 20, "float32", collect_names=1)
-    plain = _core.hash_rows([[word] for word in words], 20, "float32", signed=False, collect_names=1)
+    chunk = _core.hash_rows([[word] for word in words], 20, _core.Scalar.float32, collect_names=1)
+    plain = _core.hash_rows([[word] for word in words], 20, _core.Scalar.float32, signed=False, collect_names=1)
     for word, index, value in zip(words, chunk.indices.tolist(), chunk.values.tolist(), strict=True):
         assert chunk.names.lookup(index) == [(word, 1, int(value))]
         assert plain.names.lookup(index) == [(word, 1, 1)]
@@ -233,7 +238,7 @@ def test_copies():
 
 
 def test_a_chunk_lives_as_long_as_its_names():
-    names = _core.parse_vw(b"1 | a b", "float32", 18, collect_names=1).names
+    names = _core.parse_vw(b"1 | a b", _core.Scalar.float32, 18, collect_names=1).names
     assert len(names) == 2
     assert set(counted(names)) == {"a", "b"}
 
@@ -256,7 +261,7 @@ def test_names_that_were_hashed_otherwise(other):
     with pytest.raises(ValueError, match=r"^The names were hashed in another way or to another number of bits\.$"):
         table.merge(names_of([["a"]], **other))
     with pytest.raises(ValueError, match="hashed in another way"):
-        table.merge(_core.parse_vw(b"| a", "float32", 20, collect_names=1).names)
+        table.merge(_core.parse_vw(b"| a", _core.Scalar.float32, 20, collect_names=1).names)
     assert counted(table) == {"a": 1}
 
 
@@ -273,7 +278,7 @@ def test_names_chosen_to_make_it_slow():
     assert numbers[-1] < 2**32
     text = b"| " + b" ".join(b"%d" % number for number in numbers)
     started = time.process_time()
-    table = _core.parse_vw(text, "float32", 30, collect_names=1).names
+    table = _core.parse_vw(text, _core.Scalar.float32, 30, collect_names=1).names
     assert time.process_time() - started < 1  # some hundredths; over four if the slots stayed as they are
     assert len(table) == 65_000
     assert table.lookup(numbers[777]) == [(str(numbers[777]), 1, 1)]
@@ -305,7 +310,7 @@ def test_long_names_are_cut():
 
 
 def test_names_that_are_no_text():
-    table = _core.parse_vw(b"| \xff\xfe ok", "float32", 18, collect_names=1).names
+    table = _core.parse_vw(b"| \xff\xfe ok", _core.Scalar.float32, 18, collect_names=1).names
     assert set(counted(table)) == {"\ufffd\ufffd", "ok"}
 
 

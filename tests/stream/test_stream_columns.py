@@ -74,7 +74,7 @@ def test_plain_rows_are_seen_at_one_look(monkeypatch):
             assert quick is not None
             with monkeypatch.context() as patch:
                 patch.setattr(ColumnLayout, "_plain_rows", lambda self, batch: None)
-                slow = layout.parse(piece).chunk
+                slow = layout.parse(piece)
             assert quick.n_columns == slow.n_columns
             for name in ("values", "indices", "indptr"):
                 one, other = getattr(quick, name), getattr(slow, name)
@@ -383,7 +383,7 @@ def test_pages_are_given_back(tmp_path):
 @pytest.mark.parametrize("content", [libsvm, vw, csv])
 def test_converting_changes_nothing(tmp_path, content, dtype):
     ending = {"libsvm": "svm"}.get(content.__name__, content.__name__)
-    source = stream.read(write(tmp_path / f"a.{ending}", content(700), ".gz"), dtype=dtype)._with(block=2000)
+    source = stream.read(write(tmp_path / f"a.{ending}", content(700), ".gz"), dtype=dtype).with_options(block=2000)
     path = tmp_path / "a.arrow"
     assert stream.convert(source, path) == 700
     back = stream.read(path, dtype=dtype)
@@ -406,7 +406,7 @@ def test_converting_rounds_once(tmp_path):
 
 def test_labels_that_turn_from_numbers_to_text(tmp_path):
     labels = ["1", "-1", "2.50", "1e20", "spam", "10", "ü"]
-    source = stream.read(write(tmp_path / "a.svm", "".join(f"{label} 1:1\n" for label in labels)))._with(block=8)
+    source = stream.read(write(tmp_path / "a.svm", "".join(f"{label} 1:1\n" for label in labels))).with_options(block=8)
     stream.convert(source, tmp_path / "a.arrow")
     back = [row[0] for row in rows_of(stream.read(tmp_path / "a.arrow"))]
     assert back == [row[0] for row in rows_of(source)] == [1, -1, 2.5, 10**20, "spam", 10, "ü"]
@@ -414,7 +414,7 @@ def test_labels_that_turn_from_numbers_to_text(tmp_path):
 
 
 def test_converting_keeps_the_names(tmp_path):
-    source = stream.read(write(tmp_path / "a.vw", vw(300)), collect_names=1)._with(block=1000)
+    source = stream.read(write(tmp_path / "a.vw", vw(300)), collect_names=1).with_options(block=1000)
     stream.convert(source, tmp_path / "a.arrow")
     stream.convert(stream.read(tmp_path / "a.arrow", collect_names=1), tmp_path / "b.arrow")
     whole = source.head(300).names.top(1000)

@@ -47,7 +47,7 @@ def test_cut_at_every_byte(tmp_path, content, compression):
     for n in range(len(whole)):
         plain = outcome(stream.read(write(tmp_path / f"a.{content}", whole[:n])))
         path = write(tmp_path / f"b.{content}", whole[:n], compression)
-        assert outcome(stream.read(path)._with(block=64)) == plain
+        assert outcome(stream.read(path).with_options(block=64)) == plain
         if plain[1] is None:
             assert plain[0][:-1] == everything[: max(0, len(plain[0]) - 1)]
 
@@ -62,7 +62,7 @@ def test_compressed_data_cut_at_every_byte(tmp_path, content, compression):
     most = 0
     for n in range(13, len(data)):  # of fewer bytes nobody can say what they are
         path.write_bytes(data[:n])
-        rows, error = outcome(stream.read(path)._with(block=100))
+        rows, error = outcome(stream.read(path).with_options(block=100))
         assert error is not None
         assert rows == everything[: len(rows)]
         most = max(most, len(rows))
@@ -119,7 +119,7 @@ def test_blocks_of_any_size_give_the_same_rows(tmp_path, content):
         assert len(everything) == 400
         for block in (16, 61, 200, 1000, 9999):
             for threads in (1, 3):
-                assert rows_of(stream.read(path, threads=threads)._with(block=block)) == everything
+                assert rows_of(stream.read(path, threads=threads).with_options(block=block)) == everything
 
 
 @pytest.mark.parametrize("content", CONTENT)
@@ -130,7 +130,7 @@ def test_blocks_do_not_depend_on_compression(tmp_path, content, end):
         ends = []
         for compression in COMPRESSIONS:
             path = write(tmp_path / f"a.{content}", text, compression)
-            ends.append([chunk.end for chunk in stream.read(path)._with(block=block)])
+            ends.append([chunk.end for chunk in stream.read(path).with_options(block=block)])
         assert ends.count(ends[0]) == len(ends)
 
 
@@ -138,7 +138,7 @@ def test_blocks_do_not_depend_on_compression(tmp_path, content, end):
 @pytest.mark.parametrize("content", CONTENT)
 def test_resuming_after_any_chunk(tmp_path, content, compression):
     paths = [write(tmp_path / f"{i}.{content}", CONTENT[content](60, i), compression) for i in range(3)]
-    source = stream.read(paths)._with(block=300)
+    source = stream.read(paths).with_options(block=300)
     chunks = list(source)
     assert len(chunks) > 15
     for i, chunk in enumerate(chunks):
@@ -196,9 +196,9 @@ def test_shards_have_exactly_the_rows(tmp_path, content, n):
     again = [piece for shard in shards for piece in shard.shards(3)]
     assert rows_of([chunk for shard in again for chunk in shard]) == rows_of(source)
     for shard in shards:
-        chunks = list(shard._with(block=500))
+        chunks = list(shard.with_options(block=500))
         for i, chunk in enumerate(chunks[:3]):
-            assert rows_of(shard._with(block=500).read_from(chunk.end)) == rows_of(chunks[i + 1 :])
+            assert rows_of(shard.with_options(block=500).read_from(chunk.end)) == rows_of(chunks[i + 1 :])
         assert shard.progress in (0, 1)
 
 
@@ -268,7 +268,7 @@ def files(tmp_path):
 def test_nothing_is_left_at_the_end(files):
     before = left_over()
     for path in files:
-        source = stream.read(path)._with(block=1 << 14)
+        source = stream.read(path).with_options(block=1 << 14)
         list(source)
         source.head(3)
         source.shards(3)
@@ -290,7 +290,7 @@ def test_nothing_is_left_after_an_error(tmp_path, files):
         data = path.read_bytes()
         path.write_bytes(data[: len(data) // 2] + b'\n\xff "x:\n' + data[len(data) // 2 :])
         try:
-            source = stream.read(path)._with(block=1 << 14)
+            source = stream.read(path).with_options(block=1 << 14)
         except DataError:
             continue
         with pytest.raises(DataError):
@@ -307,7 +307,7 @@ def cycles_of(path):
     gc.collect()
     gc.disable()
     try:
-        outcome(stream.read(path)._with(block=1 << 14))
+        outcome(stream.read(path).with_options(block=1 << 14))
         return gc.collect()
     finally:
         gc.enable()
@@ -330,7 +330,8 @@ def test_an_error_keeps_nothing_alive(files):
 def test_leaving_in_the_middle(tmp_path):
     """The interpreter goes away while workers are at work, in whatever way."""
     path = write(tmp_path / "a.svm", libsvm(30_000))
-    start = f"from sureline import stream; chunks = iter(stream.read({str(path)!r})._with(block=9999)); next(chunks); "
+    reading = f"iter(stream.read({str(path)!r}).with_options(block=9999))"
+    start = f"from sureline import stream; chunks = {reading}; next(chunks); "
     for end, status in (("", 0), ("raise SystemExit(3)", 3), ("1 / 0", 1)):
         done = subprocess.run([sys.executable, "-c", start + end], capture_output=True, timeout=60)
         assert done.returncode == status
@@ -352,7 +353,7 @@ def test_stopping_while_a_pipe_is_silent(tmp_path):
     os.mkfifo(fifo)
     keep = os.open(fifo, os.O_RDWR)
     os.write(keep, b"1 1:1\n" * 100)
-    chunks = iter(stream.read(fifo, format="libsvm")._with(block=60))
+    chunks = iter(stream.read(fifo, format="libsvm").with_options(block=60))
     assert len(next(chunks)) == 10
     start = time.monotonic()
     chunks.close()
@@ -377,7 +378,7 @@ def test_a_slow_consumer_holds_little(tmp_path):
     writer = threading.Thread(target=write_forever)
     writer.start()
     block = 1 << 16
-    chunks = iter(stream.read(fifo, format="libsvm", threads=2)._with(block=block))
+    chunks = iter(stream.read(fifo, format="libsvm", threads=2).with_options(block=block))
     try:
         for _ in range(10):
             end = next(chunks).end.offset

@@ -106,7 +106,7 @@ def test_csv_lines_are_counted_as_an_editor_does(tmp_path):
     lines = text.count(b"\n")
     path = write(tmp_path / "a.csv", text + b"too,few\n")
     for block in (None, 100):
-        rows, error = outcome(stream.read(path)._with(block=block))
+        rows, error = outcome(stream.read(path).with_options(block=block))
         assert len(rows) == 50
         assert error.startswith(f"{lines + 1}:None: the row has 2 cells")
 
@@ -213,7 +213,7 @@ records = st.lists(st.dictionaries(st.sampled_from(["a", "b", "c", "ü"]), value
 @given(records=records, block=st.sampled_from([None, 16, 100]))
 def test_json_of_any_records(tmp_path, records, block):
     text = "".join(json.dumps({"label": i, **record}) + "\n" for i, record in enumerate(records))
-    chunks = list(stream.read(write(tmp_path / "a.jsonl", text))._with(block=block))
+    chunks = list(stream.read(write(tmp_path / "a.jsonl", text)).with_options(block=block))
     assert [row[0] for row in rows_of(chunks)] == list(range(len(records)))
     expected = hashed(records)
     at = 0

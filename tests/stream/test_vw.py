@@ -17,7 +17,7 @@ has_vowpal_wabbit = pytest.mark.skipif(
 
 
 def parse(text, dtype="float64", bits=18, **options):
-    return _core.parse_vw(text if isinstance(text, bytes) else text.encode(), dtype, bits, **options)
+    return _core.parse_vw(text if isinstance(text, bytes) else text.encode(), _core.Scalar[dtype], bits, **options)
 
 
 def rows_of(chunk):
@@ -256,7 +256,7 @@ def test_any_buffer(kind):
 
 
 def parse_buffer(buffer):
-    return _core.parse_vw(buffer, "float64", 18)
+    return _core.parse_vw(buffer, _core.Scalar.float64, 18)
 
 
 pieces = st.sampled_from(["1", "-1", " ", "|", "|", ":", "a", "foo", "2.5", "'", "\t", "\n", "\r\n", "e", "é", "\0"])

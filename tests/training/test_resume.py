@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import zstandard
 from catalogue import ALL
 
 from sureline import cli, stream
 from sureline.datasets import make_mail, make_sparse_stream
+from sureline.stream.decompress import zstd_module
 from sureline.training import Training
 from sureline.training.checkpoint import Checkpointing
 
@@ -28,7 +28,7 @@ KILLS = int(os.environ.get("SURELINE_KILLS", "4"))  # in all; make torture asks 
 PACKED: dict[str, Any] = {
     "plain": lambda raw: raw,
     "gz": lambda raw: gzip.compress(raw, 1),
-    "zst": lambda raw: zstandard.ZstdCompressor(level=1).compress(raw),
+    "zst": lambda raw: zstd_module().compress(raw, 1),
 }
 
 
@@ -133,7 +133,7 @@ def test_every_learner_goes_on_from_its_checkpoint(case: Any, tmp_path: Path) ->
 
         learner = LEARNERS[case.name](**case.parameters, **({"columns": 30} if case.fixed else {}), normalize="none")
         # Blocks of a kilobyte, so that there are many places to stop at.
-        return Training(learner, stream.read(data)._with(block=1 << 10), labels=[0, 1])
+        return Training(learner, stream.read(data).with_options(block=1 << 10), labels=[0, 1])
 
     straight = training()
     straight.run()
@@ -176,7 +176,7 @@ def test_every_place_to_stop_at(tmp_path: Path, packing: str) -> None:
         from sureline.learners.catalogue import LEARNERS
 
         source = stream.read(paths, format=format, errors="skip", max_error_share=0.5, collect_names=True)
-        return Training(LEARNERS["SCW"](normalize="none"), source._with(block=1 << 11))
+        return Training(LEARNERS["SCW"](normalize="none"), source.with_options(block=1 << 11))
 
     straight = training()
     straight.run()
@@ -203,7 +203,7 @@ def test_labels_of_two_kinds(tmp_path: Path) -> None:
     def training() -> Training:
         from sureline.learners.catalogue import LEARNERS
 
-        return Training(LEARNERS["PA"](normalize="none"), stream.read(data)._with(block=1 << 10))
+        return Training(LEARNERS["PA"](normalize="none"), stream.read(data).with_options(block=1 << 10))
 
     straight, stopped, resumed = training(), training(), training()
     straight.run()

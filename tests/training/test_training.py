@@ -91,7 +91,7 @@ def test_a_class_that_comes_late(tmp_path: Path) -> None:
     late[1000:] += 2 * (np.arange(500) % 3 == 0)
     late[late > 2] = 2
     path = write_rows(tmp_path / "late.svm", X, late)
-    source = stream.read(path, dtype="float64")._with(block=1 << 12)
+    source = stream.read(path, dtype="float64").with_options(block=1 << 12)
     for algorithm in (
         AROW(normalize="none"),
         SSOL(lam=0.1, normalize="none"),
@@ -221,6 +221,6 @@ def test_a_row_that_overflows_is_told_by_its_place_in_the_stream(learner: Any, t
     good, bad = b"1 1:1\n-1 2:1\n" * 500, b"1 1:1e300 2:-1e300\n-1 1:1e300\n"
     (tmp_path / "rows.svm").write_bytes(good + bad)
     for block in (1 << 22, 600):
-        source = stream.read(tmp_path / "rows.svm")._with(block=block)
+        source = stream.read(tmp_path / "rows.svm").with_options(block=block)
         with pytest.raises(ValueError, match=r"Row 1,00[12] of the stream .* rows (and labels )?so that their values"):
             sureline.train(source, learner)

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "arrays.hpp"
 #include "text/pieces.hpp"
 
 // The bytes of a Python object that has the buffer protocol, in one piece, without a copy. Made and destroyed with the
@@ -42,13 +43,10 @@ inline sureline::text::FilePieces file_part(int file, int64_t start, int64_t end
   return {file, start, end, wait};
 }
 
-// parse(Scalar()) for the scalar that dtype names, without the GIL.
+// parse(float()) or parse(double()), as dtype says, without the GIL.
 template <class Parse>
-HeldChunk parse_as(const std::string& dtype, const Parse& parse) {
-  const bool single = dtype == "float32";
-  if (!single && dtype != "float64")
-    throw nanobind::value_error(("dtype must be 'float32' or 'float64'. Got '" + dtype + "' instead.").c_str());
+HeldChunk parse_as(sureline::bindings::Scalar dtype, const Parse& parse) {
   nanobind::gil_scoped_release release;
-  if (single) return {parse(float())};
+  if (dtype == sureline::bindings::Scalar::float32) return {parse(float())};
   return {parse(double())};
 }

@@ -187,11 +187,10 @@ class RowHasher {
 
 }  // namespace
 
-HashedChunk hash_rows(const nb::list& rows, int64_t bits, const std::string& dtype, bool with_sign,
+HashedChunk hash_rows(const nb::list& rows, int64_t bits, sureline::bindings::Scalar dtype, bool with_sign,
                       int64_t collect_names) {
   check_hashing(bits, collect_names);
   const Columns columns{with_sign ? Columns::signed_ : Columns::hashed, static_cast<int>(bits)};
-  if (dtype == "float32") return RowHasher<float>(columns, collect_names).hash(rows.ptr());
-  if (dtype == "float64") return RowHasher<double>(columns, collect_names).hash(rows.ptr());
-  refuse_value("dtype must be 'float32' or 'float64'. Got '" + dtype + "' instead.");
+  if (dtype == sureline::bindings::Scalar::float32) return RowHasher<float>(columns, collect_names).hash(rows.ptr());
+  return RowHasher<double>(columns, collect_names).hash(rows.ptr());
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "hashed.hpp"
 #include "text/murmur.hpp"
@@ -20,13 +21,14 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace sureline::text;
+using sureline::bindings::as_array;
+using sureline::bindings::refuse;
+using sureline::bindings::Scalar;
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
-
-HashedChunk parse_vw_pieces(Pieces& pieces, const std::string& dtype, int64_t bits, bool skip_faults,
-                            int64_t collect_names, bool first_block) {
+HashedChunk parse_vw_pieces(Pieces& pieces, Scalar dtype, int64_t bits, bool skip_faults, int64_t collect_names,
+                            bool first_block) {
   check_hashing(bits, collect_names);
   Options options;
   options.skip_faults = skip_faults;
@@ -39,15 +41,15 @@ HashedChunk parse_vw_pieces(Pieces& pieces, const std::string& dtype, int64_t bi
   return result;
 }
 
-HashedChunk parse_vw_block(const nb::object& block, const std::string& dtype, int64_t bits, bool skip_faults,
-                           int64_t collect_names, bool first_block) {
+HashedChunk parse_vw_block(const nb::object& block, Scalar dtype, int64_t bits, bool skip_faults, int64_t collect_names,
+                           bool first_block) {
   const Block text(block);
   OnePiece piece(text.begin(), text.end());
   return parse_vw_pieces(piece, dtype, bits, skip_faults, collect_names, first_block);
 }
 
-std::optional<HashedChunk> parse_vw_file(int file, int64_t start, int64_t end, bool wait, const std::string& dtype,
-                                         int64_t bits, bool skip_faults, int64_t collect_names, bool first_block) {
+std::optional<HashedChunk> parse_vw_file(int file, int64_t start, int64_t end, bool wait, Scalar dtype, int64_t bits,
+                                         bool skip_faults, int64_t collect_names, bool first_block) {
   FilePieces pieces = file_part(file, start, end, wait);
   HashedChunk chunk = parse_vw_pieces(pieces, dtype, bits, skip_faults, collect_names, first_block);
   if (pieces.failed()) return std::nullopt;
@@ -64,31 +66,19 @@ nb::str shown(std::string_view text) {
 using Described = std::tuple<nb::str, int64_t, int>;
 using Placed = std::tuple<int32_t, nb::str, int64_t, int>;
 
-template <class T>
-nb::object array_of(const T* data, size_t size) {
-  std::unique_ptr<T[]> copy(new T[size]);
-  std::copy(data, data + size, copy.get());
-  const nb::capsule owner(copy.get(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(copy.release(), {size}, owner));
-}
-template <class T>
-nb::object array_of(const std::vector<T>& items) {
-  return array_of(items.data(), items.size());
-}
-
 nb::dict to_arrays(const NameTable& table) {
   const NameTable::Content content = table.content();
   nb::dict arrays;
-  arrays["names"] = array_of(reinterpret_cast<const uint8_t*>(content.names.data()), content.names.size());
-  arrays["offsets"] = array_of(content.offsets);
-  arrays["hashes"] = array_of(content.hashes);
-  arrays["counts"] = array_of(content.counts);
-  arrays["sampled_hashes"] = array_of(content.sampled_hashes);
-  arrays["sampled_shared"] = array_of(content.sampled_shared);
+  arrays["names"] = as_array(std::vector<uint8_t>(content.names.begin(), content.names.end()));
+  arrays["offsets"] = as_array(content.offsets);
+  arrays["hashes"] = as_array(content.hashes);
+  arrays["counts"] = as_array(content.counts);
+  arrays["sampled_hashes"] = as_array(content.sampled_hashes);
+  arrays["sampled_shared"] = as_array(content.sampled_shared);
   const std::vector<int64_t> totals = {content.capacity,     int64_t(content.columns.kind),
                                        content.columns.bits, content.total,
                                        content.error,        content.level};
-  arrays["totals"] = array_of(totals);
+  arrays["totals"] = as_array(totals);
   return arrays;
 }
 
@@ -196,19 +186,20 @@ void bind_hashing(nb::module_& m) {
           "names", [](HashedChunk& chunk) { return chunk.names ? &*chunk.names : nullptr; },
           nb::rv_policy::reference_internal, nb::sig("def names(self) -> NameTable | None"),
           "A NameTable of the names that were seen, or None if they were not asked for.");
-  m.def("parse_vw", &parse_vw_block, "block"_a, "dtype"_a, "bits"_a, "skip_faults"_a = false, "collect_names"_a = 0,
-        "first_block"_a = false,
+  m.def("parse_vw", &parse_vw_block, "block"_a, "dtype"_a, "bits"_a, nb::kw_only(), "skip_faults"_a = false,
+        "collect_names"_a = 0, "first_block"_a = false,
         "Rows of Vowpal Wabbit's text, without its constant. The block begins and ends where a line does, or ends with "
         "the data. With collect_names = k the names of every k-th row are counted, k times each.");
-  m.def("parse_vw_file", &parse_vw_file, "file"_a, "start"_a, "end"_a, "wait"_a, "dtype"_a, "bits"_a,
+  m.def("parse_vw_file", &parse_vw_file, "file"_a, "start"_a, "end"_a, "wait"_a, "dtype"_a, "bits"_a, nb::kw_only(),
         "skip_faults"_a = false, "collect_names"_a = 0, "first_block"_a = false,
         "The same for the bytes of an open file from start to end. None if they could not be read, or, without `wait`, "
         "not at once.");
-  m.def("hash_rows", &hash_rows, "rows"_a, "bits"_a, "dtype"_a, "signed"_a = true, "collect_names"_a = 0,
-        nb::sig("def hash_rows(rows: list, bits: int, dtype: str, signed: bool = True, collect_names: int = 0) -> "
-                "HashedChunk"),
-        "Rows from dicts, lists of strings and lists of pairs, as FeatureHasher(2**bits, alternate_sign=signed) makes "
-        "them.");
+  m.def(
+      "hash_rows", &hash_rows, "rows"_a, "bits"_a, "dtype"_a, nb::kw_only(), "signed"_a = true, "collect_names"_a = 0,
+      nb::sig("def hash_rows(rows: list, bits: int, dtype: Scalar, *, signed: bool = True, collect_names: int = 0) -> "
+              "HashedChunk"),
+      "Rows from dicts, lists of strings and lists of pairs, as FeatureHasher(2**bits, alternate_sign=signed) makes "
+      "them.");
   m.def(
       "murmur3",
       [](const nb::bytes& text, uint32_t seed) {

@@ -17,6 +17,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace sureline::text;
+using sureline::bindings::Scalar;
 
 namespace {
 
@@ -114,8 +115,8 @@ void bind_chunk(nb::module_& m) {
           "The line, the column in bytes (both from 1) and the reason of the first of them.");
 }
 
-HeldChunk parse_libsvm_pieces(Pieces& pieces, const std::string& dtype, int64_t shift, bool sum_duplicates,
-                              bool skip_faults, bool first_block) {
+HeldChunk parse_libsvm_pieces(Pieces& pieces, Scalar dtype, int64_t shift, bool sum_duplicates, bool skip_faults,
+                              bool first_block) {
   if (shift < -kLargestIndex || shift > kLargestIndex)
     throw nb::value_error("shift must be an integer between -2147483646 and 2147483646.");
   Options options;
@@ -126,15 +127,15 @@ HeldChunk parse_libsvm_pieces(Pieces& pieces, const std::string& dtype, int64_t 
   return parse_as(dtype, [&](auto scalar) { return parse_libsvm<decltype(scalar)>(pieces, options); });
 }
 
-HeldChunk parse_libsvm_block(const nb::object& block, const std::string& dtype, int64_t shift, bool sum_duplicates,
+HeldChunk parse_libsvm_block(const nb::object& block, Scalar dtype, int64_t shift, bool sum_duplicates,
                              bool skip_faults, bool first_block) {
   const Block text(block);
   OnePiece piece(text.begin(), text.end());
   return parse_libsvm_pieces(piece, dtype, shift, sum_duplicates, skip_faults, first_block);
 }
 
-std::optional<HeldChunk> parse_libsvm_file(int file, int64_t start, int64_t end, bool wait, const std::string& dtype,
-                                           int64_t shift, bool sum_duplicates, bool skip_faults, bool first_block) {
+std::optional<HeldChunk> parse_libsvm_file(int file, int64_t start, int64_t end, bool wait, Scalar dtype, int64_t shift,
+                                           bool sum_duplicates, bool skip_faults, bool first_block) {
   FilePieces pieces = file_part(file, start, end, wait);
   HeldChunk chunk = parse_libsvm_pieces(pieces, dtype, shift, sum_duplicates, skip_faults, first_block);
   if (pieces.failed()) return std::nullopt;
@@ -145,11 +146,11 @@ std::optional<HeldChunk> parse_libsvm_file(int file, int64_t start, int64_t end,
 
 void bind_parsers(nb::module_& m) {
   bind_chunk(m);
-  m.def("parse_libsvm", &parse_libsvm_block, "block"_a, "dtype"_a, "shift"_a = 0, "sum_duplicates"_a = false,
-        "skip_faults"_a = false, "first_block"_a = false,
-        "Rows of LIBSVM text. The block begins and ends where a line does, or ends with the data.");
-  m.def("parse_libsvm_file", &parse_libsvm_file, "file"_a, "start"_a, "end"_a, "wait"_a, "dtype"_a, "shift"_a = 0,
+  m.def("parse_libsvm", &parse_libsvm_block, "block"_a, "dtype"_a, nb::kw_only(), "shift"_a = 0,
         "sum_duplicates"_a = false, "skip_faults"_a = false, "first_block"_a = false,
+        "Rows of LIBSVM text. The block begins and ends where a line does, or ends with the data.");
+  m.def("parse_libsvm_file", &parse_libsvm_file, "file"_a, "start"_a, "end"_a, "wait"_a, "dtype"_a, nb::kw_only(),
+        "shift"_a = 0, "sum_duplicates"_a = false, "skip_faults"_a = false, "first_block"_a = false,
         "The same for the bytes of an open file from start to end. None if they could not be read, or, without `wait`, "
         "not at once.");
 }

@@ -1,9 +1,10 @@
 #include "batch/narrow.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
-#include "rows/vectors.hpp"
+#include "batch/vectors.hpp"
 
 namespace sureline::SURELINE_ISA {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "loops/isa.hpp"
 namespace sureline {
 
 struct NarrowRows {
@@ -21,20 +22,7 @@ inline constexpr int64_t kNarrowLanes = 8;  // what the rows of the result are f
 
 // G += sum of x x', of which the upper triangle counts; G has width x width numbers in C order.
 // out = rows times W, upper triangular, width x width in C order; out is n_rows x stride, a multiple of kNarrowLanes.
-#define SURELINE_NARROW                        \
-  void add_gram(const NarrowRows&, double* G); \
-  void whiten(const NarrowRows&, const double* W, double* out, int64_t stride);
-namespace baseline {
-SURELINE_NARROW
-}
-#if SURELINE_X86_VARIANTS
-namespace avx2 {
-SURELINE_NARROW
-}
-namespace avx512 {
-SURELINE_NARROW
-}
-#endif
-#undef SURELINE_NARROW
+SURELINE_PER_ISA(void add_gram(const NarrowRows&, double* G);
+                 void whiten(const NarrowRows&, const double* W, double* out, int64_t stride);)
 
 }  // namespace sureline

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rows/vectors.hpp"
+#include "batch/vectors.hpp"
 
 namespace sureline::SURELINE_ISA {
 namespace {

@@ -13,6 +13,7 @@
 // rival: |x^|^2 counts twice), or one for each head (one_vs_rest).
 #pragma once
 
+#include "loops/isa.hpp"
 #include "loops/kernels.hpp"
 
 namespace sureline {
@@ -36,16 +37,6 @@ struct WhitenedPass {
 };
 
 // One for each instruction set. Returns the first row whose score or length is not finite, or -1.
-namespace baseline {
-int64_t learn_whitened(const WhitenedPass&);
-}
-#if SURELINE_X86_VARIANTS
-namespace avx2 {
-int64_t learn_whitened(const WhitenedPass&);
-}
-namespace avx512 {
-int64_t learn_whitened(const WhitenedPass&);
-}
-#endif
+SURELINE_PER_ISA(int64_t learn_whitened(const WhitenedPass&);)
 
 }  // namespace sureline

@@ -2,59 +2,42 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
 #include <new>
 #include <utility>
 #include <vector>
 
 #include "groups/group_rows.hpp"
 #include "groups/groups.hpp"
+#include "memory/buffer.hpp"
 
 namespace sureline::groups {
 
 inline int64_t padded(int64_t n) { return (n + kPad - 1) / kPad * kPad; }
 
-// An array that grows in place where the allocator can, which for large ones it does by moving pages.
 template <class T>
-class Growing {
- public:
-  Growing() = default;
-  Growing(const Growing&) = delete;
-  Growing& operator=(const Growing&) = delete;
-  ~Growing() { std::free(data_); }
-  void resize(int64_t n) {
-    void* data = std::realloc(data_, size_t(std::max<int64_t>(n, 1)) * sizeof(T));
-    if (!data) throw std::bad_alloc();
-    data_ = static_cast<T*>(data);
-    size_ = n;
-  }
-  T* data() { return data_; }
-  const T* data() const { return data_; }
-  int64_t size() const { return size_; }
-  T& operator[](int64_t i) { return data_[i]; }
-  const T& operator[](int64_t i) const { return data_[i]; }
+using Buffer = baseline::Buffer<T>;
 
- private:
-  T* data_ = nullptr;
-  int64_t size_ = 0;
-};
+template <class T>
+void resize(Buffer<T>& buffer, int64_t n) {
+  if (!buffer.resize(n)) throw std::bad_alloc();
+}
 
 template <class T>
 struct SelectedRows {
   int64_t n_rows, n_ready = 0;                // groups that have their covariance
   std::vector<int64_t> sizes, offsets = {0};  // of the groups; the last offset is where the next would start
-  Growing<int64_t> starts;                    // of the rows, in the next two
-  Growing<int32_t> positions;                 // ascending in a row
-  Growing<T> values;
+  Buffer<int64_t> starts;                     // of the rows, in the next two
+  Buffer<int32_t> positions;                  // ascending in a row
+  Buffer<T> values;
   std::vector<int32_t> group_of;  // by position / kPad
   std::vector<double> S, norm2;   // covariances, and x'S x of each row over all groups
   std::vector<int64_t> blocks;    // where those of the groups begin in S
 
   explicit SelectedRows(int64_t n) : n_rows(n), norm2(size_t(n)) {
-    starts.resize(n + 1);
+    resize(starts, n + 1);
     std::fill_n(starts.data(), n + 1, 0);
-    positions.resize(0);
-    values.resize(0);
+    resize(positions, 0);
+    resize(values, 0);
   }
   int64_t n_groups() const { return int64_t(sizes.size()); }
   int64_t size(int64_t group) const { return sizes[size_t(group)]; }
@@ -173,8 +156,8 @@ struct SelectedRows {
   // The new entries behind the old ones of each row, from the last row on, in place.
   void merge(const New& more) {
     int64_t from = int64_t(more.positions.size()), to = positions.size() + from;
-    positions.resize(to);
-    values.resize(to);
+    resize(positions, to);
+    resize(values, to);
     for (int64_t i = n_rows - 1; i >= 0; --i) {
       const int64_t begin = starts[i], n_old = starts[i + 1] - begin, n_new = more.counts[size_t(i)];
       starts[i + 1] = to;

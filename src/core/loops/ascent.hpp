@@ -1,79 +1,10 @@
 // Online dual coordinate ascent with l2 or elastic net regularisation (dual_rule.hpp): what one example does.
 #pragma once
 
+#include "loops/dual_stream.hpp"
 #include "spaces/coordinates.hpp"
-#include "windows/dual_memory.hpp"
-#include "loops/loop.hpp"
 
 namespace sureline::SURELINE_ISA {
-
-// The growths g and kappa^-N are folded into the stored numbers when they exceed this; g with smoothing far earlier.
-template <class T>
-inline constexpr double kLargestGrowth = sizeof(T) == 4 ? 1e18 : 1e150;
-template <class T>
-inline constexpr double kLargestSmoothedGrowth = sizeof(T) == 4 ? 16 : 1024;
-
-// Weights that take more bytes are not all looked at for every fold.
-inline constexpr int64_t kWide = int64_t(64) << 20;
-
-// What the learners of this family share. Self is the learner, Space its coordinates.
-template <class Self, class Space, class Rows>
-class DualStream : public Stream<Self, Space, Rows> {
-  using Base = Stream<Self, Space, Rows>;
-
- protected:
-  using Base::journal_;
-  using Base::refuse;
-  using Base::space_;
-  using Base::task_;
-  using typename Base::Row;
-  using typename Base::T;
-
-  DualStream(const Task& task, const Space& space, const Rows& rows, double* scores)
-      : Base(task, space, rows, scores), dual_(*task.dual) {}
-
-  const DualRule& rule() const { return *task_.dual_rule; }
-  bool slides() const { return rule().window == DualRule::Window::sliding; }
-  Ascent next(int64_t problem) const {
-    return rule().next(dual_.problems[size_t(problem)], task_.memory[problem].t, double(dual_.window.length));
-  }
-  bool of_problem(int64_t head, int64_t problem) const { return !this->alone() || head == problem; }
-
-  // What the example adds: a part for each head that it moves, and its row, which are in the window from then on.
-  void remember(const Row& x) {
-    RowWindow& window = dual_.window;
-    if (!slides()) return;
-    if (window.full()) window.drop_oldest();
-    if (n_parts_ > 0) window.add_row(x);
-    window.end_example();
-    n_parts_ = 0;
-  }
-  void remember_part(int64_t head, double coefficient) {
-    if (!slides()) return;
-    dual_.window.add_part(head, coefficient);
-    ++n_parts_;
-  }
-
-  // theta -= what the oldest example had added, where the window is full. False if there is no memory.
-  template <class Drop>
-  bool drop_oldest(int64_t problem, const Drop& drop) {
-    if (!dual_.window.full()) return true;
-    const RowWindow::Example old = dual_.window.example(0);
-    for (int64_t k = 0; k < old.n_parts; ++k) {
-      const auto [head, coefficient] = old.parts[k];
-      if (!of_problem(head, problem)) continue;
-      if (!journal_.reserve(old.n + 1)) return false;
-      for (int64_t i = 0; i < old.n; ++i) drop(old.columns[i], head, coefficient * old.values[i]);
-      if (space_.intercept) drop(int64_t(-1), head, coefficient);
-    }
-    return true;
-  }
-
-  DualMemory& dual_;
-
- private:
-  int n_parts_ = 0;  // of the example under way
-};
 
 template <class Space, class Rows>
 class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
@@ -145,11 +76,11 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     }
     if (!kCounted && delta_ == 0) {
       // w' is w, and all that happened to it since the prediction is the decay.
-      const double old_scale = rule().scale(before), decay = old_scale > 0 ? decay_of(before, at) : 0.0;
+      const double old_scale = rule().scale(before), decay = old_scale > 0 ? this->decay_of(before, at) : 0.0;
       double m = 0;
       for (int i = 0; i < n_moved; ++i) m += moved[i].sign * (decay * moved[i].f);
       if (clears(m, wanted)) return rest(problem), false;
-      squares = squared_norm(x);
+      squares = this->squared_norm(x);
       if (!finite(squares)) return refuse(Refusal::step), false;
       b = best_dual(rule().loss, m, a * double(n_moved) * squares, wanted);
     } else {
@@ -160,7 +91,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
       const double m =
           looked ? first_margin(x, a, scale, moved[0].sign, slope) : margin(x, 0, a, scale, moved, n_moved, slope);
       if (clears(m, wanted)) return rest(problem), false;
-      squares = looked ? look_.squares + space_.intercept : squared_norm(x);
+      squares = looked ? look_.squares + space_.intercept : this->squared_norm(x);
       if (!finite(squares)) return refuse(Refusal::step), false;
       const double steepest = a * double(n_moved) * squares;
       b = delta_ == 0 ? best_dual(rule().loss, m, steepest, wanted)
@@ -189,18 +120,6 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
   bool clears(double m, double wanted) const {
     return m >= wanted &&
            (rule().loss.kind == DualLoss::Kind::hinge || rule().loss.kind == DualLoss::Kind::squared_hinge);
-  }
-
-  // By how much f_N multiplies w': (18), (19), and for a sliding window that is not full yet.
-  double decay_of(const Ascent& before, const Ascent& at) const {
-    return rule().window == DualRule::Window::exponential ? rule().beta * before.total / at.total
-                                                          : before.total / at.total;
-  }
-
-  double squared_norm(const Row& x) const {
-    const double squares =
-        sum<double, kLanes<Row>>(x.size(), [&](int64_t i) { return double(x.value(i)) * double(x.value(i)); });
-    return space_.intercept ? squares + 1 : squares;
   }
 
   // What the rounds' end adds to the smoothing.
@@ -370,7 +289,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
   }
 
   // u takes in the weights that fall under the threshold of the new round.
-  bool pass_threshold(int64_t problem, const Ascent& at) {
+  [[gnu::noinline]] bool pass_threshold(int64_t problem, const Ascent& at) {
     if (delta_ == 0) return true;
     Crossings& crossings = dual_.crossings;
     if (crossings.crowded(problem, space_.n_slots * space_.n_heads)) find_crossings();
@@ -388,7 +307,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     return true;
   }
 
-  void find_crossings() {
+  [[gnu::noinline]] void find_crossings() {
     dual_.crossings.begin(this->n_problems(), space_.n_heads);
     each_weight([&](T* p, int64_t slot, int64_t head) {
       // Those that are under the threshold already leave again in the next round.
@@ -426,7 +345,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
   }
 
   // With the numbers of the round before, whose sums `at` still has.
-  bool fold_growth(int64_t problem, Ascent& at) {
+  [[gnu::noinline]] bool fold_growth(int64_t problem, Ascent& at) {
     if (!journal_.before_rewriting_all(space_)) return false;
     const Ascent& before = before_;
     each_weight([&](T* p, int64_t slot, int64_t head) {
@@ -440,7 +359,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     return true;
   }
 
-  bool fold_turned(int64_t problem, Ascent& at) {
+  [[gnu::noinline]] bool fold_turned(int64_t problem, Ascent& at) {
     if (!journal_.before_rewriting_all(space_)) return false;
     const double by = at.turned;
     each_weight([&](T* p, int64_t, int64_t head) {
@@ -456,10 +375,13 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     if (!(by < kLargestWeight<T>)) return false;
     memory.bound += by;
     if (memory.bound < kLargestWeight<T>) return true;
+    memory.bound = largest_theta() + by;
+    return memory.bound < kLargestWeight<T>;
+  }
+  [[gnu::cold, gnu::noinline]] double largest_theta() {
     double size = 0;
     each_weight([&](T* p, int64_t, int64_t) { size = std::fmax(size, std::fabs(double(p[0]))); });
-    memory.bound = size + by;
-    return memory.bound < kLargestWeight<T>;
+    return size;
   }
 
   Round* rounds_;  // one for each problem

@@ -1,9 +1,9 @@
 // Coordinate rules: one round of Algorithm 2 of the framework (coordinate_rules.hpp).
 #pragma once
 
+#include "loops/loop.hpp"
 #include "spaces/confident_full.hpp"
 #include "spaces/coordinates.hpp"
-#include "loops/loop.hpp"
 
 namespace sureline::SURELINE_ISA {
 
@@ -20,7 +20,7 @@ inline Round rounded(Round round) {
 
 // The threshold that leaves at most as many weights as the budget allows, of all there are, but at least `least`.
 template <class Space>
-inline void choose_anew(const Space& space, Budget& budget, double least) {
+[[gnu::noinline]] void choose_anew(const Space& space, Budget& budget, double least) {
   budget.begin(least);
   if constexpr (Space::kLocal) {
     each_touched_slot(space, [&](int64_t slot) {
@@ -132,7 +132,7 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
     if (rule().shape == Shape::proximal) reach = memory.k * (round.delta + memory.bound) + round.threshold;
     return memory.bound < kLargestGradient<T> && reach < kLargestWeight<T>;
   }
-  double largest_number() const {
+  [[gnu::cold, gnu::noinline]] double largest_number() const {
     double size = 0;
     each_touched_slot(space_, [&](int64_t slot) {
       for (int64_t head = 0; head < space_.n_heads; ++head) {
@@ -149,7 +149,7 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
 
   int64_t coordinate_of(int64_t column, int64_t head) const { return (column + 1) * space_.n_heads + head; }
 
-  bool remember_which_are_nonzero(const Row& x) {
+  [[gnu::noinline]] bool remember_which_are_nonzero(const Row& x) {
     if constexpr (Space::kSized && Space::kLocal) {
       were_nonzero_.clear();
       if (!were_nonzero_.reserve(x.size() * space_.n_heads)) return false;
@@ -160,7 +160,7 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
     return true;
   }
 
-  void keep_within_budget(const Row& x) {
+  [[gnu::noinline]] void keep_within_budget(const Row& x) {
     Budget& budget = *task_.budget;
     if constexpr (Space::kLocal) {
       for (int64_t i = 0, k = 0; i < x.size(); ++i)

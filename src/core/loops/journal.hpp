@@ -2,41 +2,11 @@
 // of the model, which is why small batches of a wide model use it rather than a copy.
 #pragma once
 
-#include <cstdlib>
-#include <cstring>
-
-#include "rows/row.hpp"
+#include "memory/buffer.hpp"
 #include "memory/touched.hpp"
+#include "rows/row.hpp"
 
 namespace sureline::SURELINE_ISA {
-
-template <class T>
-class Buffer {  // std::vector, less the code it would share with other translation units
- public:
-  Buffer() = default;
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { std::free(data_); }
-  bool reserve(int64_t n) {  // room for n more
-    if (size_ + n <= capacity_) return true;
-    const int64_t capacity = 2 * (size_ + n);
-    void* data = std::realloc(data_, size_t(capacity) * sizeof(T));
-    if (!data) return false;
-    data_ = static_cast<T*>(data);
-    capacity_ = capacity;
-    return true;
-  }
-  void push(T value) { data_[size_++] = value; }
-  T pop() { return data_[--size_]; }
-  void clear() { size_ = 0; }
-  T* data() { return data_; }
-  T& operator[](int64_t i) { return data_[i]; }
-  int64_t size() const { return size_; }
-
- private:
-  T* data_ = nullptr;
-  int64_t size_ = 0, capacity_ = 0;
-};
 
 template <class Space>
 class Journal {
@@ -47,12 +17,7 @@ class Journal {
   // Each returns false if there is no memory left to remember with.
   template <class Row>
   bool before_update(const Space& space, const Row& x, int64_t row, int64_t head) {
-    if (!on_) return true;
-    if (!entries_.reserve(1) || !values_.reserve((x.size() + 1) * Space::kWidth)) return false;
-    for (int64_t i = 0; i < x.size(); ++i) save(space.at(x.index(i), head));
-    save(space.at(-1, head));
-    entries_.push({row, 0, head});
-    return true;
+    return !on_ || remember(space, x, row, head);
   }
   // Room for n single weights, and then each of them.
   bool reserve(int64_t n) { return !on_ || (entries_.reserve(n) && values_.reserve(n * Space::kWidth)); }
@@ -62,7 +27,7 @@ class Journal {
     entries_.push({kOne, column, head});
   }
   // What is zero now and written later has an entry of its own then.
-  bool before_rewriting_all(const Space& space) {
+  [[gnu::cold, gnu::noinline]] bool before_rewriting_all(const Space& space) {
     if (!on_) return true;
     const int64_t numbers = space.n_heads * Space::kWidth;
     bool room = true;
@@ -75,7 +40,7 @@ class Journal {
     return room;
   }
   template <class Rows>
-  void undo(const Space& space, const Rows& rows) {
+  [[gnu::cold, gnu::noinline]] void undo(const Space& space, const Rows& rows) {
     while (entries_.size() > 0) {
       const Entry entry = entries_.pop();
       if (entry.row == kOne) {
@@ -99,6 +64,14 @@ class Journal {
   struct Entry {
     int64_t row, column, head;
   };
+  template <class Row>
+  [[gnu::noinline]] bool remember(const Space& space, const Row& x, int64_t row, int64_t head) {
+    if (!entries_.reserve(1) || !values_.reserve((x.size() + 1) * Space::kWidth)) return false;
+    for (int64_t i = 0; i < x.size(); ++i) save(space.at(x.index(i), head));
+    save(space.at(-1, head));
+    entries_.push({row, 0, head});
+    return true;
+  }
   void save(const T* p) {
     for (int i = 0; i < Space::kWidth; ++i) values_.push(p[i]);
   }

@@ -6,15 +6,16 @@
 #include <cstdint>
 
 #include "bounds/budget.hpp"
+#include "bounds/top_features.hpp"
 #include "rules/coordinate_rules.hpp"
 #include "rules/margin_rules.hpp"
-#include "bounds/top_features.hpp"
 #include "spaces/shape.hpp"
 
 namespace sureline {
 
 class DualMemory;  // dual_memory.hpp
 struct DualRule;   // dual_rule.hpp
+struct Scaling;    // scales.hpp
 
 // Rows whose starts and lengths have been checked. What is inside a row is looked at just before it is used.
 struct Rows {
@@ -44,6 +45,7 @@ enum class Policy { binary, rival, one_vs_rest, regression };
 struct Tally {  // of the examples of one class
   int64_t seen = 0, mistakes = 0, updates = 0;
 };
+inline constexpr int kTallyColumns = sizeof(Tally) / sizeof(int64_t);
 
 struct Task {
   Rows rows;
@@ -60,10 +62,12 @@ struct Task {
   Budget* budget = nullptr;        // of a coordinate rule, or null
   Selection* selection = nullptr;  // of a margin rule, or null
   DualMemory* dual = nullptr;      // of a dual rule
+  Scaling* scaling = nullptr;      // what each row is divided by when its turn has come, or null
   Policy policy = Policy::binary;
-  double cost[2] = {1, 1};  // of the negative and the positive label: the c of margin_rules.hpp, which z is multiplied by
-  bool balanced = false;    // c is what makes the classes count the same, by the numbers seen so far
-  bool journal = false;     // remember what changes, and undo all of it if a row is refused
+  double cost[2] = {1,
+                    1};   // of the negative and the positive label: the c of margin_rules.hpp, which z is multiplied by
+  bool balanced = false;  // c is what makes the classes count the same, by the numbers seen so far
+  bool journal = false;   // remember what changes, and undo all of it if a row is refused
 };
 
 // Why a row was refused: what is in it (a value that is not finite, a column out of range); its columns do not ascend;

@@ -5,6 +5,7 @@
 
 #include "loops/journal.hpp"
 #include "loops/kernels.hpp"
+#include "scaling/divided_rows.hpp"
 
 namespace sureline::SURELINE_ISA {
 
@@ -42,7 +43,7 @@ class Stream {
   using Row = typename Rows::Row;
 
   Stream(const Task& task, const Space& space, const Rows& rows, double* scores)
-      : task_(task), space_(space), rows_(rows), scores_(scores), journal_(task.journal) {}
+      : task_(task), space_(space), rows_(rows), divided_(task, rows), scores_(scores), journal_(task.journal) {}
 
   Outcome run() {
     const int64_t bytes = space_.n_slots * space_.n_heads * int64_t(Space::kWidth * sizeof(T));
@@ -54,7 +55,10 @@ class Stream {
       Row x = rows_[row];
       if (ahead && k + kRowsAhead < n) fetch(rows_[row_at(k + kRowsAhead)]);
       const double s = task_.sample_weight ? task_.sample_weight[row] : 1.0;
-      outcome_.refusal = x.inspect(task_.rows.n_columns);
+      if (task_.scaling)
+        outcome_ = divided_.next(k, s, x);
+      else
+        outcome_.refusal = x.inspect(task_.rows.n_columns);
       if (outcome_.refusal == Refusal::none) {
         if (s == 0) continue;
         if (huge)
@@ -62,7 +66,7 @@ class Stream {
         take(row, x, s);
       }
       if (outcome_.refusal != Refusal::none) {
-        outcome_.row = row;
+        if (outcome_.row < 0) outcome_.row = row;
         journal_.undo(space_, rows_);
         break;
       }
@@ -82,11 +86,14 @@ class Stream {
   bool alone() const { return !Space::kOneHead && task_.policy == Policy::one_vs_rest; }
   int64_t n_problems() const { return alone() ? space_.n_heads : 1; }
   void refuse(Refusal why) { outcome_.refusal = why; }
-  void refuse_score(const Row& x) { refuse(finite(largest_size(x.values, x.n)) ? Refusal::score : Refusal::contents); }
+  [[gnu::cold, gnu::noinline]] void refuse_score(const Row& x) {
+    refuse(finite(largest_size(x.values, x.n)) ? Refusal::score : Refusal::contents);
+  }
 
   const Task& task_;
   const Space space_;
   const Rows rows_;
+  DividedRows<Rows> divided_;
   double* scores_;  // one for each head
   Journal<Space> journal_;
   Outcome outcome_;

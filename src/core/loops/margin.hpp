@@ -1,9 +1,9 @@
 // Margin rules: what one example does to the weights and the covariance, given the rule's step for it.
 #pragma once
 
+#include "loops/loop.hpp"
 #include "spaces/diagonal.hpp"
 #include "spaces/full.hpp"
-#include "loops/loop.hpp"
 
 namespace sureline::SURELINE_ISA {
 
@@ -171,25 +171,25 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
   void each_weight(int64_t head, const F& f) const {
     each_place(head, [&](int64_t column, int64_t h) { f(space_.at(column, h)); });
   }
-  double largest_weight(int64_t head) const {
+  [[gnu::cold, gnu::noinline]] double largest_weight(int64_t head) const {
     double size = 0;
     each_weight(head, [&](const T* w) { size = std::fmax(size, std::fabs(double(*w))); });
     return size;
   }
-  void multiply_weights(int64_t head, double scale) {
+  [[gnu::cold, gnu::noinline]] void multiply_weights(int64_t head, double scale) {
     each_weight(head, [&](T* w) {
       if (*w != 0) *w = T(*w * scale);  // leave untouched pages untouched
     });
     if constexpr (Space::kSelects)
       if (selection()) compute_keys();
   }
-  bool before_rewriting(int64_t head) {
+  [[gnu::cold, gnu::noinline]] bool before_rewriting(int64_t head) {
     if (!selection()) return journal_.before_rewriting_all(space_);
     if (!journal_.reserve(selection()->n_members() + space_.n_heads)) return false;
     each_place(head, [&](int64_t column, int64_t h) { journal_.before_changing(space_, column, h); });
     return true;
   }
-  double norm2_of_weights(const Memory& memory, int64_t head) const {
+  [[gnu::cold, gnu::noinline]] double norm2_of_weights(const Memory& memory, int64_t head) const {
     double total = 0;
     each_weight(head, [&](const T* w) { total += double(*w) * *w; });
     return total * memory.weight_scale * memory.weight_scale;
@@ -205,22 +205,22 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
 
   Selection* selection() const { return Space::kSelects ? task_.selection : nullptr; }
 
-  void compute_keys() {
+  [[gnu::cold, gnu::noinline]] void compute_keys() {
     for (int64_t head = 0; head < space_.n_heads; ++head)
       for (int64_t i = 0; i < selection()->n_members(head); ++i)
         selection()->set_key(head, i, space_.key(space_.at(selection()->slot(head, i) - 1, head)));
     selection()->arrange();
   }
 
-  bool has_room_to_select(const Row& x, int64_t head) {
-    if (!selection()) return true;
+  bool has_room_to_select(const Row& x, int64_t head) { return !selection() || make_room_to_select(x, head); }
+  [[gnu::noinline]] bool make_room_to_select(const Row& x, int64_t head) {
     offers_.clear(), leaving_.clear();
     return offers_.reserve(x.size()) && leaving_.reserve(x.size()) && journal_.reserve(2 * x.size()) &&
            selection()->reserve(head, x.size());
   }
 
   // Take the weights of those that leave, after a step along x. Returns the sum of their squares, as they are stored.
-  double select(const Row& x, int64_t head) {
+  [[gnu::noinline]] double select(const Row& x, int64_t head) {
     offers_.clear();
     double bound = std::numeric_limits<double>::infinity();
     if (Space::kKeysFall) bound = std::fmax(selection()->bound(head), double(kSmallestVariance<T>));

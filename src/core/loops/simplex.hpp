@@ -2,7 +2,7 @@
 // to one. Every round changes all of them, so that it costs what the model is wide.
 #pragma once
 
-#include "loops/ascent.hpp"
+#include "loops/dual_stream.hpp"
 
 namespace sureline::SURELINE_ISA {
 

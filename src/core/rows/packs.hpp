@@ -35,6 +35,9 @@ template <int W, class T>
 #if defined(__AVX__)
   if constexpr (W == 4 && sizeof(T) == 4) return _mm256_cvtps_pd(pack);  // GCC would make four instructions of it
 #endif
+#if defined(__AVX512F__)
+  if constexpr (W == 8 && sizeof(T) == 4) return _mm512_maskz_cvtps_pd(0xff, pack);
+#endif
   if constexpr (W != 1) return __builtin_convertvector(pack, Pack<double, W>);
 }
 

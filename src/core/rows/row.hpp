@@ -7,22 +7,14 @@
 #include <type_traits>
 
 #include "loops/kernels.hpp"
+#include "rows/vectors.hpp"
 
 namespace sureline::SURELINE_ISA {
 
-#if defined(__AVX512F__)
-inline constexpr int kVectorBytes = 64;
-#elif defined(__AVX__)
-inline constexpr int kVectorBytes = 32;
-#else
-inline constexpr int kVectorBytes = 16;
-#endif
-
-template <class V>
-inline V load(const void* p) {
-  V vector;
-  __builtin_memcpy(&vector, p, sizeof vector);
-  return vector;
+// f(), out of the way of what runs for every row: neither inlined nor made fast, which is also most of its compilation.
+template <class F>
+[[gnu::cold, gnu::noinline]] void rarely(const F& f) {
+  f();
 }
 
 // Whether n bytes are zero: in whole vectors, the last of which may overlap the one before.
@@ -100,7 +92,7 @@ inline double largest_size(const T* values, int64_t n) {
 // whatever the weight, since infinity times zero is NaN.
 template <class T>
 struct DenseRow {
-  static constexpr bool dense = true;
+  static constexpr bool dense = true, wide = false;
   const T* values;
   int64_t n;
   int64_t size() const { return n; }
@@ -111,7 +103,7 @@ struct DenseRow {
 
 template <class T, class I>
 struct SparseRow {
-  static constexpr bool dense = false;
+  static constexpr bool dense = false, wide = sizeof(I) == 8;
   const T* values;
   const I* indices;
   int64_t n;

@@ -47,6 +47,8 @@ struct Round {
   double cut = 0;  // by how much this round truncates, in the units of the threshold
 };
 
+inline constexpr int kRoundColumns = sizeof(Round) / sizeof(double);  // Python owns them as rows of a float64 array
+
 [[gnu::always_inline]] inline double soft(double a,
                                           double b) {  // without a branch: a less the part of it within [-b, b]
   double inside = a < -b ? -b : a;

@@ -28,8 +28,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "sdca/dual_step.hpp"
 #include "rules/coordinate_rules.hpp"
+#include "sdca/dual_step.hpp"
 #include "spaces/shape.hpp"
 
 namespace sureline {
@@ -49,7 +49,7 @@ inline constexpr int kAscentColumns = sizeof(Ascent) / sizeof(double);
 
 struct DualRule {
   enum class Window { infinite, exponential, sliding };
-  enum class Regularizer { l2, elastic_net, kl };
+  using Regularizer = sureline::Regularizer;
   DualLoss loss;
   double rho = 1e-4;
   Window window = Window::infinite;

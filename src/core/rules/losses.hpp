@@ -1,11 +1,15 @@
-// The losses of a margin m = y w.x, as far as a learner needs them: how steeply they fall.
+// The losses and regularisers by name, and of a loss of the margin m = y w.x what descent needs: how steeply it falls.
 #pragma once
 
 #include <cmath>
 
 namespace sureline {
 
-enum class Loss { hinge, squared_hinge, log };
+enum class Loss { hinge, squared_hinge, log, squared, absolute, huber };  // the last three are in dual_step.hpp alone
+// R(w) of table I of O-DCA: |w|^2 / 2; delta |w|_1 more; or sum_j w_j ln(w_j) on the simplex.
+enum class Regularizer { l2, elastic_net, kl };
+
+inline constexpr bool has_steepness(Loss loss) { return loss <= Loss::log; }
 
 // -l'(m), which is never negative: max(0, 1 - m), its square, or ln(1 + exp(-m)).
 [[gnu::always_inline]] inline double steepness(Loss loss, double m) {

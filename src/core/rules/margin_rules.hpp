@@ -154,8 +154,8 @@ struct ALMA {
   }
 };
 
-// Wang, Zhao, Hoi & Jin, IEEE TKDE 2014, Algorithm 2, all but its truncation, which is a Selection (top_features.hpp): a
-// gradient step of the hinge loss and of lam |w|^2 / 2 where m <= 1, then back into the ball of radius 1 / sqrt(lam).
+// Wang, Zhao, Hoi & Jin, IEEE TKDE 2014, Algorithm 2, all but its truncation, which is a Selection (top_features.hpp):
+// a gradient step of the hinge loss and of lam |w|^2 / 2 where m <= 1, then back into the ball of radius 1 / sqrt(lam).
 // Every round shrinks w by `decay`, those without a step too. v = |x|^2. The sum of squares can cancel only where it is
 // too small for the ball to matter, so |w|^2 is as good as it must be: relative to 1 / lam.
 struct FOFS {

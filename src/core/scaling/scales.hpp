@@ -11,6 +11,7 @@
 // It depends on the rows alone, and not on who learns from them.
 #pragma once
 
+#include "loops/isa.hpp"
 #include "loops/kernels.hpp"
 
 namespace sureline {
@@ -27,33 +28,43 @@ struct ScaleChange {  // what was there before a row was taken in
   double mean, count;
 };
 
+// How many values rows have: the first n of them, one, all.
+inline int64_t values_before(const Rows& rows, int64_t n) {
+  if (rows.layout == Rows::Layout::dense) return n * rows.n_columns;
+  return rows.layout == Rows::Layout::csr32 ? static_cast<const int32_t*>(rows.indptr)[n]
+                                            : static_cast<const int64_t*>(rows.indptr)[n];
+}
+inline int64_t row_length(const Rows& rows, int64_t row) {
+  return values_before(rows, row + 1) - values_before(rows, row);
+}
+inline int64_t n_values(const Rows& rows) { return values_before(rows, rows.n_rows); }
+
+// What rows are divided by, and what is remembered of it.
+struct Scaling {
+  bool by_row = false;     // by the length of the row, else by the scales:
+  bool absorb = false;     // take each row in before it is divided
+  bool single = false;     // float32 scales, else float64
+  void* scales = nullptr;  // at least as many as there are columns, if rows are taken in
+  int64_t n_scales = 0;
+  ScaleChange* changes = nullptr;  // room for one for each value that is visited, or null
+  int64_t n_changes = 0;
+
+  int64_t entry_bytes() const { return single ? int64_t(sizeof(Scale<float>)) : int64_t(sizeof(Scale<double>)); }
+  // Of the scales that the columns of a row are looked up in.
+  int64_t bytes() const { return by_row ? 0 : n_scales * entry_bytes(); }
+};
+
 struct Normalizing {
   Rows rows;
   const int64_t* order = nullptr;  // the rows to visit, or null for all in turn
   int64_t n_order = 0;
   const double* sample_weight = nullptr;  // a row of weight 0 is as if it had not come
   void* out = nullptr;                    // for each value of the rows, in their scalar; null if only to be taken in
-  bool by_row = false;                    // by the length of the row, else by the scales:
-  bool absorb = false;                    // take the rows in, each before it is divided
-  bool single = false;                    // float32 scales, else float64
-  void* scales = nullptr;                 // at least n_columns of them, if rows are taken in
-  int64_t n_scales = 0;
-  ScaleChange* changes = nullptr;  // room for one for each value that is visited, or null
-  int64_t n_changes = 0;
+  Scaling scaling;
 };
 
 // One for each instruction set, with the same bits. A row whose values or columns are not what they should be is
 // refused; what was taken in before it stays.
-namespace baseline {
-Outcome normalize(Normalizing&);
-}
-#if SURELINE_X86_VARIANTS
-namespace avx2 {
-Outcome normalize(Normalizing&);
-}
-namespace avx512 {
-Outcome normalize(Normalizing&);
-}
-#endif
+SURELINE_PER_ISA(Outcome normalize(Normalizing&);)
 
 }  // namespace sureline

@@ -27,10 +27,12 @@
 #include <cmath>
 #include <limits>
 
+#include "rules/losses.hpp"
+
 namespace sureline {
 
 struct DualLoss {
-  enum class Kind { hinge, squared_hinge, log, squared, absolute, huber };
+  using Kind = Loss;
   Kind kind = Kind::hinge;
   double epsilon = 1;  // of Huber
 

@@ -1,12 +1,12 @@
-// Coordinates of the framework (coordinate_rules.hpp): how a weight comes from the few numbers of one feature, and how these
-// take in a gradient. Everything is computed in double; only what is stored is T.
+// Coordinates of the framework (coordinate_rules.hpp): how a weight comes from the few numbers of one feature, and how
+// these take in a gradient. Everything is computed in double; only what is stored is T.
 #pragma once
 
 #include <limits>
 
-#include "spaces/diagonal.hpp"
-#include "rules/coordinate_rules.hpp"
 #include "rows/row.hpp"
+#include "rules/coordinate_rules.hpp"
+#include "spaces/diagonal.hpp"
 
 namespace sureline::SURELINE_ISA {
 
@@ -229,8 +229,10 @@ struct Coordinates {
     const double v = variance(x, head), over = 1 / (r + v), keep = r / (r + v);
     if (!(v < 1e300)) return false;
     if (!(v > 0) || !(r < 1e300)) return true;  // S stays
-    for (int64_t i = 0; i < x.size(); ++i) Kind::template absorb<true>(at(x.index(i), head), x.value(i), over, keep);
-    if (intercept) Kind::template absorb<true>(at(-1, head), 1, over, keep);
+    if (n_heads == 1 && keep > kGuardedBelow)   // as in absorb_and_score, so that the bits are the same
+      absorb<false>(x, head, over, keep);
+    else
+      absorb<true>(x, head, over, keep);
     return true;
   }
   // absorb() and score() of the only head, in one pass less.
@@ -243,12 +245,19 @@ struct Coordinates {
     if (!(v > 0) || !(r < 1e300))  // S stays
       f = score(x, 0, round);
     else
-      f = keep > 1e-3 ? absorb_and_score<false>(x, over, keep, round.threshold)
-                      : absorb_and_score<true>(x, over, keep, round.threshold);
+      f = keep > kGuardedBelow ? absorb_and_score<false>(x, over, keep, round.threshold)
+                               : absorb_and_score<true>(x, over, keep, round.threshold);
     return true;
   }
 
  private:
+  static constexpr double kGuardedBelow = 1e-3;  // the share that is kept of S
+
+  template <bool guarded, class Row>
+  void absorb(const Row& x, int64_t head, double over, double keep) const {
+    for (int64_t i = 0; i < x.size(); ++i) Kind::template absorb<guarded>(at(x.index(i), head), x.value(i), over, keep);
+    if (intercept) Kind::template absorb<guarded>(at(-1, head), 1, over, keep);
+  }
   template <class As, class Row>
   double score_as(const Row& x, int64_t head, const Round& shared) const {
     const Round round = shared;  // a copy that no write through T* can be thought to change

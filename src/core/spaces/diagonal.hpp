@@ -34,7 +34,7 @@ inline void in_which_scalars(double a, double beta, const Body& body) {
   if (sizeof(T) == 8 || fits)
     body(T(a), T(beta));
   else
-    body(a, beta);
+    rarely([&] { body(a, beta); });
 }
 
 // one_head: the model has a single head, known when the loop is compiled, which spares a multiplication per nonzero.

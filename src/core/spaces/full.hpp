@@ -40,6 +40,7 @@ struct Full {
 
   template <class Row>
   double score(const Row& x, int64_t head) const {
+    if (n_heads == 1) return Identity<T, true>{weights, n_slots, 1, intercept}.score(x, 0);
     return Identity<T, one_head>{weights, n_slots, n_heads, intercept}.score(x, head);
   }
   template <class Row>

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ..stream import READING, DataError, Stream, read
+from ..stream.options import FORMATS
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -18,8 +20,6 @@ else:
     ParamType = click.ParamType  # which has no parameter in older versions
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-FORMATS = ("libsvm", "vw", "csv", "tsv", "jsonl", "text", "arrow", "parquet")
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
@@ -56,6 +56,17 @@ def checkpoint_every(text: str) -> tuple[int | None, float | None]:
         f"{text!r} is not understood; write every=1M for examples, or every=30s, every=10m, every=2h for time.",
         param_hint="--checkpoint",
     )
+
+
+def all_of(options: Sequence[Callable[[F], F]]) -> Callable[[F], F]:
+    """A decorator that gives a command all these options, in their order."""
+
+    def add(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 data_argument = click.argument("data", nargs=-1, required=True, metavar="DATA...")
@@ -118,13 +129,7 @@ def reading_options(*, of_model: bool = False, labelled: bool = True) -> Callabl
         ),
         click.option("--threads", type=click.IntRange(1, 1024), help="That parse. [default: one for each core]"),
     ]
-
-    def add(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
+    return all_of(options)
 
 
 def reading_arguments(options: dict[str, Any], trained: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -168,7 +173,7 @@ def opened(data: Iterable[str], **arguments: Any) -> Stream:
 
 
 def refuse_same_file(option: str, path: Path, inputs: Iterable[str]) -> None:
-    """What is read must not be written over."""
+    """Refuse to write over a file that is read."""
     for name in inputs:
         if os.path.exists(name) and path.exists() and os.path.samefile(name, path):
             raise click.BadParameter(f"{path} is read, and must not be written over.", param_hint=option)
@@ -182,3 +187,10 @@ def refuse_unwritable(option: str, path: Path) -> None:
         raise click.BadParameter(f"there is no folder {folder} to write the {what} into.", param_hint=option)
     if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
         raise click.BadParameter(f"{path} cannot be written.", param_hint=option)
+
+
+def refuse_without_charts(option: str) -> None:
+    """Whether what pages and pictures are made with is installed: before hours of work, not after them."""
+    for module, package in (("jinja2", "jinja2"), ("altair", "altair"), ("vl_convert", "vl-convert-python")):
+        if find_spec(module) is None:
+            raise click.ClickException(f"{option} needs {package}: pip install 'sureline[report]'.")

@@ -12,11 +12,11 @@ import click
 
 from ..learners.catalogue import LEARNERS
 from ..learners.learner import Learner
-from ..learners.one import OnlineLearner
+from ..learners.online import OnlineLearner
 from ..learners.parameters import Flag, Number, OneOf
 from ..models.scaling import DEFAULT
-from ..training.commands import flag
-from ._options import ParamType
+from ..training.commands import ONLY_PYTHON, flag
+from ._options import ParamType, all_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,7 +28,7 @@ _SHARED = {
     "multi_class": "native",
     "passes": 1,
 }
-LEFT_OUT = {"bits", "growing", "shuffle", "random_state"}
+LEFT_OUT = {"bits", *ONLY_PYTHON}
 
 
 class Cost(ParamType):
@@ -50,31 +50,17 @@ class Cost(ParamType):
 
 def parameter_options() -> Callable[[F], F]:
     """An option for every parameter of every learner."""
-    options = [_option(name, owners) for name, owners in _owners().items()]
-
-    def add(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
+    return all_of([_option(name, owners) for name, owners in _owners().items()])
 
 
 def shared_options() -> Callable[[F], F]:
     """An option for every parameter that all learners have, as far as it means something for a single pass."""
     owners = _owners()
-    options = [_option(name, owners[name]) for name in _SHARED if name != "passes"]
-
-    def add(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
+    return all_of([_option(name, owners[name]) for name in _SHARED if name != "passes"])
 
 
 def given_parameters(options: dict[str, Any]) -> dict[str, Any]:
-    """Those of learners that were set, taken out of the options of a command."""
+    """Parameters of learners that were set, taken out of the options of a command."""
     given = {name: options.pop(name) for name in _owners()}
     return {name: value for name, value in given.items() if value is not None}
 
@@ -88,7 +74,7 @@ def make_learner(learner: type[Learner], parameters: dict[str, Any]) -> Learner:
         known = ", ".join(flag(name) for name in sorted(own - LEFT_OUT))
         raise click.UsageError(f"{flag(strangers[0])} is no parameter of {learner.__name__}, which has {known}.")
     for name, value in parameters.items():
-        constraint = learner._constraints.get(name)
+        constraint = learner.constraint_of(name)
         if isinstance(constraint, Number) and constraint.integer and isinstance(value, float) and value.is_integer():
             parameters[name] = int(value)  # another learner has a number of this name that is no integer
     try:
@@ -111,7 +97,7 @@ def _owners() -> dict[str, list[type[Learner]]]:
 
 
 def _option(name: str, owners: list[type[Learner]]) -> Callable[[F], F]:
-    constraints = [owner._constraints.get(name) for owner in owners]
+    constraints = [owner.constraint_of(name) for owner in owners]
     text = f"{_description(name, owners)} {_defaults(name, owners)}"
     if isinstance(constraints[0], Flag):
         return click.option(f"{flag(name)}/--no-{name.replace('_', '-')}", name, default=None, help=text)

@@ -17,7 +17,7 @@ from ..training.train import Progress
 
 T = TypeVar("T")
 
-_PATIENCE = 3.0  # seconds
+_SLOW_START = 3.0  # seconds
 
 
 class LiveLine(Generic[T]):
@@ -194,12 +194,12 @@ class _Told(NamedTuple):
         return f"{number:.4f}" if self.word == "error" else f"{number:.4g}"
 
 
-class Patience:
+class SlowStartNotice:
     """Says what is waited for, if the rows that are to decide are long in coming, as those of a slow pipe are."""
 
     def __init__(self, stream: Stream, *, quiet: bool, waits: bool = True) -> None:
         self._stream = stream
-        self._timer = threading.Timer(_PATIENCE, self._say)
+        self._timer = threading.Timer(_SLOW_START, self._say)
         self._timer.daemon = True
         if waits and not quiet:
             self._timer.start()

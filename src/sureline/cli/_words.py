@@ -1,4 +1,4 @@
-"""How several commands say what a model was trained with."""
+"""Sentences on labels and errors that several commands print."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def labels_in_words(labels: Sequence[Any]) -> str:
-    """Of two which is which; of many the first."""
+    """Two labels with their signs; of many the first 20."""
     texts = [str(label) for label in labels]
     if len(texts) == 2:
         return f"{texts[0]} (negative), {texts[1]} (positive)"
@@ -15,7 +15,7 @@ def labels_in_words(labels: Sequence[Any]) -> str:
 
 
 def measures_in_words(told: dict[str, Any]) -> str:
-    """How the labels were predicted before they were learned from."""
+    """Progressive error or loss in words."""
     if "loss" in told:
         return f"mean loss {told['loss']:.6g}"
     return (

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
+import sys
+from importlib import import_module
 from typing import Any
 
 import click
 
 from ..learners.catalogue import learner_named
-from ..report.advice import ranked
+from ..learners.learner import Learner
+from ..training.advice import ranked
 from ..training.grid import Entry, entries_of, every_learner
 from ..training.result import TournamentResult
-from ._contest import Contest, advice, contest_options, table
+from ._tournament import TournamentCommand, advice, table, tournament_options
 
 
 @click.command("compare", short_help="Train many learners in one reading of the data, and say which one to use.")
@@ -22,18 +25,19 @@ from ._contest import Contest, advice, contest_options, table
     + ", ".join(name.lower() for name in every_learner())
     + "]",
 )
-@contest_options()
+@click.option(
+    "--learner",
+    "learners",
+    metavar="MODULE:CLASS",
+    multiple=True,
+    help="A learner written in Python, as sureline.custom has it; the module may lie in the working directory. "
+    "Repeat for several. Without --algorithm they are compared with each other alone.",
+)
+@tournament_options()
 def command(
     data: tuple[str, ...],
     algorithm: str | None,
-    metric: str | None,
-    cost: Any,
-    labels: str | None,
-    memory: int | None,
-    batch: int,
-    report: Path | None,
-    quiet: bool,
-    as_json: bool,
+    learners: tuple[str, ...],
     **options: Any,
 ) -> int:
     """Learn from DATA, files, globs or - for standard input, with many learners at once, and compare them.
@@ -44,28 +48,36 @@ def command(
     takes the square of the number of features or rows in memory, whichever are fewer, and sbcw and fgm many passes over
     each batch. odca-regressor predicts numbers. Use sureline tune to try other parameters.
     """
-    contest = Contest(
-        data,
-        metric=metric,
-        cost=cost,
-        labels=labels,
-        memory=memory,
-        batch=batch,
-        report=report,
-        quiet=quiet,
-        as_json=as_json,
-        options=options,
-    )
-    names = every_learner() if algorithm is None else [name.strip() for name in algorithm.split(",")]
+    asked = TournamentCommand(data, **options)
+    names = [] if learners else every_learner()
+    if algorithm is not None:
+        names = [name.strip() for name in algorithm.split(",")]
     entries: list[Entry] = []
     try:
         for name in names:
-            entries += entries_of([name], **contest.parameters(learner_named(name)))
+            entries += entries_of([name], **asked.parameters(learner_named(name)))
         if len({entry.name for entry in entries}) < len(entries):
             raise ValueError("An algorithm comes twice.")
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--algorithm") from None
-    return contest.tell(contest.run(entries, race=False), _in_words)
+    entries += [_entry(name, asked) for name in learners]
+    return asked.tell(asked.run(entries, race=False), _in_words)
+
+
+def _entry(name: str, asked: TournamentCommand) -> Entry:
+    """A learner written in Python, by the names of its module and class."""
+    module, _, kind_name = name.partition(":")
+    sys.path.insert(0, os.getcwd())
+    try:
+        kind = getattr(import_module(module), kind_name)
+        if not issubclass(kind, Learner):
+            raise TypeError(f"{kind_name} is no learner of sureline.custom.")
+        [entry] = entries_of([kind(**{"dtype": kind.stream_dtype, **asked.parameters(kind)})])
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise click.BadParameter(f"{name}: {error}", param_hint="--learner") from None
+    finally:
+        sys.path.remove(os.getcwd())
+    return entry
 
 
 def _in_words(result: TournamentResult) -> str:

@@ -39,7 +39,7 @@ def command(data: tuple[str, ...], model_path: Path, cost: Any, as_json: bool, *
     if cost == "balanced":
         raise click.BadParameter("a cost is two numbers here, such as 10,1.", param_hint="--cost")
     model = read_learner(model_path)
-    source = opened(data, dtype=str(model.learner._state.dtype), **reading_arguments(options, model.input_options))
+    source = opened(data, dtype=str(model.learner.model.dtype), **reading_arguments(options, model.input_options))
     refuse_other_columns(model.input_options, source)
     learner = model.learner
     if isinstance(learner, TargetLearner):

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ..evaluate.charts import SUFFIXES
 from ..evaluate.inspection import plot, summary
 from ..learners.saving import read_learner
 from ._options import json_option
@@ -24,7 +25,10 @@ _NORMALIZED = {
 @click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--top", type=click.IntRange(0, 100_000), default=20, show_default=True, help="How many weights to show.")
 @click.option(
-    "--plot", "picture", type=click.Path(path_type=Path, dir_okay=False), help="Draw them to a file: .png, .svg, .pdf."
+    "--plot",
+    "picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw them to a file: .png, .svg, .pdf, .html.",
 )
 @json_option
 def command(model_path: Path, top: int, picture: Path | None, as_json: bool) -> None:
@@ -32,8 +36,9 @@ def command(model_path: Path, top: int, picture: Path | None, as_json: bool) -> 
     model = read_learner(model_path)
     told = summary(model, model_path, top)
     if picture is not None:
-        if picture.suffix.lower() not in (".png", ".svg", ".pdf"):
-            raise click.BadParameter(f"{picture} must end in .png, .svg or .pdf.", param_hint="--plot")
+        if picture.suffix.lower() not in SUFFIXES:
+            endings = ", ".join(SUFFIXES[:-1]) + f" or {SUFFIXES[-1]}"
+            raise click.BadParameter(f"{picture} must end in {endings}.", param_hint="--plot")
         plot(model, picture, max(top, 1))
     print(json.dumps(told) if as_json else _in_words(told))
 

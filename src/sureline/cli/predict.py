@@ -52,7 +52,7 @@ def command(data: tuple[str, ...], model_path: Path, output: Path, as_json: bool
         refuse_same_file("--output", output, [*data, str(model_path)])
     source = opened(
         data,
-        dtype=str(model.learner._state.dtype),
+        dtype=str(model.learner.model.dtype),
         need_label=False,
         **reading_arguments(options, model.input_options),
     )
@@ -69,7 +69,7 @@ def command(data: tuple[str, ...], model_path: Path, output: Path, as_json: bool
 
 
 def _columns(learner: Learner, chunk: Chunk) -> list[list[Any]]:
-    """What is told of the rows of a chunk: a list for each column."""
+    """Columns of the output for the rows of a chunk."""
     if not isinstance(learner, ClassLearner):
         scores, _ = learner.judge_rows(chunk.values, chunk.indices, chunk.indptr, chunk.n_columns)
         return [scores[:, 0].tolist()]

@@ -9,14 +9,13 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
 from .. import reproduce
 from ..reproduce.words import as_text
-from ._options import json_option, refuse_unwritable
+from ._options import json_option, refuse_unwritable, refuse_without_charts
 from ._progress import LiveLine, clock
 
 
@@ -56,11 +55,11 @@ def command(
     # The folder is somebody's own; what matters is that there is one.
     folder = [] if reproduce.data_folder(data) is None else ["--data", "DIR"]
     words = ["sureline", "reproduce", name, *folder, *(["--quick"] if quick else [])]
-    if report is not None and find_spec("jinja2") is None:
-        raise click.ClickException("a page (--report) needs jinja2: pip install 'sureline[report]'.")
     if report is not None:
+        refuse_without_charts("--report")
         refuse_unwritable("--report", report)
     if output is not None:
+        refuse_without_charts("--output")
         _prepare(output, name, quick)
     return carry_out(
         lambda on_progress: reproduce.run(

@@ -33,7 +33,7 @@ from ._options import (
     refuse_unwritable,
 )
 from ._parameters import given_parameters, make_learner, parameter_options
-from ._progress import Patience, Reporter
+from ._progress import Reporter, SlowStartNotice
 from ._signals import signals_to
 from ._words import labels_in_words, measures_in_words
 
@@ -128,33 +128,33 @@ def command(
         ) from None
     if training.passes > 1 and "-" in data:
         raise click.UsageError("Standard input can be read only once: --passes needs files.")
-    place = model_path.with_name(model_path.name + ".checkpoint")
-    if resume and place.exists():
-        training.resume(place, candidates=learners)
+    path = model_path.with_name(model_path.name + ".checkpoint")
+    if resume and path.exists():
+        training.resume(path, candidates=learners)
         _say(f"Going on after {training.examples:,} examples.", quiet)
     elif resume:
-        _say(f"There is no checkpoint {place}: starting from the beginning.", quiet)
-    elif place.exists():
+        _say(f"There is no checkpoint {path}: starting from the beginning.", quiet)
+    elif path.exists():
         _say(
-            f"Starting anew; {place} of an earlier training is left until it is replaced (--resume goes on with it).",
+            f"Starting anew; {path} of an earlier training is left until it is replaced (--resume goes on with it).",
             quiet,
         )
 
     started, before = time.monotonic(), training.examples
     choice = None
     if to_be_chosen and not training.begun:
-        patience = Patience(source, quiet=quiet)
+        notice = SlowStartNotice(source, quiet=quiet)
         try:
             with signals_to(training.interrupt):
                 choice = training.choose(learners)
         except KeyboardInterrupt:
             raise click.ClickException(_NOTHING_YET) from None
         finally:
-            patience.over()
+            notice.over()
         if choice.rows > 0:
             _say(_why(choice), quiet)
     reporter = Reporter(lambda: training.learner.nonzero_, begin=training.progress(), quiet=quiet, log=log)
-    checkpointing = Checkpointing(place, *every)
+    checkpointing = Checkpointing(path, *every)
     try:
         with signals_to(training.interrupt):
             training.run(checkpointing=checkpointing if checkpoint else None, on_progress=reporter)
@@ -163,23 +163,23 @@ def command(
         reporter.close(stopped=True, examples=training.examples)
         if not training.can_be_saved:
             raise click.ClickException(_NOTHING_YET) from None
-        training.save_checkpoint(place)
+        training.save_checkpoint(path)
         raise click.ClickException(
-            f"stopped after {training.examples:,} examples; the same command with --resume goes on from {place}."
+            f"stopped after {training.examples:,} examples; the same command with --resume goes on from {path}."
         ) from None
     except stream.DataError as error:
         reporter.close(failed=True, examples=training.examples)
         if not training.can_be_saved or (checkpoint is None and time.monotonic() - started < _MUCH_WORK):
             raise
-        training.save_checkpoint(place)
+        training.save_checkpoint(path)
         raise click.ClickException(
-            f"{error}; the {training.examples:,} examples before are not lost: --resume goes on from {place}, "
+            f"{error}; the {training.examples:,} examples before are not lost: --resume goes on from {path}, "
             "with --errors skip if that line is to be left out."
         ) from None
     except BaseException:
         reporter.close()
         raise
-    done_with(place)
+    done_with(path)
     seconds = time.monotonic() - started
     summary = _summary(training, model_path, seconds, training.examples - before)
     if choice is not None:
@@ -217,7 +217,7 @@ def _say(text: str, quiet: bool) -> None:
 
 
 def _why(choice: Choice) -> str:
-    """Of a choice, with the options that make the same model without it."""
+    """Why a setting was chosen, with the options that make the same model without choosing."""
     options = shlex.join(options_of(choice.learner) or [])
     return (
         f"Of {choice.tried} settings tried on the first {choice.rows:,} rows the fewest mistakes, {choice.mistakes:,}, "
@@ -233,7 +233,7 @@ def _summary(training: Training, path: Path, seconds: float, examples: int) -> d
         **progressive_measures(learner),
         "updates": learner.n_updates_,
         **({"labels": learner.classes_.tolist()} if isinstance(learner, ClassLearner) else {}),
-        "features": learner._state.n_columns,
+        "features": learner.model.n_columns,
         "nonzeros": learner.nonzero_,
         "skipped_lines": training.stream.faults.count,
         "seconds": round(seconds, 3),

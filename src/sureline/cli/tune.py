@@ -13,12 +13,12 @@ from ..learners.catalogue import learner_named
 from ..learners.learner import Learner
 from ..learners.parameters import Constraint, Flag, Number
 from ..learners.saving import write_learner
-from ..report.advice import ranked
+from ..training.advice import ranked
 from ..training.grid import Entry, settings
 from ..training.result import TournamentResult
 from ..training.tournament import Tournament
-from ._contest import Contest, advice, contest_options, table
 from ._parameters import LEFT_OUT
+from ._tournament import TournamentCommand, advice, table, tournament_options
 
 _SHOWN = 10
 
@@ -51,21 +51,13 @@ _SHOWN = 10
     type=click.Path(path_type=Path, dir_okay=False),
     help="Where to write the best model, which has seen all of the data. [default: nowhere]",
 )
-@contest_options()
+@tournament_options()
 def command(
     data: tuple[str, ...],
     algorithm: str,
     grids: tuple[str, ...],
     race: bool,
     model_path: Path | None,
-    metric: str | None,
-    cost: Any,
-    labels: str | None,
-    memory: int | None,
-    batch: int,
-    report: Path | None,
-    quiet: bool,
-    as_json: bool,
     **options: Any,
 ) -> int:
     """Learn from DATA with many settings at once, in one reading, and find the best.
@@ -76,33 +68,21 @@ def command(
     setting that is clearly behind is dropped on the way, by a rule that drops the one that would have won in at most 1
     of 100 races.
     """
-    contest = Contest(
-        data,
-        metric=metric,
-        cost=cost,
-        labels=labels,
-        memory=memory,
-        batch=batch,
-        report=report,
-        quiet=quiet,
-        as_json=as_json,
-        options=options,
-        model=model_path,
-    )
+    asked = TournamentCommand(data, model=model_path, **options)
     try:
         kinds = [learner_named(name.strip()) for name in algorithm.split(",")]
         if len(set(kinds)) < len(kinds):
             raise ValueError("An algorithm comes twice.")
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--algorithm") from None
-    entries = _entries(kinds, grids, contest)
-    tournament = contest.run(entries, race=race)
-    return contest.tell(
-        tournament, _in_words, None if model_path is None else partial(_write, tournament, model_path, quiet)
+    entries = _entries(kinds, grids, asked)
+    tournament = asked.run(entries, race=race)
+    return asked.tell(
+        tournament, _in_words, None if model_path is None else partial(_write, tournament, model_path, asked.quiet)
     )
 
 
-def _entries(kinds: list[type[Learner]], grids: tuple[str, ...], contest: Contest) -> list[Entry]:
+def _entries(kinds: list[type[Learner]], grids: tuple[str, ...], asked: TournamentCommand) -> list[Entry]:
     given: dict[str, str] = {}
     for grid in grids:
         name, equals, values = grid.partition("=")
@@ -124,14 +104,14 @@ def _entries(kinds: list[type[Learner]], grids: tuple[str, ...], contest: Contes
         for kind in kinds:
             own = {name: text for name, text in given.items() if name in kind.__dataclass_fields__}
             chosen = {name: _values(kind, name, text) for name, text in own.items()}
-            entries += settings(kind, {**kind.search_space, **chosen}, **contest.parameters(kind))
+            entries += settings(kind, {**kind.search_space, **chosen}, **asked.parameters(kind))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--grid") from None
     return entries
 
 
 def _values(kind: type[Learner], name: str, text: str) -> list[Any]:
-    constraint = kind._constraints.get(name)
+    constraint = kind.constraint_of(name)
     return [_value(kind, name, constraint, part.strip()) for part in text.split(",")]
 
 

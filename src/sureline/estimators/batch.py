@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._inputs import checked_sample_weight, class_indices
 from ..learners.batch import BatchLearner, checked_rows
-from .base import Classifier, GaussianAnswers
+from .base import Classifier, all_or_nothing, validated
 
 
 class BatchClassifier(Classifier, BatchLearner):
@@ -28,7 +28,7 @@ class BatchClassifier(Classifier, BatchLearner):
         sample_weight : array-like of shape (n_samples,), default=None
             `C` of an example is multiplied by this. 0 is as if the example had not come.
         """
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             self.check_parameters()
             X, y, classes, weight = self._all_to_learn_from(X, y, sample_weight)
             self.begin(classes, X.shape[1])
@@ -50,10 +50,10 @@ class BatchClassifier(Classifier, BatchLearner):
             classes with the batch that brings them, and `classes_` is in the order of their appearance.
         sample_weight : array-like of shape (n_samples,), default=None
         """
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             self.check_parameters()
             first = not hasattr(self, "_state")
-            X, y = self._validated(X, y, reset=first)
+            X, y = validated(self, X, y, reset=first)
             given = self._known_classes(classes, first)
             known, labels = self._labels_of(y, given)
             weight = checked_sample_weight(sample_weight, X.shape[0])
@@ -65,16 +65,12 @@ class BatchClassifier(Classifier, BatchLearner):
 
     def _judge(self, X: Any, *, variances: bool = False) -> tuple[Any, Any]:
         check_is_fitted(self)
-        X = checked_rows(self._validated(X))
+        X = checked_rows(validated(self, X))
         with np.errstate(all="ignore"):
             return self.judge(X, variances=variances)
 
 
-class GaussianBatchClassifier(GaussianAnswers, BatchClassifier):
-    """A learner of batches whose weights have a covariance, as an estimator."""
-
-
-class KernelClassifier(GaussianBatchClassifier):
+class KernelClassifier(BatchClassifier):
     """A learner with a kernel, as an estimator. A call is no batch to it: it goes over rows one after the other."""
 
     _classes_come_with_their_rows = True

@@ -1,4 +1,4 @@
-"""What classifiers share that go over rows in memory again and again: fit, and answers from weights in float64."""
+"""The base class of classifiers that need all rows in memory: fit, and answers from weights in float64."""
 
 from __future__ import annotations
 
@@ -14,15 +14,32 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._inputs import Array, checked_sample_weight, class_indices, refuse_corrupt_sparse
+from .._inputs import Array, checked_sample_weight, class_indices, refuse_corrupt_sparse, sorted_classes
 from .._native import _core
 from ..learners.learner import scales_of
 from ..learners.parameters import Constraint
 from ..models.rows import as_rows, refusal, squared_norms
 from ..models.scaling import Normalizer
-from .base import sorted_classes, with_columns_in_order
+from .base import with_columns_in_order
 
 Floats = npt.NDArray[np.float64]
+
+ATTRIBUTES = """{normalize}
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels; with two of them the second is the positive one.
+    coef_ : array of shape (1, n_features_in_) or (n_classes, n_features_in_)
+        The weights; with more than two classes each is learned against the rest.
+    sparse_coef_ : CSR matrix of the shape of `coef_`
+        The weights, without ever building the dense array.
+    intercept_ : array of shape (1,) or (n_classes,)
+        The intercepts.
+    n_features_in_ : int
+        Number of columns.
+    scale_ : array of shape (n_features_in_,)
+        With ``normalize="scale"`` what each feature is divided by."""
 
 
 class Weights(NamedTuple):
@@ -69,6 +86,11 @@ class Data(NamedTuple):
     labels: npt.NDArray[np.int32]
     weight: Floats
     heads: list[int]  # for each the class that is its positive one
+
+    @property
+    def present(self) -> npt.NDArray[np.int64]:
+        """The rows that have a weight."""
+        return np.flatnonzero(self.weight).astype(np.int64)
 
 
 def zeros(size: int) -> Floats:
@@ -181,9 +203,10 @@ class InMemoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             columns = slice(self._coef.indptr[head], self._coef.indptr[head + 1])
             slots = self._coef.indices[columns].astype(np.int64) + 1
             weights[0], weights[slots] = self.intercept_[head], self._coef.data[columns]
-            row, why = _core.linear_scores(rows, weights, out)
-            if why:
-                raise refusal(rows, row, why, np.float64)
+            try:
+                _core.linear_scores(rows, weights, out)
+            except _core.Refused as refused:
+                raise refusal(rows, refused, np.float64) from None
             weights[slots] = 0
         return np.ascontiguousarray(scores.T)
 

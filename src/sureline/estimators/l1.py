@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -18,29 +19,97 @@ from .._native import _core
 from ..learners.docstrings import documented
 from ..learners.learner import KINDS
 from ..learners.parameters import POSITIVE, Constraint, Flag, Number, OneOf
-from ..models.rows import refusal
 from ..models.scaling import DEFAULT
-from .in_memory import Data, Solution, Weights, zeros
-from .l1_selector import L1Selector
+from .ascent import Ascent
+from .in_memory import ATTRIBUTES, Data, InMemoryClassifier, Solution, Weights
+from .penalty_search import search_penalty
+from .selector import WeightSelector
 
-_ATTRIBUTES = """{normalize}
 
-    Attributes
-    ----------
-    classes_ : array of shape (n_classes,)
-        The labels; with two of them the second is the positive one.
-    coef_ : array of shape (1, n_features_in_) or (n_classes, n_features_in_)
-        The weights; with more than two classes each is learned against the rest.
-    sparse_coef_ : CSR matrix of the shape of `coef_`
-        The weights, without ever building the dense array.
-    intercept_ : array of shape (1,) or (n_classes,)
-        The intercepts.
-    n_features_in_ : int
-        Number of columns.
-    scale_ : array of shape (n_features_in_,)
-        With ``normalize="scale"`` what each feature is divided by.
+class L1Selector(WeightSelector, InMemoryClassifier):
+    """A classifier with an l1 penalty, whose strength is given or follows from the number of features to leave."""
+
+    _strength: ClassVar[str]  # the name of the parameter
+
+    n_features: int | None
+    fit_intercept: bool
+
+    # -- what an algorithm says of itself --------------------------------------------------------------------
+
+    @abstractmethod
+    def _solver(self, data: Data) -> Callable[[float], Solution]:
+        """A function from `lam` or `C` to the solution, which goes on from its last one if it can."""
+
+    @abstractmethod
+    def _per_loss(self, data: Data) -> float:
+        """The steepness of the objective in the margin of a row of weight 1 that is 0."""
+
+    # -- learning --------------------------------------------------------------------------------------------
+
+    def _solve(self, data: Data) -> Solution:
+        value, self.n_fits_, solution = self._search(data)
+        setattr(self, f"{self._strength}_", value)
+        return solution
+
+    def _search(self, data: Data) -> tuple[float, int, Solution]:
+        """`lam` or `C`, how many values were tried to find it, and the solution there."""
+        solve, name, n_features = self._solver(data), type(self).__name__, self.n_features
+        if n_features is None:
+            value = float(getattr(self, self._strength))
+            return value, 1, solve(value)
+        if n_features > data.X.shape[1]:
+            raise ValueError(
+                f"The 'n_features' parameter of {name} must be at most the number of columns of X, {data.X.shape[1]}. "
+                f"Got {n_features} instead."
+            )
+
+        def fit(strength: float) -> tuple[int, Solution]:
+            solution = solve(self._of_strength(strength))
+            return len(solution.columns), solution
+
+        found, n_fits = search_penalty(fit, int(n_features), self._guess(data), name)
+        return self._of_strength(found.strength), n_fits, found.model.largest(int(n_features))
+
+    def _guess(self, data: Data) -> float:
+        """A penalty at which about the first feature appears: the steepest descent of the loss where all weights are 0.
+
+        If there is an intercept, it has made the classes even by then.
+        """
+        steepest = 0.0
+        for positive in data.heads:
+            y = np.where(data.labels == positive, 1.0, -1.0)
+            alpha = data.weight.copy()
+            if self.fit_intercept:
+                sums = [data.weight[y == sign].sum() for sign in (1.0, -1.0)]
+                for sign, mass in zip((1.0, -1.0), sums, strict=True):
+                    alpha[y == sign] *= min(sums) / mass if mass > 0 else 0.0
+            steepest = max(steepest, float(np.abs(data.X.T @ (alpha * y).astype(data.X.dtype)).max()))
+        bound = float(data.weight @ np.sqrt(data.norms)) or 1.0
+        return max(steepest, 1e-6 * bound) * self._per_loss(data)
+
+    # -- pieces ----------------------------------------------------------------------------------------------
+
+    def _of_strength(self, strength: float) -> float:
+        """`lam` or `C` for a strength of the penalty."""
+        return strength
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        name = type(self).__name__
+        strength = getattr(self, self._strength)
+        if (strength is None) == (self.n_features is None):
+            raise ValueError(
+                f"{name} needs one of the parameters {self._strength!r} and 'n_features', and not both: the other one "
+                f"follows. Got {self._strength}={strength!r} and n_features={self.n_features!r}."
+            )
+
+
+_ATTRIBUTES = (
+    ATTRIBUTES
+    + """
     n_fits_ : int
         How many penalties were tried: 1, or more to find the one for `n_features`."""
+)
 
 _OPTIONAL_COUNT = Number(1, integer=True, optional=True)
 
@@ -104,6 +173,9 @@ class SparseDCA(L1Selector):
     (20, (2000, 20))
     """
 
+    algorithm: ClassVar[str] = "proximal dual coordinate ascent, l1 and a small l2 penalty"
+    paper: ClassVar[str] = "Shalev-Shwartz & Zhang 2012"
+
     lam: float | None = None
     n_features: int | None = None
     loss: str = "hinge"
@@ -131,10 +203,30 @@ class SparseDCA(L1Selector):
     def _solver(self, data: Data) -> Callable[[float], Solution]:
         rng = check_random_state(self.random_state)
         self.sigma_ = self._chosen_sigma(data)
-        ascents = [_Ascent(self, data, positive, rng) for positive in data.heads]
+        objective = _core.SdcaObjective(
+            loss=_core.Loss[self.loss],
+            rho=self.sigma_,
+            regularizer=_core.Regularizer.elastic_net,
+            intercept=bool(self.fit_intercept),
+            step=_core.SdcaStep.bound,
+        )
+        ascents, here = [Ascent(data, positive, objective) for positive in data.heads], data.present
+
+        def converge(ascent: Ascent, lam: float) -> tuple[int, float]:
+            """How many passes it took, and the duality gap."""
+            ascent.core.threshold = lam
+            next_look = 1
+            for n_iter in range(1, int(self.max_iter) + 1):
+                ascent.climb(rng.permutation(here) if self.shuffle else here)
+                if n_iter == next_look or n_iter == self.max_iter:
+                    gap = ascent.gap()
+                    if gap <= self.tol:
+                        break
+                    next_look = n_iter + 1 + n_iter // 10  # a look costs about as much as a pass
+            return n_iter, gap
 
         def solve(lam: float) -> Solution:
-            ends = [ascent.run(lam) for ascent in ascents]
+            ends = [converge(ascent, lam) for ascent in ascents]
             n_iter, gap = max(n for n, _ in ends), max(gap for _, gap in ends)
             warning = ""
             if gap > self.tol:
@@ -142,7 +234,7 @@ class SparseDCA(L1Selector):
                     f"SparseDCA stopped after {self.max_iter} passes with a duality gap of {gap:.2g}, which is above "
                     f"tol={self.tol:g}; raise max_iter, sigma or tol."
                 )
-            return Solution([ascent.weights(lam) for ascent in ascents], n_iter, gap, warning)
+            return Solution([ascent.weights() for ascent in ascents], n_iter, gap, warning)
 
         return solve
 
@@ -159,54 +251,6 @@ class SparseDCA(L1Selector):
     def _set(self, solution: Solution, n_columns: int) -> None:
         super()._set(solution, n_columns)
         self.dual_gap_ = solution.gap
-
-
-class _Ascent:
-    """The dual variables of one class against the rest. They go on from one penalty to the next."""
-
-    def __init__(self, model: SparseDCA, data: Data, positive: int, rng: Any) -> None:
-        self.model, self.data, self.rng = model, data, rng
-        self.core = _core.DualAscent(
-            data.rows,
-            data.labels,
-            positive,
-            data.weight,
-            data.norms,
-            model.loss,
-            model.sigma_,
-            bool(model.fit_intercept),
-        )
-        self.alpha, self.z = np.zeros(len(data.labels)), zeros(data.X.shape[1] + 1)
-        self.here = np.flatnonzero(data.weight).astype(np.int64)
-
-    def run(self, lam: float) -> tuple[int, float]:
-        """How many passes it took, and the duality gap."""
-        next_look = 1
-        for n_iter in range(1, int(self.model.max_iter) + 1):
-            order = self.rng.permutation(self.here) if self.model.shuffle else self.here
-            self._refuse(*self.core.ascend(lam, self.alpha, self.z, order))
-            if n_iter == next_look or n_iter == self.model.max_iter:
-                gap = self._gap(lam)
-                if gap <= self.model.tol:
-                    break
-                next_look = n_iter + 1 + n_iter // 10  # a look costs about as much as a pass
-        return n_iter, gap
-
-    def weights(self, lam: float) -> Weights:
-        scaled = _core.Round(1.0, lam, 1 / self.model.sigma_, 0.0, np.inf, 1.0, 0.0)
-        intercept = bool(self.model.fit_intercept)
-        slots, _, values = _core.nonzero("averaged", self.z, None, 1, intercept, [scaled])
-        first = int(len(slots) > 0 and slots[0] == 0)
-        return Weights(slots[first:] - 1, values[first:], float(values[0]) if first else 0.0)
-
-    def _gap(self, lam: float) -> float:
-        row, why, gap = self.core.gap(lam, self.alpha, self.z)
-        self._refuse(row, why)
-        return gap
-
-    def _refuse(self, row: int, why: str) -> None:
-        if why:
-            raise refusal(self.data.rows, row, why, np.float64)
 
 
 @documented(_ATTRIBUTES)
@@ -249,6 +293,9 @@ class L1SVM(L1Selector):
     >>> L1SVM(n_features=20, random_state=0).fit(X, y).get_support().sum()
     np.int64(20)
     """
+
+    algorithm: ClassVar[str] = 'l1 SVM: scikit-learn\'s `LinearSVC(penalty="l1")`'
+    paper: ClassVar[str] = "Yuan et al., JMLR 2010"
 
     C: float | None = None
     n_features: int | None = None

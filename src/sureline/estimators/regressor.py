@@ -6,16 +6,31 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from .._inputs import checked_sample_weight
 from ..learners.regression import TargetLearner, as_targets
-from .base import OnlineEstimator, with_columns_in_order
+from .base import (
+    all_or_nothing,
+    refuse_missing,
+    validated,
+    weights_to_fit,
+    with_columns_in_order,
+    with_sparse_input,
+)
+from .online import orders_of, passes_over, rows_of
 
 
-class OnlineRegressor(RegressorMixin, OnlineEstimator, TargetLearner):  # type: ignore[misc]
+class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ignore[misc]  # no types
     """A learner of targets with a rule, as an estimator."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.has_begun
+
+    def __sklearn_tags__(self) -> Any:
+        return with_sparse_input(super().__sklearn_tags__())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything and learn from the rows of X, `passes` times over.
@@ -29,14 +44,14 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator, TargetLearner):  # type: 
             The loss of an example counts this many times in the objective of its step. 0 is as if the example had
             not come.
         """
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             self.check_parameters()
             X, targets = self._with_targets(X, y, reset=True)
-            weight = self._weights_to_fit(sample_weight, X.shape[0])
-            orders = self._orders(X.shape[0])
+            weight = weights_to_fit(sample_weight, X.shape[0])
+            orders = orders_of(self, X.shape[0])
             no_labels = np.zeros(len(targets), np.int32)
             state, normalizer = with_columns_in_order(
-                X, lambda X: self._passes_over(X, 1, no_labels, weight, orders, targets)
+                X, lambda X: passes_over(self, X, 1, no_labels, weight, orders, targets)
             )
             self.n_features_in_ = X.shape[1]
             self._state, self._normalizer = state, normalizer
@@ -54,26 +69,27 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator, TargetLearner):  # type: 
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
         """
-        with self._all_or_nothing():
+        with all_or_nothing(self):
             self.check_parameters()
             first = not hasattr(self, "_state")
             X, targets = self._with_targets(X, y, reset=first)
             weight = checked_sample_weight(sample_weight, X.shape[0])
             if first:
-                self._normalizer = self._fresh_normalizer()
-            state = with_columns_in_order(X, lambda X: self._go_on(*self._rows_of(X, weight), targets, weight))
+                self._normalizer = self.fresh_normalizer()
+            state = with_columns_in_order(X, lambda X: self.go_on(*rows_of(self, X), targets, weight))
             self._state = state
             self.n_features_in_ = state.n_columns
         return self
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """The prediction for each row, of shape (n_samples,)."""
-        predictions: npt.NDArray[np.float64] = self._judge(X)[0][:, 0]
-        return predictions
+        check_is_fitted(self)
+        scores = with_columns_in_order(validated(self, X), lambda X: self.judge(X, variances=False)[0])
+        return scores[:, 0]
 
     def _with_targets(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, npt.NDArray[np.float64]]:
-        self._refuse_missing(y)
-        X = self._validated(X, reset=reset)
+        refuse_missing(self, y)
+        X = validated(self, X, reset=reset)
         if np.asarray(y).dtype.kind == "c":
             raise ValueError("Complex data not supported: y must be real numbers.")
         y = column_or_1d(y, warn=True)

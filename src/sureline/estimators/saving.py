@@ -6,8 +6,10 @@ from pathlib import Path
 
 from ..learners.learner import Learner
 from ..learners.saving import read_learner, write_learner
-from . import classifiers, kernel, selecting
-from .base import Estimator
+from .base import Classifier
+from .regressor import OnlineRegressor
+
+Estimator = Classifier | OnlineRegressor
 
 
 def save(model: Estimator | Learner, path: str | Path, *, compact: bool = False) -> None:
@@ -44,11 +46,14 @@ def load(path: str | Path) -> Estimator:
 
 def as_estimator(learner: Learner) -> Estimator:
     """The estimator of the same name, with the same parameters and all that was learned."""
-    name = type(learner).__name__
-    module = next(module for module in (classifiers, selecting, kernel) if hasattr(module, name))
-    estimator: Estimator = getattr(module, name)(**learner.parameters())
-    estimator._state, estimator._normalizer = learner._fitted_state("state"), learner._normalizer.copy()
-    for attribute in ("classes_", "n_features_in_", "feature_names_in_", "_takes_names"):
+    from .. import estimators
+
+    if learner.in_python:
+        assert isinstance(learner, Estimator)
+        return learner
+    estimator: Estimator = getattr(estimators, type(learner).__name__)(**learner.parameters())
+    estimator.adopt(learner.model, learner.normalizer.copy())
+    for attribute in ("classes_", "n_features_in_", "feature_names_in_", "takes_names"):
         if hasattr(learner, attribute):
             setattr(estimator, attribute, getattr(learner, attribute))
     return estimator

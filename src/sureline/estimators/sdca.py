@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.utils import check_random_state
 
 from .._native import _core
 from ..learners.docstrings import documented
 from ..learners.learner import KINDS
 from ..learners.parameters import NOT_NEGATIVE, POSITIVE, Constraint, Flag, Number, OneOf
-from ..models.rows import refusal
 from ..models.scaling import DEFAULT
-from .in_memory import Data, InMemoryClassifier, Solution, Weights, zeros
+from .ascent import Ascent
+from .in_memory import ATTRIBUTES, Data, InMemoryClassifier, Solution
 
 
-@documented("")
+@documented(ATTRIBUTES)
 @dataclass(eq=False, repr=False)
 class SDCA(InMemoryClassifier):
     """A linear classifier by stochastic dual coordinate ascent, and how far it is from the optimum at most.
@@ -55,22 +54,7 @@ class SDCA(InMemoryClassifier):
         Go over the rows in a new random order each time, as the theory has it; otherwise in theirs.
     random_state : int, RandomState instance or None, default=None
         For `shuffle`.
-    {normalize}
-
-    Attributes
-    ----------
-    classes_ : array of shape (n_classes,)
-        The labels; with two of them the second is the positive one.
-    coef_ : array of shape (1, n_features_in_) or (n_classes, n_features_in_)
-        The weights; with more than two classes each is learned against the rest.
-    sparse_coef_ : CSR matrix of the shape of `coef_`
-        The weights, without ever building the dense array.
-    intercept_ : array of shape (1,) or (n_classes,)
-        The intercepts.
-    n_features_in_ : int
-        Number of columns.
-    scale_ : array of shape (n_features_in_,)
-        With ``normalize="scale"`` what each feature is divided by.
+    {common}
     n_iter_ : int
         How often the rows were gone over.
     dual_gap_ : float
@@ -88,6 +72,9 @@ class SDCA(InMemoryClassifier):
     >>> model.n_iter_, bool(model.dual_gap_ <= 1e-6)
     (12, True)
     """
+
+    algorithm: ClassVar[str] = "stochastic dual coordinate ascent, with its duality gap"
+    paper: ClassVar[str] = "Shalev-Shwartz & Zhang, JMLR 2013"
 
     rho: float = 1e-4
     epochs: int = 5
@@ -125,12 +112,27 @@ class SDCA(InMemoryClassifier):
 
     def _solve(self, data: Data) -> Solution:
         rng = check_random_state(self.random_state)
-        ascents = [_Ascent(self, data, positive) for positive in data.heads]
-        here = np.flatnonzero(data.weight).astype(np.int64)
+        regularizer = _core.Regularizer[self.regularizer]
+        delta = 0.0
+        if regularizer == _core.Regularizer.elastic_net:
+            delta = 0.001 if self.delta is None else float(self.delta)
+        objective = _core.SdcaObjective(
+            loss=_core.Loss[self.loss],
+            epsilon=1.0 if self.epsilon is None else float(self.epsilon),
+            rho=float(self.rho),
+            regularizer=regularizer,
+            threshold=delta,
+            intercept=bool(self.fit_intercept),
+        )
+        ascents = [Ascent(data, positive, objective) for positive in data.heads]
+        here = data.present
         gaps: list[float] = []
         for _ in range(int(self.epochs)):
             order = rng.permutation(here) if self.shuffle else here
-            gaps.append(max(ascent.epoch(order) for ascent in ascents))
+            gaps.append(0.0)
+            for ascent in ascents:
+                ascent.climb(order)
+                gaps[-1] = max(gaps[-1], ascent.gap())
             if gaps[-1] <= self.tol:
                 break
         self.dual_gaps_, self.dual_gap_ = np.array(gaps), gaps[-1]
@@ -141,46 +143,3 @@ class SDCA(InMemoryClassifier):
                 f"tol={self.tol:g}; raise epochs, rho or tol."
             )
         return Solution([ascent.weights() for ascent in ascents], len(gaps), self.dual_gap_, warning)
-
-
-class _Ascent:
-    """The dual variables of one class against the rest."""
-
-    def __init__(self, model: SDCA, data: Data, positive: int) -> None:
-        self.rows, self.kl, self.intercept = data.rows, model.regularizer == "kl", bool(model.fit_intercept)
-        self.delta = (
-            (0.001 if model.delta is None else float(model.delta)) if model.regularizer == "elastic_net" else 0.0
-        )
-        self.core = _core.FiniteDual(
-            data.rows,
-            data.labels,
-            positive,
-            data.weight,
-            data.norms,
-            float(model.rho),
-            model.loss,
-            1.0 if model.epsilon is None else float(model.epsilon),
-            model.regularizer,
-            self.delta,
-            self.intercept,
-        )
-        self.b, self.w_prime = np.zeros(len(data.labels)), zeros(data.X.shape[1] + 1)
-
-    def epoch(self, order: Any) -> float:
-        """The duality gap after a step for each row in this order."""
-        self._refuse(*self.core.ascend(self.b, self.w_prime, order))
-        row, why, gap = self.core.gap(self.b, self.w_prime)
-        self._refuse(row, why)
-        return gap
-
-    def weights(self) -> Weights:
-        if self.kl:
-            return Weights(np.arange(len(self.w_prime) - 1), softmax(self.w_prime[1:]), float(self.w_prime[0]))
-        truncated = _core.Round(1.0, self.delta, 1.0, 0.0, np.inf, 1.0, 0.0)
-        slots, _, values = _core.nonzero("averaged", self.w_prime, None, 1, self.intercept, [truncated])
-        first = int(len(slots) > 0 and slots[0] == 0)
-        return Weights(slots[first:] - 1, values[first:], float(values[0]) if first else 0.0)
-
-    def _refuse(self, row: int, why: str) -> None:
-        if why:
-            raise refusal(self.rows, row, why, np.float64)

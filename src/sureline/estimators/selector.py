@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._inputs import Array, refuse_corrupt_sparse
 from ..learners.batch import checked_rows
+from .base import validated
 
 
 class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no types
-    """What is put before a classifier that selects features, and says which by `_selected_columns`."""
+    """What is put before a classifier that selects features, and says which by `selected_columns`."""
 
     def get_support(self, indices: bool = False) -> Array:
         """Which features are selected.
@@ -41,7 +42,7 @@ class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no type
         array or CSR matrix of shape (n_samples, n_selected), as X is dense or sparse
         """
         check_is_fitted(self)
-        X = checked_rows(self._validated(X))
+        X = checked_rows(validated(self, X))
         columns = self._columns()
         if len(columns) == 0:
             warnings.warn("No feature is selected.", UserWarning, stacklevel=2)
@@ -67,7 +68,7 @@ class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no type
         return super().inverse_transform(checked_rows(X) if sparse.issparse(X) and X.format == "csr" else X)
 
     def _columns(self) -> npt.NDArray[np.intp]:
-        return np.sort(self._selected_columns()).astype(np.intp)
+        return np.sort(self.selected_columns()).astype(np.intp)
 
     def _get_support_mask(self) -> npt.NDArray[np.bool_]:
         mask = np.zeros(self.n_features_in_, bool)
@@ -78,7 +79,8 @@ class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no type
 class WeightSelector(Selector):
     """The same for a classifier that has selected what it has a nonzero weight for, in any class."""
 
-    def _selected_columns(self) -> npt.NDArray[np.intp]:
+    def selected_columns(self) -> npt.NDArray[np.intp]:
+        """The columns that have a weight, in any class."""
         columns: npt.NDArray[np.intp] = np.unique(self.sparse_coef_.indices)
         return columns
 

@@ -2,8 +2,8 @@
 
 from ..metrics import Calibration
 from .held_out import Evaluation, RankingCurve, evaluate
-from .progressive import prequential
+from .prequential import prequential
+from .prequential_result import Prequential
 from .residuals import Residuals
-from .result import Prequential
 
 __all__ = ["Calibration", "Evaluation", "Prequential", "RankingCurve", "Residuals", "evaluate", "prequential"]

@@ -1,4 +1,4 @@
-"""How much the features that a selector picks depend on the rows that it happened to see."""
+"""Stability of feature selection: how alike the features are that are picked on different rows."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from ..metrics import tally
 from ..models.rows import trusted
 from .agreement import jaccard, stability
 from .feature_path_result import FeaturePath, PathPoint
+from .names import named
 
 
 def feature_path(
@@ -78,7 +79,7 @@ def feature_path(
     >>> len(path.selected("SparseDCA", 20))
     20
     """
-    named = _checked_selectors(selectors)
+    by_name = _checked_selectors(selectors)
     resamples = _checked_resamples(resamples)
     X, y = _checked_rows(X, y, "X", "y")
     counts = _checked_counts(counts, X.shape[1])
@@ -95,7 +96,7 @@ def feature_path(
     report = progress or (lambda line: None)
 
     points = []
-    for name, selector in named.items():
+    for name, selector in by_name.items():
         for count in counts:
             model, seconds = _fitted(name, selector, count, X, y)
             with _naming(name, count):
@@ -112,7 +113,7 @@ def feature_path(
             X_again, y_again = X[rows], y[rows]
             for chosen, point in zip(sets, points, strict=True):
                 name, count = point.selector, point.n_features
-                model, seconds = _fitted(name, named[name], count, X_again, y_again)
+                model, seconds = _fitted(name, by_name[name], count, X_again, y_again)
                 with _naming(name, count):
                     chosen.append(_support(model, X.shape[1]))
                 report(f"{name}, {count:,} features, resample {number} of {resamples}: {seconds:.3g} s")
@@ -172,20 +173,17 @@ def _bootstrap(y: Any, rng: Any) -> npt.NDArray[np.int64]:
 def _checked_selectors(selectors: Any) -> dict[str, Any]:
     if hasattr(selectors, "get_params"):
         selectors = [selectors]
-    if isinstance(selectors, Mapping):
-        named = {str(name): selector for name, selector in selectors.items()}
-    elif isinstance(selectors, list | tuple):
-        named = {type(selector).__name__: selector for selector in selectors}
-        if len(named) < len(selectors):
-            raise ValueError(
-                "Two of the selectors are of the same class: give them names, as in "
-                '{"C = 1": SBCW(C=1.0), "C = 10": SBCW(C=10.0)}.'
-            )
-    else:
+    if not isinstance(selectors, Mapping | list | tuple):
         raise ValueError(f"selectors must be a list of estimators or a dict of names to them. Got {selectors!r}.")
-    if not named:
+    found = named(
+        selectors,
+        lambda selector, _: type(selector).__name__,
+        "Two of the selectors are of the same class: give them names, as in "
+        '{{"C = 1": SBCW(C=1.0), "C = 10": SBCW(C=10.0)}}.',
+    )
+    if not found:
         raise ValueError("selectors must name at least one selector. Got none.")
-    for name, selector in named.items():
+    for name, selector in found.items():
         if isinstance(selector, type) or not hasattr(selector, "get_params"):
             raise ValueError(f"The selector {name!r} must be an estimator, such as SparseDCA(). Got {selector!r}.")
         if "n_features" not in selector.get_params(deep=False):
@@ -193,7 +191,7 @@ def _checked_selectors(selectors: Any) -> dict[str, Any]:
         for method in ("fit", "predict", "get_support"):
             if not hasattr(selector, method):
                 raise ValueError(f"The selector {name!r}, a {type(selector).__name__}, has no method {method!r}.")
-    return named
+    return found
 
 
 def _checked_rows(X: Any, y: Any, X_name: str, y_name: str) -> tuple[Any, Any]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .plots import curve_style, pyplot
+from .charts import Axis, Chart, Panels, Series
 from .text_table import text_table
+
+if TYPE_CHECKING:
+    import altair
 
 _FORMATS = {"selector": "{}", "n_features": "{:,}", "n_selected": "{:,}", "seconds": "{:.3g}"}
 
@@ -105,11 +108,11 @@ class FeaturePath:
             heading += f", resampled {self.resamples} times"
         return f"{heading}\n{text_table([list(rows[0]), *cells])}"
 
-    def plot(self, *, metric: str = "accuracy", title: str | None = None) -> Any:
+    def plot(self, *, metric: str = "accuracy", title: str | None = None) -> altair.HConcatChart:
         """Draw accuracy and training time against the number of features, and the stability if there is one.
 
-        Needs matplotlib. The axis of time is logarithmic, and that of the number of features if the largest is more
-        than 20 times the smallest.
+        Needs Altair. The axis of time is logarithmic, and that of the number of features if the largest is more than
+        20 times the smallest.
 
         Parameters
         ----------
@@ -120,64 +123,28 @@ class FeaturePath:
 
         Returns
         -------
-        matplotlib Figure
-            Save it with ``figure.savefig("path.png")``.
+        altair.HConcatChart
+            Save it with ``chart.save("path.png")``.
         """
         if metric not in ("accuracy", "balanced_accuracy"):
             raise ValueError(f"metric must be 'accuracy' or 'balanced_accuracy'. Got {metric!r} instead.")
-        panels = [(metric, f"{metric.replace('_', ' ').capitalize()} on the test set (%)", 100.0)]
-        panels += [("seconds", "Training time (s)", 1.0)]
-        if self.resamples:
-            panels += [("stability", "Stability of the selected features", 1.0)]
-        figure, axes = pyplot().subplots(
-            1, len(panels), figsize=(0.5 + 4.6 * len(panels), 4.4), layout="constrained", squeeze=False
-        )
         counts = sorted({point.n_features for point in self.points})
-        for ax, (name, label, scale) in zip(axes[0], panels, strict=True):
-            for i, selector in enumerate(self.selectors):
-                points = self.of(selector)
-                values = [scale * getattr(point, name) for point in points]
-                ax.plot([point.n_features for point in points], values, label=selector, **curve_style(i))
-            ax.set(xlabel="Number of features", ylabel=label)
-            ax.grid(alpha=0.3)
-            _count_axis(ax, counts)
-        _time_axis(axes[0][1])
-        figure.get_layout_engine().set(w_pad=0.08)
-        figure.suptitle(title)
-        n_rows = -(-len(self.selectors) // (3 * len(panels)))
-        figure.legend(
-            *axes[0][0].get_legend_handles_labels(),
-            loc="outside lower center",
-            ncols=-(-len(self.selectors) // n_rows),
-            frameon=False,
-        )
-        return figure
-
-
-def _count_axis(ax: Any, counts: list[int]) -> None:
-    """Ticks at round numbers, whole ones in plain digits."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
-
-    if counts[-1] > 20 * counts[0]:
-        ax.set_xscale("log")
-        # The counts themselves, as far as they are not too near to each other to be read.
-        ticks = [counts[0]]
-        for count in counts[1:]:
-            if count >= ticks[-1] * (counts[-1] / counts[0]) ** (1 / 7):
-                ticks.append(count)
-        ax.set_xticks(ticks)
-        ax.xaxis.set_minor_locator(NullLocator())
-    else:
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=7, steps=[1, 2, 5, 10]))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-
-
-def _time_axis(ax: Any) -> None:
-    """Logarithmic, in plain digits, and over few powers of ten with ticks between them."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    ax.set_yscale("log")
-    low, high = ax.get_ylim()
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 200 * low else (1,)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.yaxis.set_minor_formatter(NullFormatter())
+        x = Axis("number of features", log=counts[-1] > 20 * counts[0], whole=True)
+        panels = [(metric, Axis(f"{metric.replace('_', ' ')} on the test set", percent=True))]
+        panels += [("seconds", Axis("training time", log=True, seconds=True))]
+        if self.resamples:
+            panels += [("stability", Axis("stability of the selected features"))]
+        charts = [
+            Chart(
+                "",
+                x,
+                y,
+                [
+                    Series(selector, [p.n_features for p in points], [getattr(p, name) for p in points], i)
+                    for i, (selector, points) in enumerate((each, self.of(each)) for each in self.selectors)
+                ],
+            )
+            for name, y in panels
+        ]
+        made: altair.HConcatChart = Panels(title or "", charts, [360] * len(charts)).draw()
+        return made

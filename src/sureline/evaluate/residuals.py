@@ -1,4 +1,4 @@
-"""How good predicted numbers are: the measures of a stream of targets and predictions, in bounded memory."""
+"""Errors of a regressor on a stream of labelled rows, in bounded memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..stream.classes import targets_of
 
 
 class Residuals:
-    """What a regressor makes of labelled rows, chunk by chunk."""
+    """Errors of a regressor on labelled rows, added chunk by chunk."""
 
     def __init__(self, learner: TargetLearner, file: str = "the data") -> None:
         self.learner = learner

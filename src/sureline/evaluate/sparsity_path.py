@@ -6,20 +6,19 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._inputs import checked_sample_weight, refuse_corrupt_sparse
-from .._system import cores
-from ..estimators.base import OnlineClassifier, sorted_classes
+from .._inputs import checked_sample_weight, refuse_corrupt_sparse, rows_between, sorted_classes
+from .._system import cores, threads
+from ..estimators.online import OnlineClassifier
 from ..metrics import tally
-from ..models.rows import rows_between
+from ..stream.arrays import Batch, pair_or_triple
 from .sparsity_path_result import SparsityPath
 
 # Nonzeros of a chunk: few enough to stay in the processor's cache while all models learn from them, and enough to make
@@ -98,25 +97,25 @@ def sparsity_path(
         check_consistent_length(X_test, y_test)
     if y is None:
         _check_stream(X, classes, sample_weight, estimator)
-        chunks: Iterator[_Chunk] = chain.from_iterable(
-            _chunks(batch, chunk, f"batch {number}") for number, batch in enumerate(X)
+        parts: Iterator[tuple[Batch, str]] = chain.from_iterable(
+            _parts(batch, chunk, f"batch {number}") for number, batch in enumerate(X)
         )
     else:
         y = np.asarray(y)
         check_classification_targets(y)
         classes = sorted_classes(y) if classes is None else classes
-        chunks = _chunks((X, y, sample_weight), chunk, "X")
+        parts = _parts((X, y, sample_weight), chunk, "X")
 
     models = [clone(estimator).set_params(**{parameter: lam}) for lam in lams]
     n_threads = cores() if n_jobs in (None, -1) else n_jobs
     tests = None
-    with ThreadPoolExecutor(min(n_threads, len(models))) as pool:
-        n_chunks = 0
-        for n_chunks, part in enumerate(chunks, start=1):
-            _learn(pool, models, part, classes)
-            if n_chunks == 1 and X_test is not None:
+    with threads(min(n_threads, len(models))) as pool:
+        n_parts = 0
+        for n_parts, (part, origin) in enumerate(parts, start=1):
+            _learn(pool, models, part, origin, classes)
+            if n_parts == 1 and X_test is not None:
                 models[0].predict(rows_between(X_test, 0, 1))  # what does not fit is refused now, not after the pass
-        if n_chunks == 0:
+        if n_parts == 0:
             raise ValueError("X must have at least one batch. Got none.")
         if X_test is not None:
             tests = tuple(pool.map(lambda model: tally(y_test, model.predict(X_test)), models))
@@ -132,31 +131,20 @@ def sparsity_path(
     )
 
 
-class _Chunk(NamedTuple):
-    X: Any
-    y: npt.NDArray[Any]
-    sample_weight: npt.NDArray[np.float64] | None
-    origin: str  # of its first row
+def _parts(batch: Any, n_rows: int | None, source: str) -> Iterator[tuple[Batch, str]]:
+    """Cut a batch (X, y) or (X, y, sample_weight) into parts of that many rows, or of about equally many nonzeros.
 
-
-def _chunks(batch: Any, n_rows: int | None, source: str) -> Iterator[_Chunk]:
-    """Cut a batch (X, y) or (X, y, sample_weight) into parts of that many rows, or of about equally many nonzeros."""
-    if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
-        raise ValueError(
-            "Each batch must be a pair (X, y) or a triple (X, y, sample_weight). "
-            f"Got a {type(batch).__name__} for {source} instead."
-        )
-    X, y, sample_weight = (*batch, None)[:3]
+    Each comes with the place of its first row.
+    """
+    X, y, sample_weight = pair_or_triple(batch, source)
     X, y = _sliceable(X), np.asarray(y)
     check_consistent_length(X, y)
-    weight = checked_sample_weight(sample_weight, len(y))
+    whole = Batch(X, y, checked_sample_weight(sample_weight, len(y)))
     if n_rows is None:
         nonzeros = X.nnz if sparse.issparse(X) else np.prod(X.shape)
         n_rows = max(1, int(_NONZEROS_PER_CHUNK / max(nonzeros, 1) * len(y)))
     for start in range(0, max(len(y), 1), n_rows):
-        stop = min(start + n_rows, len(y))
-        part = None if weight is None else weight[start:stop]
-        yield _Chunk(rows_between(X, start, stop), y[start:stop], part, f"row {start} of {source}")
+        yield whole.part(start, min(start + n_rows, len(y))), f"row {start} of {source}"
 
 
 def _sliceable(X: Any) -> Any:
@@ -167,18 +155,18 @@ def _sliceable(X: Any) -> Any:
     return X if hasattr(X, "shape") else np.asarray(X)
 
 
-def _learn(pool: ThreadPoolExecutor, models: list[Any], chunk: _Chunk, classes: Any) -> None:
-    """Hand the chunk to all models; the threads run side by side, since the core lets go of Python's lock."""
+def _learn(pool: ThreadPoolExecutor, models: list[Any], batch: Batch, origin: str, classes: Any) -> None:
+    """Hand the batch to all models, on several threads."""
 
     def learn(model: Any) -> None:
-        model.partial_fit(chunk.X, chunk.y, classes=classes, sample_weight=chunk.sample_weight)
+        model.partial_fit(batch.X, batch.y, classes=classes, sample_weight=batch.weight)
 
     try:
         list(pool.map(learn, models))
     except ValueError as error:
-        if "row" not in str(error) or chunk.origin == "row 0 of X":
+        if "row" not in str(error) or origin == "row 0 of X":
             raise
-        raise ValueError(f"{error} Rows are counted from {chunk.origin}.") from None
+        raise ValueError(f"{error} Rows are counted from {origin}.") from None
 
 
 def _checked_parameter(estimator: Any, parameter: str | None) -> str:

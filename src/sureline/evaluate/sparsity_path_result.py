@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..metrics import Tally
-from .plots import curve_style, pyplot
+from .charts import Axis, Chart, Panels, Series
 from .text_table import text_table
+
+if TYPE_CHECKING:
+    import altair
 
 Floats = npt.NDArray[np.float64]
 
 _AXIS_LABELS = {
-    "test_error": "Test error (%)",
-    "error": "Progressive error (%)",
-    "test_balanced_accuracy": "Balanced accuracy on the test set (%)",
-    "balanced_accuracy": "Progressive balanced accuracy (%)",
+    "test_error": "test error",
+    "error": "progressive error",
+    "test_balanced_accuracy": "balanced accuracy on the test set",
+    "balanced_accuracy": "progressive balanced accuracy",
 }
-_DASHES = ("--", ":", "-.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,49 +101,60 @@ class SparsityPath:
             columns.append([heading, *(formats.get(name, "{:.4f}").format(value) for value in values)])
         return f"SparsityPath of {self.estimator}\n{text_table(list(zip(*columns, strict=True)), align='>')}"
 
-    def plot(self, ax: Any = None, *, metric: str | None = None, x: str = "sparsity", **line: Any) -> Any:
-        """Draw the error in per cent against the sparsity. Needs matplotlib.
+    def plot(self, *, metric: str | None = None, x: str = "sparsity") -> altair.LayerChart:
+        """Draw the error against the sparsity. Needs Altair.
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; new ones if None.
         metric : {"test_error", "error", "test_balanced_accuracy", "balanced_accuracy"}, default=None
             What to draw. If None the test error, or the progressive error where there is no test set.
         x : {"sparsity", "nonzero"}, default="sparsity"
             Against what: the sparsity in per cent, or the number of nonzero weights on a logarithmic axis that falls
             from left to right, for models of which almost all weights are zero.
-        **line
-            For ``ax.plot``: color, marker, label and so on.
 
         Returns
         -------
-        matplotlib Axes
+        altair.LayerChart
+            Several learners in one chart: see `plot_sparsity_paths`.
         """
         metric = _checked_metric([self], metric)
-        if x not in ("sparsity", "nonzero"):
-            raise ValueError(f"x must be 'sparsity' or 'nonzero'. Got {x!r} instead.")
-        if ax is None:
-            ax = pyplot().subplots(layout="constrained")[1]
-            ax.grid(alpha=0.3)
-            ax.set_title(self.estimator)
-        sparsity, values = self._curve(metric)
-        line = {"marker": "o", "label": self.estimator, **line}
-        if x == "sparsity":
-            ax.plot(sparsity, values, **line)
-            ax.set(xlabel="Sparsity (%)", ylabel=_AXIS_LABELS[metric])
-        else:
-            ax.plot(np.sort(self.nonzero)[::-1], values, **line)
-            ax.set(xlabel="Nonzero weights", ylabel=_AXIS_LABELS[metric])
-            ax.set_xscale("symlog", linthresh=1)  # with a place for none at all
-            if not ax.xaxis_inverted():
-                ax.invert_xaxis()
-        return ax
+        made: altair.LayerChart = _chart(self.estimator, [(self.estimator, self)], metric, x, _axis_of(x)).draw()
+        return made
 
-    def _curve(self, metric: str) -> tuple[Floats, Floats]:
-        """Sparsity and metric in per cent, from the densest model to the sparsest."""
+    def _curve(self, metric: str, x: str = "sparsity") -> tuple[Floats, Floats]:
+        """Sparsity or number of weights, and metric, from the densest model to the sparsest."""
         order = np.argsort(self.sparsity, kind="stable")
-        return 100 * self.sparsity[order], 100 * getattr(self, metric)[order]
+        return (self.sparsity if x == "sparsity" else self.nonzero.astype(np.float64))[order], getattr(self, metric)[
+            order
+        ]
+
+
+def _axis_of(x: str) -> Axis:
+    if x not in ("sparsity", "nonzero"):
+        raise ValueError(f"x must be 'sparsity' or 'nonzero'. Got {x!r} instead.")
+    if x == "sparsity":
+        return Axis("sparsity", percent=True, limits=(-0.02, 1.02))
+    return Axis("nonzero weights", log=True, with_zero=True, falling=True)  # with a place for none at all
+
+
+def _chart(
+    title: str,
+    named: list[tuple[str, SparsityPath]],
+    metric: str,
+    x: str,
+    axis: Axis,
+    limits: tuple[float, float] | None = None,
+    levels: Mapping[str, float] | None = None,
+) -> Chart:
+    """The curves of several learners, and levels across them."""
+    series = []
+    for i, (name, path) in enumerate(named):
+        across, values = path._curve(metric, x)
+        series.append(Series(name, across.tolist(), values.tolist(), i))
+    ends = [v for s in series for v in s.x] if axis.limits is None else list(axis.limits)
+    for i, (name, level) in enumerate((levels or {}).items()):
+        series.append(Series(name, [min(ends), max(ends)], [level] * 2, len(named) + i, markers=False))
+    return Chart(title, axis, Axis(_AXIS_LABELS[metric], percent=True, limits=limits), series)
 
 
 def plot_sparsity_paths(
@@ -152,8 +165,8 @@ def plot_sparsity_paths(
     zoom: float | None = 0.8,
     baselines: Mapping[str, float] | None = None,
     title: str | None = None,
-) -> Any:
-    """Draw several learners: their error against their sparsity, and once more where it is high. Needs matplotlib.
+) -> altair.HConcatChart:
+    """Draw several learners: their error against their sparsity, and once more where it is high. Needs Altair.
 
     Parameters
     ----------
@@ -172,8 +185,8 @@ def plot_sparsity_paths(
 
     Returns
     -------
-    matplotlib Figure
-        Save it with ``figure.savefig("paths.png")``.
+    altair.HConcatChart
+        Save it with ``chart.save("paths.png")``.
     """
     if isinstance(paths, SparsityPath):
         paths = [paths]
@@ -188,42 +201,18 @@ def plot_sparsity_paths(
         x = "nonzero" if zoom is not None and min(path.sparsity.min() for _, path in named) > zoom else "sparsity"
     if x == "nonzero" or (zoom is not None and max(path.sparsity.max() for _, path in named) <= zoom):
         zoom = None
-    levels = {name: 100 * level for name, level in (baselines or {}).items()}
-
-    n_panels = 1 if zoom is None else 2
-    figure, axes = pyplot().subplots(
-        1, n_panels, figsize=(1.5 + 4.75 * n_panels, 4.8), layout="constrained", squeeze=False
-    )
-    whole, close = axes[0][0], axes[0][-1]
-    for ax in axes[0]:
-        for i, (name, path) in enumerate(named):
-            path.plot(ax, metric=metric, x=x, label=name, **curve_style(i))
-        for i, (name, level) in enumerate(levels.items()):
-            ax.axhline(level, label=name, color="0.4", linestyle=_DASHES[i % len(_DASHES)], linewidth=1.4)
-        ax.grid(alpha=0.3)
-    if x == "sparsity":
-        whole.set_xlim(-2, 102)
+    panels = [_chart("", named, metric, x, _axis_of(x), levels=baselines)]
     if zoom is not None:
-        least = 100 * float(zoom)
-        whole.axvspan(least, 100, color="0.93", zorder=0, linewidth=0)
+        least = float(zoom)
         values = np.concatenate(
-            [_values_above(least, *path._curve(metric)) for _, path in named] + [[*levels.values()]]
+            [_values_above(least, *path._curve(metric)) for _, path in named] + [[*(baselines or {}).values()]]
         )
-        margin = 0.05 * float(np.ptp(values)) or 0.5
-        close.set_xlim(least, 100 + 0.02 * (100 - least))
-        close.set_ylim(values.min() - margin, values.max() + margin)
-        close.locator_params(axis="x", steps=[1, 2, 5, 10])
-        close.set(ylabel="", title=f"Sparsity from {least:g} %")
-    figure.suptitle(title)
-    n_entries = len(named) + len(levels)
-    n_rows = -(-n_entries // (4 * n_panels))
-    figure.legend(
-        *whole.get_legend_handles_labels(),
-        loc="outside lower center",
-        ncols=-(-n_entries // n_rows),
-        frameon=False,
-    )
-    return figure
+        margin = 0.05 * float(np.ptp(values)) or 0.005
+        close = Axis(f"sparsity from {100 * least:g} %", percent=True, limits=(least, 1 + 0.02 * (1 - least)))
+        limits = (float(values.min()) - margin, float(values.max()) + margin)
+        panels.append(_chart("", named, metric, x, close, limits, baselines))
+    made: altair.HConcatChart = Panels(title or "", panels, [420] * len(panels)).draw()
+    return made
 
 
 def _values_above(least: float, sparsity: Floats, values: Floats) -> Floats:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from .._inputs import Array, is_sparse
 from ..models.model import Model
-from ..models.numbers import Policy
-from ..models.rows import UnsortedColumns, as_rows, tidy
+from ..models.numbers import Policy, Shape
+from ..models.rows import UnsortedColumns, as_rows, tidy, without_columns_beyond
 from ..models.state import State
-from .learner import ClassLearner, Fitted, Floats
+from .learner import ClassLearner, Floats
 
 Labels = npt.NDArray[np.int32]
 
@@ -39,14 +39,8 @@ class LinearBatchModel(BatchModel, Protocol):
         """What columns that the model does not have add to the variance of rows with these sums of squares in them."""
 
 
-class _OfBatches(Fitted):
-    """What a learner of batches has once it has begun; apart, as in `_learner`."""
-
-    _state: BatchModel
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
-class BatchLearner(_OfBatches, ClassLearner):
+class BatchLearner(ClassLearner):
     """Base of the learners that see a batch at a time: its rows in their order, but all of them before the first step.
 
     A subclass says what its state is at the beginning, and what a batch makes of it.
@@ -54,8 +48,11 @@ class BatchLearner(_OfBatches, ClassLearner):
 
     by_rows: ClassVar[bool] = False  # each row is predicted by what was learned from those before it, in a batch too
 
+    if TYPE_CHECKING:
+        _state: BatchModel = field(init=False)
+
     @abstractmethod
-    def _fresh_state(self, n_columns: int, n_classes: int) -> BatchModel: ...
+    def fresh_state(self, n_columns: int, n_classes: int) -> BatchModel: ...
 
     @abstractmethod
     def _after(self, state: Any, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None) -> BatchModel:
@@ -69,10 +66,10 @@ class BatchLearner(_OfBatches, ClassLearner):
         self.check_parameters()
         if len(classes) == 0:
             self._refuse_unnamed_classes()
-        self._refuse_classes(len(classes))
+        self.refuse_classes(len(classes))
         self.classes_ = classes
-        self._state = self._fresh_state(n_columns, len(classes))
-        self._normalizer = self._fresh_normalizer()
+        self._state = self.fresh_state(n_columns, len(classes))
+        self._normalizer = self.fresh_normalizer()
         self.n_features_in_ = n_columns
 
     def take_batch(self, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None = None) -> None:
@@ -82,8 +79,7 @@ class BatchLearner(_OfBatches, ClassLearner):
         """
         X = self._checked(X)
         n_classes = max(int(labels.max(initial=-1)) + 1, len(self.classes_))
-        self._refuse_classes(n_classes)
-        self._refuse_another_normalizer()
+        self.refuse_classes(n_classes)
         self._refuse_state(self._state)
         state, normalizer = self._state.grown(X.shape[1], n_classes, self._policy()), self._normalizer.copy()
         if weight is not None and not weight.all():  # as if those rows had not come
@@ -108,10 +104,7 @@ class BatchLearner(_OfBatches, ClassLearner):
         state = cast(LinearBatchModel, self._fitted_state("scores"))
         X, beyond = self._normalizer.apply(X), None
         if X.shape[1] > state.n_columns:
-            rest = X[:, state.n_columns :].astype(np.float64)
-            squares = rest.multiply(rest) if is_sparse(X) else np.square(rest)
-            beyond = np.asarray(squares.sum(axis=1), np.float64).reshape(-1)
-            X = X[:, : state.n_columns]
+            X, beyond = without_columns_beyond(X, state.n_columns)
         X = widened(X, state.n_columns)
         scores = state.scores(X)
         if not np.isfinite(scores).all():
@@ -124,13 +117,13 @@ class BatchLearner(_OfBatches, ClassLearner):
         v = state.variances(X)
         return scores, v if beyond is None else v + state.variances_beyond(beyond)
 
+    @property
+    def model(self) -> BatchModel:
+        return self._fitted_state("model")
+
     def _fitted_state(self, attribute: str) -> BatchModel:
         super()._fitted_state(attribute)
         return self._state
-
-    def _policy(self) -> Policy:
-        """How more than two classes are learned."""
-        return "ovr" if self.multi_class == "ovr" else "rival"
 
 
 def checked_rows(X: Any) -> Any:
@@ -141,7 +134,7 @@ def checked_rows(X: Any) -> Any:
                 return X
     try:
         # The loops of the core look at every row, and say what is wrong with it.
-        State("identity", X.dtype, X.shape[1], False).scores(as_rows(X, X.dtype))
+        State(Shape.identity, X.dtype, X.shape[1], False).scores(as_rows(X, X.dtype))
     except UnsortedColumns:
         return checked_rows(tidy(X))
     return X

@@ -1,36 +1,43 @@
-"""Every learner by its name."""
+"""Every learner by its name: the classes with a `paper` in the modules of algorithms."""
 
 from __future__ import annotations
 
-from .cost_sensitive import CPA, CSOGD, PAUM
-from .feature_groups import FGM, SBCW
-from .first_order import ALMA, OGD, PA, ROMMA, Perceptron
-from .kernel import KernelSCW
+from importlib import import_module
+
 from .learner import Learner
-from .online_batch import BCW
-from .online_dual import ODCA, ODCARegressor
-from .online_selection import FOFS, SOFS
-from .second_order import AROW, CW, IELLIP, NAROW, NHERD, SCW, SOP
-from .sparse_online import FOBOS, FSOL, FTRL, RDA, SSOL, STG, AdaFOBOS, AdaRDA
 
-LEARNERS: dict[str, type[Learner]] = {
-    learner.__name__: learner
-    for learner in (
-        *(Perceptron, PA, ROMMA, ALMA, OGD),
-        *(SOP, IELLIP, CW, AROW, NAROW, NHERD, SCW),
-        *(STG, FOBOS, RDA, AdaFOBOS, AdaRDA, FTRL, FSOL, SSOL),
-        *(CSOGD, CPA, PAUM),
-        *(SOFS, FOFS),
-        *(ODCA, ODCARegressor),
-        *(BCW, SBCW, FGM),
-    )
-}
+# In the order of their modules and, there, of their definitions.
+_MODULES = (
+    *("first_order", "second_order", "sparse_descent", "sparse_online", "cost_sensitive", "online_selection"),
+    *("online_dual", "online_batch", "feature_groups", "kernel"),
+)
 
+
+def _algorithms(module: str) -> list[type[Learner]]:
+    found = import_module(f".{module}", __package__)
+    return [
+        kind
+        for kind in vars(found).values()
+        if isinstance(kind, type) and issubclass(kind, Learner) and "paper" in vars(kind)
+        # what another module has defined is listed there
+        if kind.__module__ == found.__name__
+    ]
+
+
+EVERY_LEARNER: dict[str, type[Learner]] = {kind.__name__: kind for module in _MODULES for kind in _algorithms(module)}
+LEARNERS = {name: kind for name, kind in EVERY_LEARNER.items() if kind.has_command}
 # Those that are for data which is small: nobody trains them from a stream, but their models are files like others.
-WITHOUT_COMMAND: dict[str, type[Learner]] = {KernelSCW.__name__: KernelSCW}
+WITHOUT_COMMAND = {name: kind for name, kind in EVERY_LEARNER.items() if not kind.has_command}
+# Those that go over their data again and again are estimators only. Their modules in `sureline.estimators`.
+IN_MEMORY = {"L1SVM": "l1", "SDCA": "sdca", "SparseDCA": "l1"}
 
-_IN_MEMORY = {"kernelscw", "l1svm", "sdca", "sparsedca"}
 _BY_PLAIN_NAME = {name.lower(): learner for name, learner in LEARNERS.items()}
+_NOT_FROM_STREAMS = {name.lower() for name in (*WITHOUT_COMMAND, *IN_MEMORY)}
+
+
+def learner_of(estimator: Learner) -> type[Learner]:
+    """The class that learns from a stream in the place of an estimator: the learner of the same name."""
+    return type(estimator) if estimator.in_python else learner_named(type(estimator).__name__)
 
 
 def learner_named(name: str) -> type[Learner]:
@@ -38,7 +45,7 @@ def learner_named(name: str) -> type[Learner]:
     try:
         return _BY_PLAIN_NAME[name.lower().replace("-", "").replace("_", "")]
     except KeyError:
-        if name.lower() in _IN_MEMORY:
+        if name.lower() in _NOT_FROM_STREAMS:
             raise ValueError(
                 f"{name!r} is for data that is in memory, and does not learn from streams: use it from Python."
             ) from None

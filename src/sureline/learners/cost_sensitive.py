@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .._native import _core
 from ..models.numbers import Rule
-from .cost import CostSensitiveLearner
+from .cost import COST as COST_PARAMETER
+from .cost import MARGINS
 from .docstrings import COMMON, COST, LOSS, documented
 from .grids import RATES, RATES_TO_TRY, STEPS, STEPS_TO_TRY, Settings
-from .one import OnlineLearner
+from .online import OnlineLearner
 from .parameters import LOSSES, POSITIVE, Constraint, Number, OneOf
 
 
 @documented(LOSS + COST + COMMON)
 @dataclass(eq=False, repr=False)
-class CSOGD(CostSensitiveLearner):
+class CSOGD(OnlineLearner):
     """Cost-sensitive online gradient descent.
 
     Wang, Zhao & Hoi, "Cost-sensitive online classification", ICDM 2012.
@@ -36,28 +37,34 @@ class CSOGD(CostSensitiveLearner):
     {common}
     """
 
+    algorithm: ClassVar[str] = "cost-sensitive OGD"
+    paper: ClassVar[str] = "Wang, Zhao & Hoi, ICDM 2012"
+    published: ClassVar[dict[str, Any]] = {"eta": 1.0}
+
+    cost: Any = field(default=None, kw_only=True)
     eta: float = 0.7
     form: str = "slope"
     power_t: float = 0.5
     loss: str = "hinge"
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **CostSensitiveLearner._constraints,
+        **OnlineLearner._constraints,
         "eta": POSITIVE,
         "form": OneOf("slope", "margin"),
         "power_t": Number(0, 1),
         "loss": LOSSES,
     }
+    _label_costs = COST_PARAMETER
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
     settings_to_try: ClassVar[Settings] = RATES_TO_TRY
 
     def _rule(self) -> Rule:
-        return _core.OGD(self.eta, self.power_t, self.loss, self.form)
+        return _core.OGD(self.eta, self.power_t, _core.Loss[self.loss], _core.Form[self.form])
 
 
 @documented(COST + COMMON)
 @dataclass(eq=False, repr=False)
-class CPA(CostSensitiveLearner):
+class CPA(OnlineLearner):
     """Cost-sensitive passive-aggressive learning, prediction based.
 
     Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, "Online passive-aggressive algorithms", JMLR 7, 2006, section 8.
@@ -72,12 +79,18 @@ class CPA(CostSensitiveLearner):
     {common}
     """
 
+    algorithm: ClassVar[str] = "cost-sensitive PA, prediction based"
+    paper: ClassVar[str] = "Crammer et al., JMLR 2006"
+    published: ClassVar[dict[str, Any]] = {"C": 1.0}
+
+    cost: Any = field(default=None, kw_only=True)
     C: float = 1 / 128
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **CostSensitiveLearner._constraints,
+        **OnlineLearner._constraints,
         "C": POSITIVE,
     }
+    _label_costs = COST_PARAMETER
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": STEPS}
     settings_to_try: ClassVar[Settings] = (
         {"C": 2.0**-5, "normalize": "scale"},
@@ -111,6 +124,10 @@ class PAUM(OnlineLearner):
     {common}
     """
 
+    algorithm: ClassVar[str] = "Perceptron with uneven margins"
+    paper: ClassVar[str] = "Li et al., ICML 2002"
+    published: ClassVar[dict[str, Any]] = {"eta": 1.0}
+
     eta: float = 1 / 32
     margin_pos: float = 1.0
     margin_neg: float = 1.0
@@ -121,28 +138,9 @@ class PAUM(OnlineLearner):
         "margin_pos": Number(open="both"),
         "margin_neg": Number(open="both"),
     }
+    _label_costs = MARGINS
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": STEPS}
     settings_to_try: ClassVar[Settings] = STEPS_TO_TRY
 
     def _rule(self) -> Rule:
         return _core.PAUM(self.eta)
-
-    def _costs(self) -> tuple[float, float]:
-        return float(self.margin_neg), float(self.margin_pos)  # the number that goes with the label
-
-    def _refuse_unnamed_classes(self) -> None:
-        if self.margin_pos != self.margin_neg:
-            raise ValueError(
-                f"The 'margin_pos' and 'margin_neg' parameters of PAUM differ, {self.margin_pos!r} and "
-                f"{self.margin_neg!r}, which needs classes=[...] in the first call of partial_fit, growing=True or "
-                "not: the second of them in sorted order is the positive one."
-            )
-
-    def _refuse_classes(self, n_classes: int) -> None:
-        super()._refuse_classes(n_classes)
-        if n_classes > 2 and self.multi_class == "native" and self.margin_pos != self.margin_neg:
-            raise ValueError(
-                f"The 'margin_pos' and 'margin_neg' parameters of PAUM differ, {self.margin_pos!r} and "
-                f"{self.margin_neg!r}, which needs two classes or multi_class='ovr'. Got {n_classes} classes and "
-                "multi_class='native'."
-            )

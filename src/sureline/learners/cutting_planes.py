@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -11,6 +13,7 @@ import numpy.typing as npt
 from .._native import _core
 from ..models.groups import Columns, Floats, Group, GroupState, Stop
 from ..models.numbers import MISTAKES, SEEN, UPDATES
+from ..models.rows import Reason, refusal
 
 ITERATIONS = 15  # for a number of features, as in the paper's experiments
 _ADVICE = "scale X so that its values are of the order of 1, and keep C and sample_weight moderate."
@@ -113,7 +116,8 @@ class _CuttingPlanes:
         if not groups:
             return
         columns = np.concatenate([group.columns for group in groups])
-        self._refuse(*self.selection.add_groups(self.batch.rows, self.batch.C, columns, [len(g) for g in groups], None))
+        with self._refusals():
+            self.selection.add_groups(self.batch.rows, self.batch.C, columns, [len(g) for g in groups], None)
         for group in groups:
             self._add(group)
 
@@ -191,19 +195,24 @@ class _CuttingPlanes:
         self.s[:] = 0
         batch = self.batch
         positive = self.positive[head]
-        self._refuse(*_core.add_scores(batch.rows, batch.C, batch.labels, positive, self.alpha[head], self.s))
+        with self._refusals():
+            _core.add_scores(batch.rows, batch.C, batch.labels, positive, self.alpha[head], self.s)
         return self.s
 
     def _room_for(self, columns: Columns, selection: _core.GroupRows | None = None) -> bool:
         """Whether there is memory for a group of these columns, which then are in the selection."""
         selection = selection or self.selection
         rows, C, left = self.batch.rows, self.batch.C, self._bytes_left()
-        row, why = selection.add_groups(rows, C, columns, [len(columns)], left)
-        if why != "memory":
-            self._refuse(row, why)
-            return True
+        with self._refusals():
+            try:
+                selection.add_groups(rows, C, columns, [len(columns)], left)
+                return True
+            except _core.Refused as refused:
+                if refused.reason is not Reason.memory:
+                    raise
         if not self.groups:
-            self._refuse(*selection.add_groups(rows, C, columns, [len(columns)], None))
+            with self._refusals():
+                selection.add_groups(rows, C, columns, [len(columns)], None)
             assert left is not None
             need = -left + selection.nbytes + 8 * len(columns) ** 2 + (self.plan.max_bytes or 0)
             raise ValueError(
@@ -250,22 +259,22 @@ class _CuttingPlanes:
         P_b = self.P_b if self.before.intercept else None
         for head, positive in enumerate(self.positive):
             duals = (self.alpha[head], self.z[head], self.z_b[head : head + 1])
-            problem = (batch.C, batch.labels, positive, plan.sigma, plan.q, P_b, *duals)
+            problem = _core.GroupProblem(batch.C, batch.labels, positive, sigma=plan.sigma, q=plan.q, P_b=P_b)
             past = float(self.before.past[head])
             for number in range(plan.passes):
-                watched = (self.first_scores[head], self.moved) if number == 0 else (None, None)
-                row, why, gap = self.selection.sweep(*problem, plan.exact, *watched)
-                self._refuse(row, why)
+                scores, moved = (self.first_scores[head], self.moved) if number == 0 else (None, None)
+                with self._refusals():
+                    gap = self.selection.sweep(problem, *duals, exact=plan.exact, scores=scores, moved=moved)
                 if plan.passes == 1:
                     break
                 # The gap takes another look at all rows, so it is asked for only when they said in their turn that it
                 # is small.
-                dual = self.selection.value(*problem, False)[0] + past
+                dual = self.selection.value(problem, *duals)[0] + past
                 if gap <= plan.gap * abs(dual):
-                    gap = self.selection.value(*problem, True)[2]
+                    gap = self.selection.value(problem, *duals, gap=True)[2]
                     if gap <= plan.gap * max(abs(dual), abs(dual + gap)):
                         break
-            theta += self.selection.value(*problem, False)[1] + past
+            theta += self.selection.value(problem, *duals)[1] + past
         if not (np.isfinite(self.z).all() and np.isfinite(self.z_b).all() and np.isfinite(theta)):
             raise ValueError(f"The weights are beyond float64; {_ADVICE}")
         self.theta.append(theta)
@@ -296,13 +305,17 @@ class _CuttingPlanes:
             tally[:, kind] += np.bincount(labels[rows], minlength=len(tally))
         return tally
 
-    def _refuse(self, row: int, why: str) -> None:
-        if why == "contents":
-            raise ValueError(self.batch.rows.describe(row))
-        if why == "memory":
-            raise MemoryError("there are too many features in all groups together")
-        if why:
-            raise ValueError(f"A row of X has a score beyond float64; {_ADVICE}")
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        """Says what is wrong with a row that is refused in here."""
+        try:
+            yield
+        except _core.Refused as refused:
+            if refused.reason is Reason.memory:
+                raise MemoryError("there are too many features in all groups together") from None
+            if refused.reason is Reason.score:
+                raise ValueError(f"A row of X has a score beyond float64; {_ADVICE}") from None
+            raise refusal(self.batch.rows, refused, np.float64) from None
 
 
 def greedy(P: Floats, s: Floats, r: int) -> npt.NDArray[np.intp]:

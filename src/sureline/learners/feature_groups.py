@@ -16,7 +16,6 @@ from ..models.rows import as_rows, with_columns
 from .batch import BatchLearner, Labels
 from .cutting_planes import Batch, Plan, after
 from .docstrings import GROUPS, documented
-from .gaussian import Gaussian
 from .grids import PRICES
 from .parameters import NOT_NEGATIVE, POSITIVE, Constraint, Number, OneOf
 
@@ -81,7 +80,7 @@ class _GroupLearner(BatchLearner):
         """How much an example counts in the covariance."""
         return float(self.C)
 
-    def _fresh_state(self, n_columns: int, n_classes: int) -> GroupState:
+    def fresh_state(self, n_columns: int, n_classes: int) -> GroupState:
         return GroupState.fresh(
             n_columns,
             n_classes,
@@ -108,18 +107,10 @@ class _GroupLearner(BatchLearner):
     def _refuse_state(self, state: Any) -> None:
         if not isinstance(state, GroupState) or state.has_covariance != self._covariance:
             raise ValueError(f"{type(self).__name__} has no state like that")
-        for parameter, same in (
-            ("dtype", state.dtype == self.dtype),
-            ("fit_intercept", state.intercept == bool(self.fit_intercept)),
-        ):
-            if not same:
-                raise ValueError(
-                    f"The {parameter!r} parameter of {type(self).__name__} cannot change after the first call of "
-                    f"partial_fit. Got {getattr(self, parameter)!r} instead of what the model was made with."
-                )
+        self._refuse_changes(state)
 
     def _policy(self) -> Policy:
-        return "ovr"
+        return Policy.ovr
 
     def most_bytes(self, n_columns: int, n_heads: int, n_batches: int) -> int:
         """What a model takes at most on its way through so many batches, their rows not counted."""
@@ -136,7 +127,8 @@ class _GroupLearner(BatchLearner):
         assert isinstance(state, GroupState)
         return state
 
-    def _selected_columns(self) -> Array:
+    def selected_columns(self) -> Array:
+        """The columns that have been selected, in any order."""
         return self._groups("support").columns
 
     @property
@@ -205,7 +197,7 @@ _MEMORY = """max_memory : float or None, default=None
         Variance of the intercepts."""
 )
 @dataclass(eq=False, repr=False)
-class SBCW(Gaussian, _GroupLearner):
+class SBCW(_GroupLearner):
     """Sparse online-batch confidence-weighted learning: a classifier on a few features of millions, and a selector.
 
     Tan, Yan, Wang, Van Den Hengel, Tsang & Shi, "Learning sparse confidence-weighted classifier on very high
@@ -253,6 +245,9 @@ class SBCW(Gaussian, _GroupLearner):
     True
     """
 
+    algorithm: ClassVar[str] = "sparse online-batch confidence-weighted"
+    paper: ClassVar[str] = "Tan et al., AAAI 2016, Algorithms 2, 3"
+
     C: float = 1.0
     q: int = 1
     n_features: int | None = None
@@ -277,6 +272,7 @@ class SBCW(Gaussian, _GroupLearner):
         "final_passes": Number(0, integer=True),
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
+    has_variances: ClassVar[bool] = True
     _covariance = True
 
     def _plan(self) -> Plan:
@@ -342,6 +338,9 @@ class FGM(_GroupLearner):
     >>> [len(group) for group in clf.groups_][:3], len(clf.theta_)
     ([2, 2, 2], 15)
     """
+
+    algorithm: ClassVar[str] = "feature generating machine"
+    paper: ClassVar[str] = "Tan, Tsang & Wang, JMLR 2014"
 
     C: float = 1.0
     q: int = 1

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from .._native import _core
 from .docstrings import COMMON, LOSS, documented
 from .grids import RATES, RATES_TO_TRY, STEPS, Settings
-from .one import OnlineLearner
+from .online import OnlineLearner
 from .parameters import LOSSES, POSITIVE, Constraint, Flag, Number, OneOf
 
 
@@ -26,45 +26,13 @@ class Perceptron(OnlineLearner):
     {common}
     """
 
+    algorithm: ClassVar[str] = "Perceptron"
+    paper: ClassVar[str] = "Rosenblatt 1958"
+
     settings_to_try: ClassVar[Settings] = ({"normalize": "none"}, {"normalize": "row"})
 
     def _rule(self) -> _core.Rule:
         return _core.Perceptron()
-
-
-@documented(LOSS + COMMON)
-@dataclass(eq=False, repr=False)
-class OGD(OnlineLearner):
-    """Online gradient descent, also known as stochastic gradient descent.
-
-    Zinkevich, "Online convex programming and generalized infinitesimal gradient ascent", ICML 2003.
-
-    w moves against the gradient of the loss by eta / t^power_t, where t counts the examples.
-
-    Parameters
-    ----------
-    eta : float, default=0.7
-        The learning rate.
-    power_t : float, default=0.5
-        How the learning rate decays with the number of examples; 0 for a constant one.
-    {common}
-    """
-
-    eta: float = 0.7
-    power_t: float = 0.5
-    loss: str = "hinge"
-
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "eta": POSITIVE,
-        "power_t": Number(0, 1),
-        "loss": LOSSES,
-    }
-    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
-    settings_to_try: ClassVar[Settings] = RATES_TO_TRY
-
-    def _rule(self) -> _core.Rule:
-        return _core.OGD(self.eta, self.power_t, self.loss)
 
 
 @documented(COMMON)
@@ -87,6 +55,10 @@ class PA(OnlineLearner):
     {common}
     """
 
+    algorithm: ClassVar[str] = "passive-aggressive: PA, PA-I, PA-II"
+    paper: ClassVar[str] = "Crammer et al., JMLR 2006"
+    published: ClassVar[dict[str, Any]] = {"C": 1.0}
+
     variant: str = "I"
     C: float = 0.02
 
@@ -104,7 +76,7 @@ class PA(OnlineLearner):
     )
 
     def _rule(self) -> _core.Rule:
-        return _core.PA(self.variant, self.C)
+        return _core.PA(_core.PAVariant[self.variant], self.C)
 
 
 @documented(COMMON)
@@ -124,6 +96,10 @@ class ROMMA(OnlineLearner):
         Update on every positive hinge loss instead of on mistakes only.
     {common}
     """
+
+    algorithm: ClassVar[str] = "relaxed maximum margin: ROMMA, agg-ROMMA"
+    paper: ClassVar[str] = "Li & Long, Machine Learning 2002"
+    published: ClassVar[dict[str, Any]] = {"aggressive": False}
 
     aggressive: bool = True
 
@@ -163,6 +139,10 @@ class ALMA(OnlineLearner):
     {common}
     """
 
+    algorithm: ClassVar[str] = "approximate maximal margin, ALMA₂"
+    paper: ClassVar[str] = "Gentile, JMLR 2001"
+    published: ClassVar[dict[str, Any]] = {"alpha": 0.9, "C": 2**0.5}
+
     alpha: float = 0.6
     B: float | None = None
     C: float = 0.5
@@ -186,3 +166,42 @@ class ALMA(OnlineLearner):
 
     def _rule(self) -> _core.Rule:
         return _core.ALMA(self.alpha, 1 / self.alpha if self.B is None else self.B, self.C)
+
+
+@documented(LOSS + COMMON)
+@dataclass(eq=False, repr=False)
+class OGD(OnlineLearner):
+    """Online gradient descent, also known as stochastic gradient descent.
+
+    Zinkevich, "Online convex programming and generalized infinitesimal gradient ascent", ICML 2003.
+
+    w moves against the gradient of the loss by eta / t^power_t, where t counts the examples.
+
+    Parameters
+    ----------
+    eta : float, default=0.7
+        The learning rate.
+    power_t : float, default=0.5
+        How the learning rate decays with the number of examples; 0 for a constant one.
+    {common}
+    """
+
+    algorithm: ClassVar[str] = "online (stochastic) gradient descent"
+    paper: ClassVar[str] = "Zinkevich, ICML 2003"
+    published: ClassVar[dict[str, Any]] = {"eta": 1.0}
+
+    eta: float = 0.7
+    power_t: float = 0.5
+    loss: str = "hinge"
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **OnlineLearner._constraints,
+        "eta": POSITIVE,
+        "power_t": Number(0, 1),
+        "loss": LOSSES,
+    }
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
+    settings_to_try: ClassVar[Settings] = RATES_TO_TRY
+
+    def _rule(self) -> _core.Rule:
+        return _core.OGD(self.eta, self.power_t, _core.Loss[self.loss])

@@ -10,14 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from .._inputs import is_sparse
+from .._native import _core
 from ..models.kernel.expansion import Expansion
 from ..models.kernel.kernels import KERNELS, Floats, Kernel
-from ..models.kernel.model import Examples, KernelModel, Unfit
+from ..models.kernel.model import Examples, KernelModel
 from ..models.kernel.projection import Projection
+from ..models.numbers import Policy
 from ..models.rows import as_rows, refusal
 from .batch import BatchLearner, Labels, checked_rows
 from .docstrings import KERNEL, documented
-from .gaussian import Gaussian
 from .online import stretches
 from .parameters import NOT_NEGATIVE, Constraint, Number, OneOf
 from .second_order import SCW
@@ -36,7 +37,7 @@ class _KernelChoice(Constraint):
 
 @documented(KERNEL)
 @dataclass(eq=False, repr=False)
-class KernelSCW(Gaussian, BatchLearner):
+class KernelSCW(BatchLearner):
     """Soft confidence-weighted learning with a kernel, for small data.
 
     Wang, Zhao & Hoi, "Exact soft confidence-weighted learning", ICML 2012, Lemma 1. The steps are those of SCW-I and
@@ -114,6 +115,10 @@ class KernelSCW(Gaussian, BatchLearner):
     (500,)
     """
 
+    algorithm: ClassVar[str] = "SCW with a kernel, for small data"
+    paper: ClassVar[str] = "Wang, Zhao & Hoi, ICML 2012, Lemma 1"
+    has_command: ClassVar[bool] = False
+
     variant: str = "I"
     C: float = 1.0
     eta: float = 0.75
@@ -124,6 +129,7 @@ class KernelSCW(Gaussian, BatchLearner):
     budget: int | None = None
 
     by_rows: ClassVar[bool] = True
+    has_variances: ClassVar[bool] = True
     _constraints: ClassVar[dict[str, Constraint]] = {
         **BatchLearner._constraints,
         **{name: SCW._constraints[name] for name in ("variant", "C", "eta")},
@@ -143,7 +149,7 @@ class KernelSCW(Gaussian, BatchLearner):
 
     # -- learning --------------------------------------------------------------------------------------------
 
-    def _fresh_state(self, n_columns: int, n_classes: int) -> KernelModel:
+    def fresh_state(self, n_columns: int, n_classes: int) -> KernelModel:
         none = Examples(np.empty((0, n_columns), self.dtype))
         if self.budget is None:
             return Expansion(self._kernel(n_columns), none, n_classes, self._policy())
@@ -157,10 +163,9 @@ class KernelSCW(Gaussian, BatchLearner):
         """Learn from the rows of X in their order. Cutting a stream into other batches changes nothing."""
         X, normalizer = checked_rows(X), self._normalizer.copy()
         n_classes = max(int(labels.max(initial=-1)) + 1, len(self.classes_))
-        self._refuse_classes(n_classes)
+        self.refuse_classes(n_classes)
         state = self._state
         assert isinstance(state, KernelModel)
-        self._refuse_another_normalizer()
         self._refuse_state(state)
         X = normalizer.learn(X, weight)
         if is_sparse(X) and not state.tally.any() and not state.examples.is_sparse:
@@ -174,8 +179,9 @@ class KernelSCW(Gaussian, BatchLearner):
             some = X if len(here) == len(labels) else X[here]
             try:
                 state = self._after(state, some, labels[here], None if weight is None else weight[here])
-            except Unfit as unfit:
-                raise refusal(as_rows(X, state.dtype), int(here[unfit.row]), unfit.why, np.float64) from None
+            except _core.Refused as refused:
+                of_all = _core.Refused(int(here[refused.row]), refused.reason)
+                raise refusal(as_rows(X, state.dtype), of_all, np.float64) from None
         self._state, self._normalizer = state, normalizer
         self.n_features_in_ = state.n_columns
 
@@ -200,7 +206,7 @@ class KernelSCW(Gaussian, BatchLearner):
             v = state.variances(X) if variances else None
         fine = np.isfinite(scores).all(axis=1) & (True if v is None else np.isfinite(v).all(axis=1))
         if not fine.all():
-            raise refusal(as_rows(X, state.dtype), int(np.argmin(fine)), "score", np.float64)
+            raise refusal(as_rows(X, state.dtype), _core.Refused(int(np.argmin(fine)), _core.Reason.score), np.float64)
         return scores, v
 
     @property
@@ -218,21 +224,15 @@ class KernelSCW(Gaussian, BatchLearner):
         if not isinstance(state, KernelModel):
             raise ValueError("KernelSCW has no state like that")
         kernel, budget = self._kernel(state.n_columns), state.budget if isinstance(state, Projection) else None
-        for parameter, same in (
-            ("dtype", state.dtype == self.dtype),
-            ("fit_intercept", state.intercept == bool(self.fit_intercept)),
-            ("multi_class", state.policy in ("binary", self._policy())),
+        self._refuse_changes(
+            state,
+            ("multi_class", state.policy in (Policy.binary, self._policy())),
             ("kernel", kernel.kind == state.kernel.kind),
             ("gamma", kernel.gamma == state.kernel.gamma),
             ("degree", kernel.degree == state.kernel.degree),
             ("coef0", kernel.coef0 == state.kernel.coef0),
             ("budget", self.budget == budget),
-        ):
-            if not same:
-                raise ValueError(
-                    f"The {parameter!r} parameter of KernelSCW cannot change after the first call of partial_fit. Got "
-                    f"{getattr(self, parameter)!r} instead of what the model was made with."
-                )
+        )
 
     # -- what a user sees ------------------------------------------------------------------------------------
 

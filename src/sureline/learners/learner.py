@@ -7,8 +7,9 @@ estimators put scikit-learn's contract around them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,33 +18,33 @@ from .._inputs import Array
 from .._native import _core
 from ..metrics import Tally
 from ..models.model import Model
-from ..models.numbers import MISTAKES, SEEN, UPDATES
+from ..models.numbers import MISTAKES, SEEN, UPDATES, Policy
 from ..models.scaling import DEFAULT, Normalizer
 from ..models.weights import Weight, top_weights
+from .cost import EVEN, LabelCosts
 from .parameters import Constraint, Flag, OneOf
+from .probabilities import GAUSSIAN, LOGISTIC, Link
 
 Floats = npt.NDArray[np.float64]
 KINDS = OneOf("none", "row", "scale")  # of `normalize`
 
 
-class Fitted:
-    """What a learner has once it has begun. Apart, since all that a dataclass declares is taken for a parameter."""
-
-    n_features_in_: int
-    feature_names_in_: Array
-    _state: Model
-    _normalizer: Normalizer = Normalizer("none")  # of what has not begun
-    _takes_names: bool = True  # False if the columns are no hashes of names, or other hashes
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
-class Learner(Fitted, ABC):
+class Learner(ABC):
     """Base of the linear models. A subclass is a dataclass whose fields are its parameters."""
 
     fit_intercept: bool = True
     dtype: str = "float64"
     growing: bool = False
     normalize: str = DEFAULT
+
+    # An algorithm in a few words, where it is from, and the parameters that its paper has where ours differ. A class
+    # that has these is found by the catalogue, which is all that it takes to have an estimator and a command.
+    algorithm: ClassVar[str]
+    paper: ClassVar[str]
+    published: ClassVar[dict[str, Any]] = {}
+    has_command: ClassVar[bool] = True  # False if it is for data that is small: nobody trains it from a stream
+    in_python: ClassVar[bool] = False  # True if its step is a method of Python, which no file holds
 
     # What numbers the rows of a stream are read in, unless it is said: half of the memory in models of millions.
     stream_dtype: ClassVar[str] = "float32"
@@ -59,6 +60,16 @@ class Learner(Fitted, ABC):
     # What is tried of its parameters where they are to be tuned, as data; penalties that make a model sparse are not.
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {}
 
+    has_variances: ClassVar[bool] = False  # a score has a variance
+
+    # What a learner has once it has begun. A dataclass takes for a parameter what it sees declared.
+    if TYPE_CHECKING:
+        n_features_in_: int = field(init=False)
+        feature_names_in_: Array = field(init=False)
+        _state: Model = field(init=False)
+    _normalizer = Normalizer("none")  # of what has not begun
+    _takes_names = True
+
     # -- what an algorithm says of itself --------------------------------------------------------------------
 
     @abstractmethod
@@ -70,10 +81,19 @@ class Learner(Fitted, ABC):
         """
 
     @abstractmethod
+    def judge(self, X: Any, *, variances: bool) -> tuple[Floats, Floats | None]:
+        """Scores of the rows of X, and their variances if those are asked for; one column for each head."""
+
+    @abstractmethod
+    def _policy(self) -> Policy:
+        """What the heads are for, if there are more than one, or if there are no classes."""
+
+    @abstractmethod
     def _refuse_state(self, state: Any) -> None:
         """Raise ValueError if a learner with these parameters does not have such a state."""
 
-    def _costs(self) -> tuple[float, float] | None:
+    @property
+    def costs(self) -> tuple[float, float] | None:
         """What a mistake on a negative and on a positive example costs; None to balance them along the stream."""
         return 1.0, 1.0
 
@@ -88,15 +108,64 @@ class Learner(Fitted, ABC):
         for name, constraint in self._constraints.items():
             constraint.check(name, type(self).__name__, getattr(self, name))
 
-    def refuse_stream(self) -> None:
-        """Raise ValueError if these parameters need to know what a stream does not tell."""
+    @classmethod
+    def constraint_of(cls, parameter: str) -> Constraint | None:
+        """What that parameter may be; None if anything goes, or if there is no such parameter."""
+        return cls._constraints.get(parameter)
 
-    # -- what was learned ------------------------------------------------------------------------------------
+    def refuse_stream(self) -> None:  # noqa: B027  # most learners need nothing
+        """Raise ValueError if the parameters need the number of columns in advance."""
+
+    def warm_up(self) -> None:  # noqa: B027  # likewise
+        """Import what the first step needs, before anybody takes the time."""
+
+    # -- the model -------------------------------------------------------------------------------------------
 
     @property
-    def has_variances(self) -> bool:
-        """Whether a score has a variance."""
-        return False
+    def has_begun(self) -> bool:
+        """Whether there is a model."""
+        return hasattr(self, "_state")
+
+    @property
+    def model(self) -> Model:
+        """What was learned. AttributeError before the learner has begun."""
+        return self._fitted_state("model")
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels in the order of the heads; none if numbers are predicted."""
+        return []
+
+    @property
+    def normalizer(self) -> Normalizer:
+        """What rows are divided by."""
+        return self._normalizer
+
+    @normalizer.setter
+    def normalizer(self, normalizer: Normalizer) -> None:
+        self._normalizer = normalizer
+
+    @property
+    def takes_names(self) -> bool:
+        """Whether single examples may name their features: False if columns are no hashes of names, or other hashes."""
+        return self._takes_names
+
+    @takes_names.setter
+    def takes_names(self, takes_names: bool) -> None:
+        self._takes_names = takes_names
+
+    def adopt(self, model: Any, normalizer: Normalizer) -> None:
+        """Go on with a model that was learned elsewhere. ValueError if these parameters do not have such a model."""
+        self._normalizer = normalizer
+        self._refuse_state(model)
+        self._state = model
+
+    def forget(self) -> None:
+        """Drop the model, and give its memory back."""
+        for attribute in ("_state", "_normalizer", "_one"):
+            self.__dict__.pop(attribute, None)
+
+    # -- what was learned ------------------------------------------------------------------------------------
 
     @property
     def has_weights(self) -> bool:
@@ -173,22 +242,34 @@ class Learner(Fitted, ABC):
         """
         if not self.has_weights:
             return []
-        labels = self.classes_.tolist() if isinstance(self, ClassLearner) else []
         columns = getattr(self, "feature_names_in_", ())
-        return top_weights(self._fitted_state("weights"), self._normalizer, labels, n, names=names, columns=columns)
+        return top_weights(
+            self._fitted_state("weights"), self._normalizer, self.labels, n, names=names, columns=columns
+        )
 
     # -- pieces ----------------------------------------------------------------------------------------------
 
-    def _fresh_normalizer(self) -> Normalizer:
+    def fresh_normalizer(self) -> Normalizer:
         """One that has seen nothing. Its scales are float64, but for learners whose rows are all in one dtype."""
         return Normalizer(self.normalize)
 
-    def _refuse_another_normalizer(self) -> None:
-        if self.normalize != self._normalizer.kind:
-            raise ValueError(
-                f"The 'normalize' parameter of {type(self).__name__} cannot change after the first call of "
-                f"partial_fit. Got {self.normalize!r} instead of what the model was made with."
-            )
+    def _refuse_changes(self, state: Any, *others: tuple[str, bool]) -> None:
+        """Raise ValueError if a parameter that shapes the model has changed under it.
+
+        `others` are the parameters that not every learner has, each with whether it is what the model was made with.
+        """
+        shaped: Iterable[tuple[str, bool]] = (
+            ("normalize", self.normalize == self._normalizer.kind),
+            ("dtype", state.dtype == self.dtype),
+            ("fit_intercept", state.intercept == bool(self.fit_intercept)),
+            *others,
+        )
+        for parameter, same in shaped:
+            if not same:
+                raise ValueError(
+                    f"The {parameter!r} parameter of {type(self).__name__} cannot change after the first call of "
+                    f"partial_fit. Got {getattr(self, parameter)!r} instead of what the model was made with."
+                )
 
     def _fitted_state(self, attribute: str) -> Model:
         if not hasattr(self, "_state"):
@@ -205,17 +286,17 @@ def scales_of(model: Any, normalizer: Normalizer, n_columns: int) -> Floats:
     return normalizer.sizes(np.arange(n_columns))
 
 
-class _OfClasses:
-    classes_: Array
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
-class ClassLearner(_OfClasses, Learner):
+class ClassLearner(Learner):
     """Base of the classifiers."""
 
     multi_class: str = "native"
 
     _constraints: ClassVar[dict[str, Constraint]] = {**Learner._constraints, "multi_class": OneOf("native", "ovr")}
+    _label_costs: ClassVar[LabelCosts] = EVEN
+
+    if TYPE_CHECKING:
+        classes_: Array = field(init=False)
 
     # -- what an algorithm says of itself --------------------------------------------------------------------
 
@@ -223,11 +304,29 @@ class ClassLearner(_OfClasses, Learner):
     def begin(self, classes: Array, n_columns: int = 0) -> None:
         """Forget everything, and be ready for rows of that many columns and for these classes."""
 
-    def _refuse_classes(self, n_classes: int) -> None:
+    @property
+    def labels(self) -> list[Any]:
+        return list(self.classes_.tolist())
+
+    @property
+    def costs(self) -> tuple[float, float] | None:
+        return self._label_costs.pair(self)
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        _ = self.costs  # refuses what is no cost
+
+    def _policy(self) -> Policy:
+        """How more than two classes are learned."""
+        return Policy.ovr if self.multi_class == "ovr" else Policy.rival
+
+    def refuse_classes(self, n_classes: int) -> None:
         """Raise ValueError if the parameters have no meaning for that many classes."""
+        self._label_costs.refuse_classes(self, n_classes)
 
     def _refuse_unnamed_classes(self) -> None:
         """Raise ValueError if it must be known from the start which class is the positive one."""
+        self._label_costs.refuse_unnamed(self)
 
     # -- answers ---------------------------------------------------------------------------------------------
 
@@ -244,48 +343,23 @@ class ClassLearner(_OfClasses, Learner):
     @property
     def has_probabilities(self) -> bool:
         """Whether scores mean probabilities: for the log loss, or by the covariance of the weights."""
-        return getattr(self, "loss", None) == "log"
+        return self.has_variances or getattr(self, "loss", None) == "log"
+
+    @property
+    def _link(self) -> Link:
+        return GAUSSIAN if self.has_variances else LOGISTIC
 
     def probabilities(
         self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
     ) -> npt.NDArray[np.float64]:
         """Probability of each class by scores, and variances where the learner has them; a column for each head."""
-        from scipy.special import expit
-
-        f = scores
-        if f.shape[1] == 1:
-            return self._both(self._positive(f, variances))
-        rivals = np.where(np.eye(f.shape[1], dtype=bool), -np.inf, f[:, np.newaxis, :]).max(axis=2)
-        proba: npt.NDArray[np.float64] = expit(f - rivals)
-        proba /= proba.sum(axis=1, keepdims=True)
-        return proba
+        return self._link.probabilities(scores, variances, len(self.classes_))
 
     def confidences(
         self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
     ) -> npt.NDArray[np.float64]:
         """Probability that the predicted class is right: rather than the other one, or than its best rival."""
-        if scores.shape[1] > 1:  # the two best, as if there were no others
-            two = np.argpartition(-scores, 1, axis=1)[:, :2]
-            at = np.arange(len(scores))[:, np.newaxis]
-            v = None if variances is None else variances[at, two].sum(axis=1, keepdims=True)
-            positive = self._positive((scores[at, two[:, 0:1]] - scores[at, two[:, 1:2]]), v)
-        else:
-            positive = self._positive(scores, variances)
-        best: npt.NDArray[np.float64] = np.maximum(positive, 1 - positive)
-        return best
-
-    def _positive(
-        self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
-    ) -> npt.NDArray[np.float64]:
-        """Probability that a score, of which there is one a row, speaks for the positive side."""
-        from scipy.special import expit
-
-        positive: npt.NDArray[np.float64] = expit(scores[:, 0])
-        return positive
-
-    def _both(self, positive: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        columns = [1 - positive, positive] if len(self.classes_) > 1 else [np.ones_like(positive)]
-        return np.stack(columns, axis=1)
+        return self._link.confidences(scores, variances)
 
     @property
     def n_mistakes_(self) -> int:

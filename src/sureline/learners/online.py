@@ -1,179 +1,29 @@
-"""An online learner without scikit-learn: a rule, the state, and the turn of a batch of rows."""
+"""Online learners of classes, for rows that come in batches or alone."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from .._inputs import Array
 from .._native import _core
-from ..models.numbers import COVARIANCE_SCALE, Policy, Rule, Shape
-from ..models.scaling import Normalizer
+from ..models.numbers import Policy
 from ..models.state import State
 from .grids import Settings
-from .learner import ClassLearner, Fitted, Floats, Learner
-from .parameters import Constraint, Flag, Number
-
-
-class _OfRules(Fitted):
-    """What a learner with a rule has once it has begun; apart, as in `_learner`."""
-
-    _state: State
+from .learner import ClassLearner
+from .one import OneByOne, compressed, width_of_first
+from .parameters import Constraint
+from .rule import RuleLearner
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class RuleLearner(_OfRules, Learner):
-    """Base of the learners that see one example at a time.
-
-    A subclass names its rule; it adds no loop and no state.
-    """
-
-    bits: int = 20
-    passes: int = 1
-    shuffle: bool = False
-    random_state: Any = None
-
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **Learner._constraints,
-        "bits": Number(1, 30, integer=True),
-        "passes": Number(1, 1e9, integer=True),
-        "shuffle": Flag(),
-    }
-
-    # -- what an algorithm says of itself --------------------------------------------------------------------
-
-    @abstractmethod
-    def _rule(self) -> Rule:
-        """The rule with this estimator's parameters."""
-
-    def _shape(self) -> Shape:
-        return "identity"
-
-    def _initial_scalars(self) -> dict[str, Any]:
-        """What the state starts with, where that is not the default: covariance_scale, c, max_nonzero."""
-        return {}
-
-    @abstractmethod
-    def _policy(self) -> Policy:
-        """What the heads are for, if there are more than one, or if there are no classes."""
-
-    def _width_to_begin_with(self, n_columns: int) -> int:
-        """For a stream whose first rows have that many columns."""
-        return n_columns
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        self._initial_scalars()  # refuses a budget beside a penalty
-
-    # -- answers ---------------------------------------------------------------------------------------------
-
-    def judge_rows(self, values: Array, indices: Array, indptr: Array, n_columns: int) -> tuple[Floats, Floats | None]:
-        state = self._fitted_state("scores")
-        values = values if values.dtype == state.dtype else values.astype(state.dtype)
-        values = self._normalizer.apply_values(values, indices, indptr, n_columns)
-        n_rows = len(indptr) - 1
-        beyond = None
-        if n_columns > state.n_columns:
-            here = indices < state.n_columns
-            row_of = np.repeat(np.arange(n_rows), np.diff(indptr))
-            squares = values[~here].astype(np.float64) ** 2
-            beyond = np.bincount(row_of[~here], weights=squares, minlength=n_rows).astype(np.float64)
-            indptr = np.concatenate([[0], np.cumsum(np.bincount(row_of[here], minlength=n_rows))]).astype(np.int32)
-            values, indices = values[here], indices[here]
-        # A full covariance needs rows of its own width.
-        width = state.n_columns if state.factors is not None else min(n_columns, state.n_columns)
-        rows = _core.Rows.csr(values, indices, indptr, n_rows, width)
-        scores = self._scores(rows)
-        if not self.has_variances:
-            return scores, None
-        prior = state.prior * state.memory[:, COVARIANCE_SCALE]
-        return scores, state.variances(rows) + (0.0 if beyond is None else beyond[:, np.newaxis] * prior)
-
-    def _scores(self, rows: _core.Rows) -> Floats:
-        return self._fitted_state("scores").scores(rows)
-
-    # -- pieces ----------------------------------------------------------------------------------------------
-
-    def _fitted_state(self, attribute: str) -> State:
-        super()._fitted_state(attribute)
-        return self._state
-
-    def _refuse_state(self, state: Any) -> None:
-        # Before the other check, which would name a parameter for it.
-        if (
-            not isinstance(state, State)
-            or state.shape != self._shape()
-            or (state.policy == "regression") != (self._policy() == "regression")
-        ):
-            raise ValueError(f"{type(self).__name__} with these parameters has no state like that")
-        self._refuse_another_shape(state)
-
-    def _fresh_normalizer(self) -> Normalizer:
-        return Normalizer(self.normalize, self.dtype)
-
-    def _fresh_state(self, n_columns: int, n_classes: int = 1) -> State:
-        intercept = bool(self.fit_intercept)
-        state = State(
-            self._shape(), self.dtype, n_columns, intercept, n_classes, self._policy(), **self._initial_scalars()
-        )
-        state.look(self._rule())
-        return state
-
-    def _refuse_another_shape(self, state: State) -> None:
-        """Parameters that shape the state cannot change under it."""
-        self._refuse_another_normalizer()
-        for parameter, same in (
-            ("dtype", state.dtype == self.dtype),
-            ("fit_intercept", state.intercept == bool(self.fit_intercept)),
-            *self._shaped_by(state),
-            *self._shaped_by_classes(state),
-        ):
-            if not same:
-                raise ValueError(
-                    f"The {parameter!r} parameter of {type(self).__name__} cannot change after the first call of "
-                    f"partial_fit. Got {getattr(self, parameter)!r} instead of what the model was made with."
-                )
-
-    def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
-        """Further parameters that shape the state, and whether they are what the state was made with."""
-        return [("covariance", state.shape == self._shape())]
-
-    def _shaped_by_classes(self, state: State) -> list[tuple[str, bool]]:
-        """The same where there are classes."""
-        return []
-
-    def _state_to_change(
-        self, rows: _core.Rows, n_columns: int, nonzeros: int, *, more_classes: bool = False
-    ) -> tuple[State, bool]:
-        """The state to learn these rows in, and whether with a journal.
-
-        It is the learner's own where a refusal leaves no trace or can be undone, otherwise a draft, which is a copy as
-        soon as it parts from the original.
-        """
-        state = self._state
-        max_nonzero = self._initial_scalars().get("max_nonzero")
-        # The first row that is refused leaves no trace, unless the learner takes it in before it predicts.
-        alone = rows.n_rows == 1 and state.policy != "ovr" and not state.shape.startswith("confident")
-        alone &= state.ascent is None
-        grows = more_classes or n_columns > state.n_columns
-        journal = not (alone or grows) and state.factors is None and state.nbytes > 16 * nonzeros
-        journal &= state.shape != "simplex"  # all of whose weights change with every row
-        if not (alone or journal) or grows or not state.writeable or not state.has_budget(max_nonzero):
-            state = state.draft()
-        state.widen(n_columns)
-        state.set_budget(max_nonzero)
-        return state, journal
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class ClassRuleLearner(RuleLearner, ClassLearner):
-    """What a learner with a rule does with rows that have classes."""
+class OnlineLearner(RuleLearner, ClassLearner):
+    """A learner of classes with a rule, for rows that come in batches or alone."""
 
     _constraints: ClassVar[dict[str, Constraint]] = {**ClassLearner._constraints, **RuleLearner._constraints}
 
@@ -187,10 +37,10 @@ class ClassRuleLearner(RuleLearner, ClassLearner):
         self.check_parameters()
         if len(classes) == 0:
             self._refuse_unnamed_classes()
-        self._refuse_classes(len(classes))
+        self.refuse_classes(len(classes))
         self.classes_ = classes
-        self._state = self._fresh_state(self._width_to_begin_with(n_columns), len(classes))
-        self._normalizer = self._fresh_normalizer()
+        self._state = self.fresh_state(self._width_to_begin_with(n_columns), len(classes))
+        self._normalizer = self.fresh_normalizer()
 
     def take(
         self,
@@ -213,7 +63,7 @@ class ClassRuleLearner(RuleLearner, ClassLearner):
         n_known = max(state.n_heads, 2)  # two classes have one head
         if n_classes is None or n_classes > n_known:
             n_classes = int(labels[first:last].max(initial=-1)) + 1
-            self._refuse_classes(n_classes)
+            self.refuse_classes(n_classes)
         cuts = [(0, last - first, n_known)] if n_classes <= n_known else stretches(labels[first:last], n_known)
         state.widen(n_columns)
         self.n_features_in_ = state.n_columns
@@ -221,7 +71,7 @@ class ClassRuleLearner(RuleLearner, ClassLearner):
         for start, stop, n_existing in cuts:
             self._learn_stretch(state, rows, labels, n_existing, first + start, first + stop, weight, journal=False)
 
-    def _go_on(
+    def go_on(
         self,
         make_rows: Callable[[int | None], _core.Rows],
         n_columns: int,
@@ -237,9 +87,9 @@ class ClassRuleLearner(RuleLearner, ClassLearner):
         the start, the others from the row on that first carries them.
         """
         first = not hasattr(self, "_state")
-        original = self._fresh_state(n_columns, n_known) if first else self._state
+        original = self.fresh_state(n_columns, n_known) if first else self._state
         self._refuse_another_shape(original)
-        self._refuse_classes(max(n_classes, original.n_heads))
+        self.refuse_classes(max(n_classes, original.n_heads))
         n_columns = max(n_columns, original.n_columns)
         rows = make_rows(n_columns if original.factors is not None else None)
         state, journal = original, False
@@ -274,14 +124,106 @@ class ClassRuleLearner(RuleLearner, ClassLearner):
         part = None if stop - start == rows.n_rows else np.arange(start, stop)
         # Labels of classes that come later in the batch are not looked at yet, but must be in range.
         labels_so_far = labels if part is None else np.where(labels < n_existing, labels, 0).astype(np.int32)
-        state.learn(self._rule(), rows, labels_so_far, weight, part, journal, self._costs())
-
-    def _policy(self) -> Policy:
-        """How more than two classes are learned."""
-        return "ovr" if self.multi_class == "ovr" else "rival"
+        state.learn(self._rule(), rows, labels_so_far, weight, part, journal, self.costs)
 
     def _shaped_by_classes(self, state: State) -> list[tuple[str, bool]]:
-        return [("multi_class", state.policy in ("binary", self._policy()))]
+        return [("multi_class", state.policy in (Policy.binary, self._policy()))]
+
+    # -- one example at a time -------------------------------------------------------------------------------
+
+    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
+        """Learn from one example, in the time of its features.
+
+        A model that begins with `learn_one` grows as features and classes come; one that was fitted or loaded only with
+        ``growing=True``.
+
+        Parameters
+        ----------
+        x : dict, list of pairs, or tuple of two arrays
+            Features with their values: ``{"word": 2.0, "colour": "red"}``, ``[("word", 2.0)]``, or the arrays of
+            columns (integers) and of values. Names are hashed to ``2**bits`` columns as scikit-learn's FeatureHasher
+            does it; text as a value makes the feature "colour=red". Integers are columns as they are. A model that was
+            trained from a stream without such names (LIBSVM, VW) takes integers only.
+        y : label
+            True and False are known to belong together; other labels become classes in the order of their appearance.
+        sample_weight : float, default=1.0
+
+        Examples
+        --------
+        >>> from sureline import AROW
+        >>> clf = AROW().learn_one({"cheap": 1.0, "pills": 1.0}, "spam").learn_one({"lunch": 1.0}, "ham")
+        >>> clf.predict_one({"pills": 1.0})
+        'spam'
+        """
+        one = self._one
+        if one is None or one.state is not self._state:
+            one = self._begin_one(x, y)
+        try:
+            code = one.codes[y]
+        except KeyError:
+            code = None
+        except TypeError:
+            raise ValueError(f"A label must be a number, text, True or False. Got {y!r} instead.") from None
+        if code is None or one.careful or one.core.learn(x, code, sample_weight):
+            self._learn_one_otherwise(x, y, sample_weight)
+        return self
+
+    def _learn_one_otherwise(self, x: Any, y: Any, sample_weight: float) -> None:
+        """Where the model has to grow first, or has no way to take back what a refused row changed."""
+        one = self._one
+        assert one is not None
+        if y not in one.codes:
+            one = self._one_class_more(y)
+        code = one.codes[y]
+        one.learn_otherwise(self, lambda core: core.learn(x, code, sample_weight))
+
+    def predict_one(self, x: Any) -> Any:
+        """The label of one example, given as to `learn_one`; None if nothing has been learned yet."""
+        if not hasattr(self, "_state"):
+            return None
+        return self.classes_[int(self.chosen(self._scores_of_one(x))[0])].item()
+
+    def predict_proba_one(self, x: Any) -> dict[Any, float]:
+        """The probability of each label for one example, given as to `learn_one`; empty if nothing was learned yet.
+
+        For the learners that have probabilities: those with a covariance, or with ``loss="log"``.
+        """
+        if not self.has_probabilities:
+            raise AttributeError(f"{type(self).__name__} has no probabilities with these parameters.")
+        if not hasattr(self, "_state"):
+            return {}
+        proba = self.probabilities(*self._judge_rows(*compressed(self, x), variances=self.has_variances))[0]
+        return dict(zip(self.classes_.tolist(), proba.tolist(), strict=True))
+
+    def _begin_one(self, x: Any, y: Any) -> OneByOne:
+        self.check_parameters()
+        if not hasattr(self, "_state"):
+            classes = np.array([False, True]) if isinstance(y, bool | np.bool_) else np.array([y])
+            if classes.ndim != 1 or classes.dtype.kind not in "biufU" or y != y:
+                raise ValueError(f"A label must be a number, text, True or False. Got {y!r} instead.")
+            if len(classes) < 2:
+                self._refuse_unnamed_classes()
+            self._grows_by_one = True
+            self.begin(classes, width_of_first(self, x))
+        return OneByOne.begun(self)
+
+    def _codes(self) -> dict[Any, int]:
+        return {label: k for k, label in enumerate(self.classes_.tolist())}
+
+    def _one_class_more(self, y: Any) -> OneByOne:
+        known = self.classes_.tolist()
+        label = np.array([y])
+        kinds = {label.dtype.kind, self.classes_.dtype.kind}
+        if label.ndim != 1 or y != y or not (kinds <= set("biuf") or kinds == {"U"}):
+            raise ValueError(f"y is {y!r}, and the classes so far are of another type: {known}.")
+        if not self._may_grow:
+            raise ValueError(f"y is {y!r}, which is not among the classes {known}; set growing=True to add classes.")
+        self.refuse_classes(len(known) + 1)
+        state = self._state.copy()
+        self._add_classes(state, len(known) + 1)
+        self.classes_ = np.concatenate([self.classes_, label])
+        self._state = state
+        return OneByOne.begun(self)
 
 
 def stretches(labels: npt.NDArray[np.int32], n_known: int) -> list[tuple[int, int, int]]:

@@ -9,17 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from .._inputs import Array, is_sparse
+from ..models.numbers import Policy
 from ..models.precision.state import PrecisionState
 from .batch import BatchLearner, Labels, checked_rows
 from .docstrings import BATCH, documented
-from .gaussian import Gaussian
 from .grids import PRICES
 from .parameters import POSITIVE, Constraint, Number
 
 
 @documented(BATCH)
 @dataclass(eq=False, repr=False)
-class BCW(Gaussian, BatchLearner):
+class BCW(BatchLearner):
     """Online-batch confidence-weighted learning.
 
     Tan, Yan, Wang, Van Den Hengel, Tsang & Shi, "Learning sparse confidence-weighted classifier on very high
@@ -58,6 +58,9 @@ class BCW(Gaussian, BatchLearner):
     True
     """
 
+    algorithm: ClassVar[str] = "online-batch confidence-weighted: BCW-L1, BCW-L2"
+    paper: ClassVar[str] = "Tan et al., AAAI 2016, Algorithm 1"
+
     C: float = 1.0
     q: int = 1
 
@@ -67,8 +70,9 @@ class BCW(Gaussian, BatchLearner):
         "q": Number(1, 2, integer=True),
     }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
+    has_variances: ClassVar[bool] = True
 
-    def _fresh_state(self, n_columns: int, n_classes: int) -> PrecisionState:
+    def fresh_state(self, n_columns: int, n_classes: int) -> PrecisionState:
         return PrecisionState.fresh(n_columns, n_classes, self._policy(), bool(self.fit_intercept), self.dtype)
 
     def _after(
@@ -88,16 +92,7 @@ class BCW(Gaussian, BatchLearner):
     def _refuse_state(self, state: Any) -> None:
         if not isinstance(state, PrecisionState):
             raise ValueError("BCW has no state like that")
-        for parameter, same in (
-            ("dtype", state.dtype == self.dtype),
-            ("fit_intercept", state.intercept == bool(self.fit_intercept)),
-            ("multi_class", state.policy in ("binary", self._policy())),
-        ):
-            if not same:
-                raise ValueError(
-                    f"The {parameter!r} parameter of BCW cannot change after the first call of partial_fit. Got "
-                    f"{getattr(self, parameter)!r} instead of what the model was made with."
-                )
+        self._refuse_changes(state, ("multi_class", state.policy in (Policy.binary, self._policy())))
 
     @property
     def covariance_(self) -> Array:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .._native import _core
-from ..models.numbers import CUT_OF_ASCENT, Shape
+from ..models.numbers import Shape
 from ..models.state import State
 from .docstrings import COMMON, REGRESSION, documented
 from .grids import Settings
-from .one import OnlineLearner
-from .online import RuleLearner
+from .online import OnlineLearner
 from .parameters import POSITIVE, Constraint, Number, OneOf
 from .regression import TargetLearner
+from .rule import RuleLearner
 
 _ASCENT = """rho : float, default={rho}
         The strength of the regulariser. Every row is weighed against it with 1 / (rho Delta) of its window, so that the
@@ -135,17 +135,22 @@ class DualAscent(RuleLearner):
         return 0.0 if self.regularizer != "elastic_net" else 0.001 if self.delta is None else float(self.delta)
 
     def _rule(self) -> _core.DualRule:
-        epsilon = 1.0 if self.epsilon is None else float(self.epsilon)
         return _core.DualRule(
-            self.loss, epsilon, self.rho, self.window, self._beta(), self.regularizer, self._delta(), self.smoothing
+            _core.DualLoss(_core.Loss[self.loss], 1.0 if self.epsilon is None else float(self.epsilon)),
+            rho=self.rho,
+            window=_core.Window[self.window],
+            beta=self._beta(),
+            regularizer=_core.Regularizer[self.regularizer],
+            delta=self._delta(),
+            smoothing=self.smoothing,
         )
 
     def _shape(self) -> Shape:
         if self.regularizer == "kl":
-            return "simplex"
+            return Shape.simplex
         if self.smoothing > 0:
-            return "dual_smoothed"
-        return "dual_counted" if self.window == "sliding" else "dual"
+            return Shape.dual_smoothed
+        return Shape.dual_counted if self.window == "sliding" else Shape.dual
 
     def _initial_scalars(self) -> dict[str, Any]:
         return {"length": self._length()}
@@ -162,7 +167,7 @@ class DualAscent(RuleLearner):
         self.refuse_stream()
         return n_columns if self.columns is None else self.columns
 
-    def _fresh_state(self, n_columns: int, n_classes: int = 1) -> State:
+    def fresh_state(self, n_columns: int, n_classes: int = 1) -> State:
         if self.regularizer == "kl":
             name = type(self).__name__
             if self.columns is not None and n_columns != self.columns:
@@ -172,17 +177,17 @@ class DualAscent(RuleLearner):
                     f"{name} with regularizer='kl' goes over all columns with every row, and takes up to "
                     f"{WIDEST_SIMPLEX} of them. Got {n_columns}."
                 )
-        return super()._fresh_state(n_columns, n_classes)
+        return super().fresh_state(n_columns, n_classes)
 
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         shaped = [
-            ("regularizer", (state.shape == "simplex") == (self.regularizer == "kl")),
+            ("regularizer", (state.shape is Shape.simplex) == (self.regularizer == "kl")),
             ("window", (state.length > 0) == (self.window == "sliding")),
             ("length", state.length == self._length()),
-            ("smoothing", state.shape == "simplex" or (state.shape == "dual_smoothed") == (self.smoothing > 0)),
+            ("smoothing", state.shape is Shape.simplex or (state.shape is Shape.dual_smoothed) == (self.smoothing > 0)),
         ]
-        if state.shape == "dual_smoothed" and state.ascent is not None:
-            cut = state.ascent.scalars.reshape(-1, _core.ASCENT_COLUMNS)[0, CUT_OF_ASCENT]
+        if state.shape is Shape.dual_smoothed and state.ascent is not None:
+            cut = state.ascent.scalars[_core.AscentColumn.cut.value]  # of the first problem, as of the others
             begun = int(state.tally.sum()) > 0
             shaped.append(("delta", not begun or cut == self.rho * self._delta()))
         return shaped
@@ -225,6 +230,10 @@ class ODCA(DualAscent, OnlineLearner):
     >>> round(model.progressive_.error, 2) < 0.2
     True
     """
+
+    algorithm: ClassVar[str] = "online dual coordinate ascent, with windows that forget"
+    paper: ClassVar[str] = "Ying, Yuan & Sayed, EUSIPCO 2016"
+    published: ClassVar[dict[str, Any]] = {"rho": 1e-4, "smoothing": 0.0}
 
     rho: float = field(default=1e-3, kw_only=True)
     smoothing: float = field(default=0.99, kw_only=True)
@@ -279,6 +288,9 @@ class ODCARegressor(DualAscent, TargetLearner):
     >>> model.coef_.round(1), model.intercept_.round(1)
     (array([ 1. , -2. ,  0.5]), array([3.]))
     """
+
+    algorithm: ClassVar[str] = "the same for numbers: least-mean-squares and its robust kin"
+    paper: ClassVar[str] = "Ying, Yuan & Sayed, EUSIPCO 2016, section III.A"
 
     loss: str = "squared"
 

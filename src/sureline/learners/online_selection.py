@@ -10,37 +10,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
+from .._inputs import Array
 from .._native import _core
+from ..models.numbers import Shape
 from ..models.state import State
 from .docstrings import COMMON, VARIANCES, documented
-from .gaussian import DiagonalLearner
+from .gaussian import covariance_of
 from .grids import PRICES, STEPS, STEPS_TO_TRY, Settings
-from .one import OnlineLearner
+from .online import OnlineLearner
 from .parameters import NOT_NEGATIVE, POSITIVE, Constraint, Number
 
+_N_FEATURES = Number(1, integer=True)
 
-@dataclass(eq=False, repr=False)
-class _SelectingLearner(OnlineLearner):
-    """A learner whose weights are zero but for those of `n_features` features."""
 
-    n_features: int = 100
+def _selection_of(learner: Any) -> dict[str, Any]:
+    """The bound on the features that have a weight, for the state to start with."""
+    return {"max_nonzero": min(int(learner.n_features), 1 << 48)}
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "n_features": Number(1, integer=True),
-    }
 
-    def _initial_scalars(self) -> dict[str, Any]:
-        return {"max_nonzero": min(int(self.n_features), 1 << 48)}
-
-    def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
-        same = state.has_budget(self._initial_scalars()["max_nonzero"])
-        return [*super()._shaped_by(state), ("n_features", same)]
+def _same_selection(learner: Any, state: State) -> tuple[str, bool]:
+    return "n_features", state.has_budget(_selection_of(learner)["max_nonzero"])
 
 
 @documented(VARIANCES)
 @dataclass(eq=False, repr=False)
-class SOFS(_SelectingLearner, DiagonalLearner):
+class SOFS(OnlineLearner):
     """Second-order online feature selection: the features whose weights are known best.
 
     Wu, Hoi, Mei & Yu, "Large-scale online feature selection for ultra-high dimensional sparse data", arXiv:1409.7794.
@@ -72,12 +68,19 @@ class SOFS(_SelectingLearner, DiagonalLearner):
     (50, (50,), (2000, 50))
     """
 
+    algorithm: ClassVar[str] = "second-order online feature selection"
+    paper: ClassVar[str] = "Wu, Hoi, Mei & Yu, arXiv:1409.7794"
+    published: ClassVar[dict[str, Any]] = {"r": 1.0}
+
+    n_features: int = 100
     r: float = 4.0
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **_SelectingLearner._constraints,
+        **OnlineLearner._constraints,
+        "n_features": _N_FEATURES,
         "r": POSITIVE,
     }
+    has_variances: ClassVar[bool] = True
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"r": PRICES}
     settings_to_try: ClassVar[Settings] = (
         {"r": 16.0, "normalize": "scale"},
@@ -89,10 +92,33 @@ class SOFS(_SelectingLearner, DiagonalLearner):
     def _rule(self) -> _core.Rule:
         return _core.AROW(self.r)
 
+    def _shape(self) -> Shape:
+        return Shape.diagonal
+
+    def _initial_scalars(self) -> dict[str, Any]:
+        return _selection_of(self)
+
+    def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
+        return [*super()._shaped_by(state), _same_selection(self, state)]
+
+    def selected_columns(self) -> Array:
+        """The columns that have a weight, in any class."""
+        return np.unique(self.sparse_coef_.indices)
+
+    @property
+    def covariance_(self) -> Array:
+        """Variances of the weights in `coef_`, in its shape."""
+        return covariance_of(self)
+
+    @property
+    def intercept_variance_(self) -> Array:
+        """Variance of each intercept, of shape (1,) or (n_classes,)."""
+        return self._fitted_state("intercept_variance_").intercept_variances()
+
 
 @documented(COMMON)
 @dataclass(eq=False, repr=False)
-class FOFS(_SelectingLearner):
+class FOFS(OnlineLearner):
     """First-order online feature selection: the features with the largest weights.
 
     Wang, Zhao, Hoi & Jin, "Online feature selection and its applications", IEEE TKDE 26, 2014, Algorithm 2; as FOFS in
@@ -118,11 +144,17 @@ class FOFS(_SelectingLearner):
     {common}
     """
 
+    algorithm: ClassVar[str] = "first-order online feature selection"
+    paper: ClassVar[str] = "Wang, Zhao, Hoi & Jin, IEEE TKDE 2014"
+    published: ClassVar[dict[str, Any]] = {"eta": 0.2, "lam": 0.01}
+
+    n_features: int = 100
     eta: float = 1 / 32
     lam: float = 0.0001
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **_SelectingLearner._constraints,
+        **OnlineLearner._constraints,
+        "n_features": _N_FEATURES,
         "eta": POSITIVE,
         "lam": NOT_NEGATIVE,
     }
@@ -139,3 +171,13 @@ class FOFS(_SelectingLearner):
 
     def _rule(self) -> _core.Rule:
         return _core.FOFS(self.eta, self.lam)
+
+    def _initial_scalars(self) -> dict[str, Any]:
+        return _selection_of(self)
+
+    def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
+        return [*super()._shaped_by(state), _same_selection(self, state)]
+
+    def selected_columns(self) -> Array:
+        """The columns that have a weight, in any class."""
+        return np.unique(self.sparse_coef_.indices)

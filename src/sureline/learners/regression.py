@@ -13,26 +13,27 @@ import numpy.typing as npt
 
 from .._inputs import Array
 from .._native import _core
-from ..models.numbers import LOSS_OF_ASCENT, Policy
+from ..models.numbers import Policy
 from ..models.state import State
 from .learner import Floats
-from .one import SingleLearner, _OneByOne
+from .one import OneByOne, width_of_first
+from .rule import RuleLearner
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TargetLearner(SingleLearner):
+class TargetLearner(RuleLearner):
     """Base of the regressors: there is one head, and its score is the prediction."""
 
     def _policy(self) -> Policy:
-        return "regression"
+        return Policy.regression
 
     # -- learning --------------------------------------------------------------------------------------------
 
     def begin(self, n_columns: int = 0) -> None:
         """Forget everything, and be ready for rows of that many columns."""
         self.check_parameters()
-        self._state = self._fresh_state(self._width_to_begin_with(n_columns))
-        self._normalizer = self._fresh_normalizer()
+        self._state = self.fresh_state(self._width_to_begin_with(n_columns))
+        self._normalizer = self.fresh_normalizer()
 
     def take(
         self,
@@ -48,7 +49,7 @@ class TargetLearner(SingleLearner):
         order = None if part is None else np.arange(*part)
         self._learn_targets(self._state, make_rows(None), targets, weight, order, journal=False)
 
-    def _go_on(
+    def go_on(
         self,
         make_rows: Callable[[int | None], _core.Rows],
         n_columns: int,
@@ -59,7 +60,7 @@ class TargetLearner(SingleLearner):
         """The state after these rows. The learner's own state is changed only if all goes well."""
         rows = make_rows(None)
         if not hasattr(self, "_state"):
-            state, journal = self._fresh_state(n_columns), False
+            state, journal = self.fresh_state(n_columns), False
         else:
             self._refuse_another_shape(self._state)
             state, journal = self._state_to_change(rows, n_columns, nonzeros)
@@ -78,7 +79,7 @@ class TargetLearner(SingleLearner):
         journal: bool,
     ) -> None:
         no_labels = np.zeros(len(targets), np.int32)
-        state.learn(self._rule(), rows, no_labels, weight, order, journal, self._costs(), targets)
+        state.learn(self._rule(), rows, no_labels, weight, order, journal, self.costs, targets)
 
     # -- one example at a time -------------------------------------------------------------------------------
 
@@ -111,20 +112,20 @@ class TargetLearner(SingleLearner):
         if one is None or one.state is not self._state:
             one = self._begin_one(x)
         if one.careful or one.core.learn(x, 0, sample_weight, target):
-            self._learn_otherwise(one, lambda core: core.learn(x, 0, sample_weight, target))
+            one.learn_otherwise(self, lambda core: core.learn(x, 0, sample_weight, target))
         return self
 
     def predict_one(self, x: Any) -> float | None:
         """The prediction for one example, given as to `learn_one`; None if nothing has been learned yet."""
         return float(self._scores_of_one(x)[0, 0]) if hasattr(self, "_state") else None
 
-    def _begin_one(self, x: Any) -> _OneByOne:
+    def _begin_one(self, x: Any) -> OneByOne:
         self.check_parameters()
         if not hasattr(self, "_state"):
-            width = self._width_of_first(x)
+            width = width_of_first(self, x)
             self._grows_by_one = True
             self.begin(width)
-        return self._new_one()
+        return OneByOne.begun(self)
 
     # -- what was learned ------------------------------------------------------------------------------------
 
@@ -137,13 +138,14 @@ class TargetLearner(SingleLearner):
     @property
     def progressive_loss_(self) -> float:
         """The mean loss of the predictions of all targets so far, each made before it was learned from."""
-        return self._losses("progressive_loss_") / max(self.n_seen_, 1)
+        return self.total_loss / max(self.n_seen_, 1)
 
-    def _losses(self, attribute: str = "losses") -> float:
+    @property
+    def total_loss(self) -> float:
         """The sum of those losses."""
-        ascent = self._fitted_state(attribute).ascent
+        ascent = self._fitted_state("progressive_loss_").ascent
         assert ascent is not None
-        return float(ascent.scalars[LOSS_OF_ASCENT])
+        return float(ascent.scalars[_core.AscentColumn.loss.value])
 
 
 def _number(y: Any) -> float:

@@ -16,7 +16,7 @@ from ..models.file import ModelFileError, read_model, write_model
 from ..models.groups import GroupState
 from ..models.scaling import Normalizer
 from ..models.state import State
-from .catalogue import LEARNERS, WITHOUT_COMMAND
+from .catalogue import EVERY_LEARNER
 from .learner import ClassLearner, Learner
 
 _NAMES = "names."  # what the tensors of the table of names begin with
@@ -44,8 +44,13 @@ def write_learner(
     compact: bool = False,
 ) -> None:
     """Write a learner, with what else belongs to it; with a `place` it is a checkpoint."""
+    if learner.in_python:
+        raise ValueError(
+            f"{type(learner).__name__} is written in Python, and a model file holds no code: pickle the estimator "
+            "instead."
+        )
     state: Any = learner._fitted_state("state to write")
-    scales = learner._normalizer
+    scales = learner.normalizer
     if compact:
         if names is not None:
             columns = [slots[slots > 0] - 1 for slots, _ in state.nonzero()]
@@ -64,7 +69,7 @@ def write_learner(
         kind="model" if place is None else "checkpoint",
         class_name=type(learner).__name__,
         parameters=learner.parameters(),
-        labels=learner.classes_ if isinstance(learner, ClassLearner) else [],
+        labels=learner.labels,
         state=state,
         extra_metadata=metadata,
         extra_tensors=tensors,
@@ -79,7 +84,7 @@ def read_learner(path: Path) -> ModelFile:
     def refuse(reason: str) -> NoReturn:
         raise ModelFileError(str(path), reason)
 
-    known = LEARNERS | WITHOUT_COMMAND
+    known = EVERY_LEARNER
     if contents.class_name not in known:
         refuse(f"is a model of the class {contents.class_name}, which this version does not know")
     has_classes = issubclass(known[contents.class_name], ClassLearner)
@@ -90,12 +95,11 @@ def read_learner(path: Path) -> ModelFile:
     try:
         learner = known[contents.class_name](**_with_tuples({"normalize": "none"} | contents.parameters))
         learner.check_parameters()
-        learner._normalizer = _normalizer(learner, contents.scales)
+        normalizer = _normalizer(learner, contents.scales)
         if isinstance(learner, ClassLearner):
-            learner._refuse_classes(len(contents.labels))
+            learner.refuse_classes(len(contents.labels))
             learner.classes_ = label_array(contents.labels)
-        learner._refuse_state(contents.state)
-        learner._state = contents.state
+        learner.adopt(contents.state, normalizer)
         learner.n_features_in_ = contents.state.n_columns
         names = _names(contents.tensors)
     except (TypeError, ValueError) as error:
@@ -108,13 +112,12 @@ def read_learner(path: Path) -> ModelFile:
     input_options, place = contents.metadata.get("input", {}), contents.metadata.get("place")
     if not isinstance(input_options, dict) or not isinstance(place, dict | None):
         refuse("has options or a place that are no objects")
-    learner._takes_names = takes_names(input_options)
-    labels = learner.classes_.tolist() if isinstance(learner, ClassLearner) else []
-    return ModelFile(learner, labels, names, input_options, place, contents.library)
+    learner.takes_names = takes_names(input_options)
+    return ModelFile(learner, learner.labels, names, input_options, place, contents.library)
 
 
 def _normalizer(learner: Learner, scales: Normalizer | None) -> Normalizer:
-    fresh = learner._fresh_normalizer()
+    fresh = learner.fresh_normalizer()
     if (fresh.kind == "scale") != (scales is not None) or (scales is not None and scales.dtype != fresh.dtype):
         raise ValueError(f"normalize={fresh.kind!r} and the scales")
     return fresh if scales is None else scales

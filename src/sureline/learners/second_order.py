@@ -46,6 +46,9 @@ class SOP(GaussianLearner):
     {common}
     """
 
+    algorithm: ClassVar[str] = "second-order Perceptron"
+    paper: ClassVar[str] = "Cesa-Bianchi, Conconi & Gentile, SIAM J. Comput. 2005"
+
     a: float = 1.0
 
     _constraints: ClassVar[dict[str, Constraint]] = {
@@ -64,7 +67,7 @@ class SOP(GaussianLearner):
         return _core.SOP()
 
     def _shape(self) -> Shape:
-        return "full" if self.covariance == "full" else "theta"
+        return Shape.full if self.covariance == "full" else Shape.theta
 
     def _initial_scalars(self) -> dict[str, Any]:
         return {"covariance_scale": 1 / self.a}
@@ -92,6 +95,10 @@ class IELLIP(GaussianLearner):
         How much of the variance along x the first update takes away.
     {common}
     """
+
+    algorithm: ClassVar[str] = "improved ellipsoid method"
+    paper: ClassVar[str] = "Yang, Jin & Ye, ICML 2009"
+    published: ClassVar[dict[str, Any]] = {"b": 0.3, "c": 0.1}
 
     b: float = 0.98
     c: float = 0.7
@@ -137,6 +144,10 @@ class CW(GaussianLearner):
     {common}
     """
 
+    algorithm: ClassVar[str] = "confidence-weighted, exact convex form"
+    paper: ClassVar[str] = "Crammer, Dredze & Pereira, NIPS 2008"
+    published: ClassVar[dict[str, Any]] = {"eta": 0.7}
+
     eta: float = 0.75
 
     _constraints: ClassVar[dict[str, Constraint]] = {
@@ -152,7 +163,7 @@ class CW(GaussianLearner):
     )
 
     def _rule(self) -> _core.Rule:
-        return _core.SCW("I", inf, _phi(self.eta))
+        return _core.SCW(_core.SCWVariant.I, inf, _phi(self.eta))
 
 
 @documented(COVARIANCE)
@@ -171,6 +182,9 @@ class AROW(GaussianLearner):
         The larger, the more cautious.
     {common}
     """
+
+    algorithm: ClassVar[str] = "adaptive regularisation of weights"
+    paper: ClassVar[str] = "Crammer, Kulesza & Dredze, NIPS 2009"
 
     r: float = 1.0
 
@@ -207,6 +221,10 @@ class NAROW(GaussianLearner):
     {common}
     """
 
+    algorithm: ClassVar[str] = "AROW with an r for each example"
+    paper: ClassVar[str] = "Orabona & Crammer, NIPS 2010"
+    published: ClassVar[dict[str, Any]] = {"b": 1.0}
+
     b: float = 2.0
 
     _constraints: ClassVar[dict[str, Constraint]] = {
@@ -240,6 +258,9 @@ class NHERD(GaussianLearner):
         The price of the loss: the smaller, the more cautious.
     {common}
     """
+
+    algorithm: ClassVar[str] = "Gaussian herding"
+    paper: ClassVar[str] = "Crammer & Lee, NIPS 2010"
 
     C: float = 1.0
 
@@ -294,6 +315,10 @@ class SCW(GaussianLearner):
     (569,)
     """
 
+    algorithm: ClassVar[str] = "soft confidence-weighted: SCW-I, SCW-II"
+    paper: ClassVar[str] = "Wang, Zhao & Hoi, ICML 2012"
+    published: ClassVar[dict[str, Any]] = {"C": 1.0, "eta": 0.75}
+
     variant: str = "I"
     C: float = 0.5
     eta: float = 0.9
@@ -314,4 +339,4 @@ class SCW(GaussianLearner):
     )
 
     def _rule(self) -> _core.Rule:
-        return _core.SCW(self.variant, self.C, _phi(self.eta))
+        return _core.SCW(_core.SCWVariant[self.variant], self.C, _phi(self.eta))

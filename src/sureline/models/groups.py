@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from .._inputs import Array
 from .._native import _core
-from .numbers import Policy
-from .rows import as_rows
+from .numbers import Policy, fresh_tally
+from .rows import Reason, as_rows, refusal
 
 Floats = npt.NDArray[np.float64]
 Columns = npt.NDArray[np.int64]
@@ -99,8 +99,8 @@ class GroupState:
             n_columns=n_columns,
             intercept=intercept,
             dtype=np.dtype(dtype),
-            policy="ovr" if n_heads > 1 else "binary",
-            tally=np.zeros((max(n_classes, 2), 3), np.int64),
+            policy=Policy.ovr if n_heads > 1 else Policy.binary,
+            tally=fresh_tally(max(n_classes, 2)),
             groups=(),
             z=np.zeros((n_heads, 0)),
             z_b=np.zeros(n_heads),
@@ -124,7 +124,7 @@ class GroupState:
                 z, z_b, past = np.concatenate([-z, z]), np.concatenate([-z_b, z_b]), np.repeat(past, 2)
             more = n_classes - len(z_b)
             z, z_b, past = np.pad(z, ((0, more), (0, 0))), np.pad(z_b, (0, more)), np.pad(past, (0, more))
-            state = replace(state, policy="ovr", z=z + 0.0, z_b=z_b + 0.0, past=past)
+            state = replace(state, policy=Policy.ovr, z=z + 0.0, z_b=z_b + 0.0, past=past)
         return state
 
     def renumbered(self, n_columns: int, new_number: Callable[[Columns], Columns]) -> Self:
@@ -176,9 +176,10 @@ class GroupState:
         rows = as_rows(X, X.dtype)
         out = np.empty((rows.n_rows, self.n_heads))
         weights = np.ascontiguousarray(self.mu.T)
-        row, why = _core.group_score(rows, self.n_columns, self.columns, weights, self.intercepts(), out)
-        if why == "contents":
-            raise ValueError(rows.describe(row))
+        try:
+            _core.group_score(rows, self.n_columns, self.columns, weights, self.intercepts(), out)
+        except _core.Refused as refused:
+            raise refusal(rows, refused, np.float64) from None
         return out
 
     def variances(self, X: Any) -> Floats:
@@ -189,13 +190,15 @@ class GroupState:
         S = np.concatenate([np.zeros(0), *(block.reshape(-1) for block in blocks)])
         sizes = [len(group) for group in self.groups]
         of_intercept = 1 / self.P_b if self.intercept else 0.0
-        row, why = _core.group_variance(rows, self.n_columns, self.columns, sizes, S, of_intercept, out)
-        if why == "contents":
-            raise ValueError(rows.describe(row))
-        if why:
+        try:
+            _core.group_variance(rows, self.n_columns, self.columns, sizes, S, intercept=of_intercept, out=out)
+        except _core.Refused as refused:
+            if refused.reason is not Reason.score:
+                raise refusal(rows, refused, np.float64) from None
             raise ValueError(
-                f"Row {row} of X has a variance beyond float64; scale X so that its values are of the order of 1."
-            )
+                f"Row {refused.row} of X has a variance beyond float64; "
+                "scale X so that its values are of the order of 1."
+            ) from None
         return np.repeat(out[:, np.newaxis], self.n_heads, axis=1)
 
     def variances_beyond(self, squares: Floats) -> Floats:
@@ -277,7 +280,7 @@ class GroupState:
                 raise ValueError(f"the tensor {name} is missing, or its type or shape does not fit the others")
             if not np.isfinite(array).all():
                 raise ValueError(f"the tensor {name} is not finite")
-        if policy == "rival":
+        if policy is Policy.rival:
             raise ValueError("the policy of groups is neither binary nor ovr")
         columns, sizes, z = arrays["columns"], arrays["sizes"], arrays["z"]
         P_b, sigma, stop = arrays["scalars"].tolist() if len(arrays["scalars"]) == 3 else (0.0, 0.0, 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, Self, cast, get_args
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,42 +11,31 @@ import numpy.typing as npt
 from .._inputs import Array
 from .._native import _core
 
-MarginShape = Literal["identity", "diagonal", "theta", "full"]
-CoordinateShape = Literal[
-    "averaged", "confident", "confident_full", "adaptive", "proximal", "truncated", "adaptive_truncated"
-]
-DualShape = Literal["dual", "dual_counted", "dual_smoothed", "simplex"]
-Shape = MarginShape | CoordinateShape | DualShape
-Policy = Literal["binary", "rival", "ovr", "regression"]
+Shape = _core.Shape
+Policy = _core.Policy
 Rule = _core.Rule | _core.CoordinateRule | _core.DualRule
 
-# Numbers of a weight that lie together; core/spaces/shape.hpp says what they are. Two where it is not said here.
-_WIDTH: dict[Shape, int] = {
-    "identity": 1,
-    "full": 1,
-    "averaged": 1,
-    "confident_full": 1,
-    "adaptive_truncated": 3,
-    "dual": 1,
-    "dual_smoothed": 3,
-}
-WITH_FACTORS: tuple[Shape, ...] = ("full", "confident_full")
-WITH_VARIANCES: tuple[Shape, ...] = ("diagonal", "theta", "confident")
-SELECTABLE: tuple[Shape, ...] = ("identity", "diagonal")  # whose budget is a selection of features
-OF_MARGIN_RULES: tuple[Shape, ...] = ("identity", "diagonal", "theta", "full")
-DUAL: tuple[Shape, ...] = get_args(DualShape)
-
-# The columns of `State.memory`, in the order of struct Memory in core/rules/margin_rules.hpp.
-WEIGHT_SCALE, COVARIANCE_SCALE, NORM2, DOUBT, K, C, T, CUT, BOUND, RESOLUTION = range(_core.MEMORY_COLUMNS)
-# Two of the columns of `State.ascent.scalars`, in the order of struct Ascent in core/rules/dual_rule.hpp.
-CUT_OF_ASCENT, LOSS_OF_ASCENT = 6, 7
-# The columns of `State.tally`, in the order of struct Tally in core/loops/kernels.hpp.
-SEEN, MISTAKES, UPDATES = range(3)
+# The columns of `State.memory`.
+WEIGHT_SCALE = _core.MemoryColumn.weight_scale.value
+COVARIANCE_SCALE = _core.MemoryColumn.covariance_scale.value
+NORM2 = _core.MemoryColumn.norm2.value
+DOUBT = _core.MemoryColumn.doubt.value
+K = _core.MemoryColumn.k.value
+C = _core.MemoryColumn.c.value
+T = _core.MemoryColumn.t.value
+BOUND = _core.MemoryColumn.bound.value
+RESOLUTION = _core.MemoryColumn.resolution.value
+MEMORY_COLUMNS = len(_core.MemoryColumn)
+ROUND_COLUMNS = len(_core.RoundColumn)  # of `State.view`
+# The columns of `State.tally`.
+SEEN = _core.TallyColumn.seen.value
+MISTAKES = _core.TallyColumn.mistakes.value
+UPDATES = _core.TallyColumn.updates.value
 
 
-def width_of(shape: Shape) -> int:
-    """How many numbers a weight is computed from."""
-    return _WIDTH.get(shape, 2)
+def fresh_tally(n_classes: int) -> npt.NDArray[np.int64]:
+    """Nothing counted yet, of that many classes."""
+    return np.zeros((n_classes, len(_core.TallyColumn)), np.int64)
 
 
 def flip_one(variances: Array) -> Array:
@@ -59,17 +48,16 @@ def flip_one(variances: Array) -> Array:
 class Numbers:
     """Weights, covariance and memory of a linear model.
 
-    ``weights[slot, head]`` holds the numbers that a weight is computed from: one (shapes "identity" and "full"), the
-    pair of weight and variance ("diagonal"; for "theta" of theta and variance), or those of a coordinate rule. Slot 0
-    is the intercept and slot j + 1 is column j; there is one head, or one for each class. Variances are stored with
+    ``weights[slot, head]`` holds the numbers that a weight is computed from: one (shapes identity and full), the pair
+    of weight and variance (diagonal; for theta of theta and variance), or those of a coordinate rule. Slot 0 is the
+    intercept and slot j + 1 is column j; there is one head, or one for each class. Variances are stored with
     the bits of 1 flipped, so that zeros are a fresh model and memory that no feature touched costs nothing.
     ``factors[head]`` is the full covariance as U D U', packed by columns (see core/spaces/full.hpp). All weights
     and variances are to be multiplied by the scales in ``memory``, which has one row for each binary problem: one per
-    head for policy "ovr", otherwise a single one. ``tally`` has a row for each class: examples seen, mistakes, updates.
-    ``budget``
-    bounds the number of nonzero weights: of a coordinate rule by a threshold for all heads together, of a margin rule
-    by a selection of features for each head. ``ascent`` is what a dual rule remembers: the scalars of its windows, and
-    the rows of a sliding one. ``tally`` of a regression counts all examples in its first row.
+    head for policy ovr, otherwise a single one. ``tally`` has a row for each class: examples seen, mistakes, updates.
+    ``budget`` bounds the number of nonzero weights: of a coordinate rule by a threshold for all heads together, of a
+    margin rule by a selection of features for each head. ``ascent`` is what a dual rule remembers: the scalars of its
+    windows, and the rows of a sliding one. ``tally`` of a regression counts all examples in its first row.
     """
 
     shape: Shape
@@ -84,12 +72,34 @@ class Numbers:
     tally: npt.NDArray[np.int64]
     budget: _core.Budget | _core.FeatureSelection | None
     ascent: _core.DualMemory | None
-    # What the weights of a coordinate or dual rule are computed with: the rounds after the last one, for each problem.
-    view: list[_core.Round] | None
+    # What the weights of a coordinate or dual rule are computed with: for each problem the numbers of a round, which is
+    # the one after the last.
+    view: npt.NDArray[np.float64] | None
 
     @property
     def n_heads(self) -> int:
         return cast(int, self.weights.shape[1])
+
+    @property
+    def beside(self) -> _core.Budget | _core.FeatureSelection | _core.DualMemory | None:
+        """What the rule works with besides the numbers of the weights."""
+        return self.budget if self.ascent is None else self.ascent
+
+    @property
+    def core(self) -> _core.Model:
+        """The model that the core works on: these arrays, where they are."""
+        return _core.Model(
+            self.shape,
+            self.policy,
+            self.weights,
+            self.memory,
+            self.tally,
+            n_columns=self.n_columns,
+            intercept=self.intercept,
+            factors=self.factors,
+            rounds=self.view,
+            extras=self.beside,
+        )
 
     def _twin(self) -> Self:
         twin = object.__new__(type(self))
@@ -109,13 +119,12 @@ class Numbers:
         """How many weights are not zero, without the intercepts."""
         if isinstance(self.budget, _core.FeatureSelection):
             return sum(int(np.count_nonzero(slots)) for slots, _ in self._nonzero_numbers())
-        return _core.count_nonzero(self.shape, self.weights, self.factors, self.n_heads, self.intercept, self.view)
+        return self.core.count_nonzero()
 
     def _nonzero_numbers(self) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
         """For each head the slots of the nonzero weights, and the weights without their scale."""
         if not isinstance(self.budget, _core.FeatureSelection):
-            model = (self.shape, self.weights, self.factors, self.n_heads, self.intercept, self.view)
-            slots, heads, values = _core.nonzero(*model)
+            slots, heads, values = self.core.nonzero()
             if self.n_heads == 1:
                 yield slots, values
                 return
@@ -182,7 +191,7 @@ class Numbers:
             S = self.covariance()[head]
             diagonal: npt.NDArray[np.float64] = S.diagonal()[slots].astype(np.float64)
             return diagonal
-        if self.shape not in WITH_VARIANCES:
+        if not self.shape.has_variances:
             return None
         variances: npt.NDArray[np.float64] = flip_one(self.weights[slots, head, 1]).astype(np.float64) * scale
         return variances

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from .._inputs import Array, is_sparse, refuse_corrupt_sparse, signed
 from .._native import _core
 
+Reason = _core.Reason
+
 
 class UnsortedColumns(ValueError):
     """The columns of a row do not ascend, which the core needs. `tidy` mends that."""
@@ -28,17 +30,17 @@ class RefusedRow(ValueError):
         return ValueError(f"Row {rows_before + self.row + 1:,} of the stream {said}")
 
 
-def refusal(rows: _core.Rows, row: int, why: str, dtype: npt.DTypeLike, first: int = 0) -> Exception:
-    """What to raise for a row that a loop over numbers of that dtype has refused; rows are counted from `first`."""
-    if why == "contents":
+def refusal(rows: _core.Rows, refused: _core.Refused, dtype: npt.DTypeLike) -> Exception:
+    """What to raise for a row that a loop over numbers of that dtype has refused."""
+    row, reason = refused.row, refused.reason
+    if reason is Reason.contents:
         return ValueError(rows.describe(row))
-    row += first
-    if why == "order":
+    if reason is Reason.order:
         return UnsortedColumns(f"Row {row} of X does not have its columns in order.")
-    if why == "memory":
+    if reason is Reason.memory:
         return MemoryError("not enough memory for this batch; pass fewer rows at a time")
     advice = "scale X so that its values are of the order of 1"
-    if why == "score":
+    if reason is Reason.score:
         return RefusedRow(row, f"has a score or a variance beyond float64; {advice}, and keep the parameters moderate.")
     return RefusedRow(
         row,
@@ -104,9 +106,10 @@ def with_columns(X: Any, indices: Array, n_columns: int) -> Any:
 def squared_norms(rows: _core.Rows) -> npt.NDArray[np.float64]:
     """|x|^2 of each row; ValueError if anything is wrong with the contents of one."""
     out = np.empty(rows.n_rows)
-    row, why = _core.squared_norms(rows, out)
-    if why:
-        raise refusal(rows, row, why, np.float64)
+    try:
+        _core.squared_norms(rows, out)
+    except _core.Refused as refused:
+        raise refusal(rows, refused, np.float64) from None
     return out
 
 
@@ -137,14 +140,8 @@ def tidy(X: Any) -> Any:
     return copy
 
 
-def rows_between(X: Any, start: int, stop: int) -> Any:
-    """Those rows of an array, a data frame or a CSR matrix, without copying them."""
-    if not is_sparse(X):
-        return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
-    try:
-        # Not by SciPy's own slicing, which trusts the arrays. What is wrong inside the part, the core finds.
-        indptr = X.indptr[start : stop + 1]
-        inside = slice(indptr[0], indptr[-1])
-        return type(X)((X.data[inside], X.indices[inside], indptr - indptr[0]), shape=(stop - start, X.shape[1]))
-    except (ValueError, TypeError, IndexError) as error:
-        raise ValueError(f"Input X is not a valid CSR matrix: {error}.") from None
+def without_columns_beyond(X: Any, n_columns: int) -> tuple[Any, npt.NDArray[np.float64]]:
+    """The first columns of X, and for each row the sum of squares in the others."""
+    rest = X[:, n_columns:].astype(np.float64)
+    squares = rest.multiply(rest) if is_sparse(X) else np.square(rest)
+    return X[:, :n_columns], np.asarray(squares.sum(axis=1), np.float64).reshape(-1)

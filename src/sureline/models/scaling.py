@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from .._inputs import Array, is_sparse
 from .._native import _core
-from .rows import as_rows, csr_arrays, in_dtype, refusal, with_values
+from .rows import as_rows, refusal, with_values
 
 DEFAULT = "scale"  # of every learner
-
-_BLOCK = (
-    1 << 17
-)  # values that are divided at a time, where they can: they stay in the cache until they are learned from
-
-
-class Block(NamedTuple):
-    """Rows that are divided, and which of all rows they are."""
-
-    rows: _core.Rows
-    part: slice
-    order: npt.NDArray[np.int64] | None  # in which they are to be learned from, if it is not theirs
 
 
 class Normalizer:
@@ -39,7 +24,7 @@ class Normalizer:
     def __init__(self, kind: str, dtype: npt.DTypeLike = np.float64) -> None:
         self.kind = kind
         self.dtype = np.dtype(dtype)  # of the scales
-        self.core = None if kind == "none" else _core.Scales(kind, self.dtype.name)
+        self.core = None if kind == "none" else _core.Scales(_core.Scaling[kind], _core.Scalar[self.dtype.name])
 
     # -- rows ------------------------------------------------------------------------------------------------
 
@@ -71,32 +56,18 @@ class Normalizer:
         """As `apply`, for rows in compressed form: their values."""
         return self._divided_values(values, indices, indptr, n_columns, absorb=False)
 
-    def blocks(
-        self, X: Any, dtype: npt.DTypeLike, weight: Array | None, order: npt.NDArray[np.int64] | None
-    ) -> Iterator[Block]:
-        """As `learn`, for one pass over rows that are many, in this order: a part of them at a time if it is theirs.
+    def to_learn(self, rows: _core.Rows, *, undoable: bool = False) -> _core.Rows:
+        """Rows for `State.learn`, which takes each in and divides it before it is learned from.
 
-        Each block is to be learned from before the next one is asked for.
+        Those of weight 0 there are as if they had not come. What is `undoable` can be taken back as long as each row is
+        learned from but once, and nothing has changed if one is refused.
         """
-        n_rows = X.shape[0]
-        if self.core is None:
-            yield Block(as_rows(X, dtype), slice(0, n_rows), order)
-            return
-        if order is not None:
-            X = in_dtype(X, dtype)
-            values = _room_for(X)
-            self._pass(as_rows(X, dtype), values, absorb=True, weight=weight, order=order)
-            yield Block(as_rows(with_values(X, values), dtype), slice(0, n_rows), order)
-            return
-        for part, values, make in _parts(X, dtype):
-            out = np.empty_like(values)
-            row, why = self.core.normalize(make(values), out, True, None, None if weight is None else weight[part])
-            if why:
-                raise refusal(as_rows(X, dtype), row + part.start, why, dtype)
-            yield Block(make(out), part, None)
+        if self.core is not None:
+            self.core.attach(rows, undoable)
+        return rows
 
     def undo(self) -> None:
-        """Take back what the latest call of `learn` changed, if it was undoable and is not committed."""
+        """Take back what was changed since the latest call that was undoable, if it is not committed."""
         if self.core is not None:
             self.core.undo()
 
@@ -138,7 +109,7 @@ class Normalizer:
         """One by scales, of what `arrays` told. ValueError if it cannot have been that."""
         normalizer = cls("scale", dtype)
         columns, means, counts = columns.astype(np.int64), means.astype(np.float64), counts.astype(np.int64)
-        normalizer.core = _core.Scales.restored(normalizer.dtype.name, columns, means, counts)
+        normalizer.core = _core.Scales.restored(_core.Scalar[normalizer.dtype.name], columns, means, counts)
         return normalizer
 
     def only(self, kept: npt.NDArray[np.int64]) -> Normalizer:
@@ -200,41 +171,16 @@ class Normalizer:
         *,
         absorb: bool,
         weight: Array | None = None,
-        order: npt.NDArray[np.int64] | None = None,
         undoable: bool = False,
     ) -> None:
         """Raises what a row is refused for."""
         assert self.core is not None
-        row, why = self.core.normalize(rows, out, absorb, order, weight, undoable)
-        if why:
-            raise refusal(rows, row, why, self.dtype)
+        try:
+            self.core.normalize(rows, out, absorb, sample_weight=weight, undoable=undoable)
+        except _core.Refused as refused:
+            raise refusal(rows, refused, self.dtype) from None
 
 
 def _room_for(X: Any) -> Array:
     """An array for as many values as X has, in C order whatever X is in."""
     return np.empty(X.data.shape if is_sparse(X) else X.shape, X.dtype)
-
-
-def _parts(X: Any, dtype: npt.DTypeLike) -> Iterator[tuple[slice, Array, Callable[[Array], _core.Rows]]]:
-    """Some rows after the other, of about as many values each: which, their values, and what makes rows of values."""
-    n_rows, width = X.shape
-    if not is_sparse(X):
-        size = max(1, _BLOCK // max(width, 1))
-        for start in range(0, n_rows, size):
-            with np.errstate(over="ignore"):
-                some = np.ascontiguousarray(X[start : start + size], dtype=dtype)
-            yield slice(start, start + len(some)), some, _core.Rows.dense
-        return
-    values, indices, indptr = csr_arrays(X, X.dtype)
-    _core.Rows.csr(values, indices, indptr, n_rows, width)  # refuses starts that are wrong
-    cuts = np.searchsorted(indptr, np.arange(_BLOCK, int(indptr[-1]), _BLOCK))
-    for start, stop in pairwise(np.unique(np.concatenate([[0], cuts, [n_rows]])).tolist()):
-        inside = slice(int(indptr[start]), int(indptr[stop]))
-        with np.errstate(over="ignore"):
-            some = np.ascontiguousarray(values[inside], dtype=dtype)
-        starts = indptr[start : stop + 1] - indptr[start]
-        yield (
-            slice(start, stop),
-            some,
-            partial(_core.Rows.csr, indices=indices[inside], indptr=starts, n_rows=stop - start, n_columns=width),
-        )

@@ -15,12 +15,15 @@ from .file.errors import Refusal
 WINDOW = "window"  # the field that says how many examples the sliding window holds
 _NAMES = ("window_parts", "window_numbers", "window_heads", "window_coefficients", "window_columns", "window_values")
 _DTYPES = ("int64", "int64", "int64", "float64", "int64", "float64")
-_TOTAL, _GROWTH, _TURNED = 0, 1, 2  # of the columns of the scalars; see core/rules/dual_rule.hpp
+_COLUMNS = len(_core.AscentColumn)  # of the scalars
+_TOTAL = _core.AscentColumn.total.value
+_GROWN = [_core.AscentColumn.growth.value, _core.AscentColumn.turned.value]
 _MOST_LENGTH = 10**7
+_NOTHING = (np.empty(0, np.int64),) * 3 + (np.empty(0), np.empty(0, np.int64), np.empty(0))  # a window without rows
 
 
 def arrays_of_ascent(ascent: _core.DualMemory) -> dict[str, Array]:
-    arrays: dict[str, Array] = {"ascent": ascent.scalars.reshape(-1, _core.ASCENT_COLUMNS)}
+    arrays: dict[str, Array] = {"ascent": ascent.scalars.reshape(-1, _COLUMNS)}
     if ascent.length > 0:
         arrays |= dict(zip(_NAMES, ascent.window(), strict=True))
     return arrays
@@ -30,16 +33,16 @@ def checked_ascent(
     length: Any, take: Callable[..., Array], n_problems: int, n_heads: int, n_columns: int
 ) -> _core.DualMemory:
     length = integer(length, "the length of the window", 0, _MOST_LENGTH)
-    scalars = take("ascent", "float64", (n_problems, _core.ASCENT_COLUMNS))
+    scalars = take("ascent", "float64", (n_problems, _COLUMNS))
     if (
         not np.isfinite(scalars).all()
         or not (scalars >= 0).all()
         or not (scalars[:, _TOTAL] <= MOST_ROUNDS).all()
-        or not (scalars[:, [_GROWTH, _TURNED]] > 0).all()
+        or not (scalars[:, _GROWN] > 0).all()
     ):
         raise Refusal("a scalar of the window is out of range")
     if length == 0:
-        return _core.DualMemory.restored(scalars.reshape(-1), 0, *(np.empty(0, dtype) for dtype in _DTYPES))
+        return _core.DualMemory.restored(scalars.reshape(-1), 0, _NOTHING)
     parts, numbers, heads, coefficients, columns, values = (
         take(name, dtype) for name, dtype in zip(_NAMES, _DTYPES, strict=True)
     )
@@ -52,8 +55,7 @@ def checked_ascent(
     if not everywhere(np.isfinite, coefficients) or not everywhere(np.isfinite, values):
         raise Refusal("a number in the window is not finite")
     try:
-        return _core.DualMemory.restored(
-            scalars.reshape(-1), length, parts, numbers, heads, coefficients, columns, values
-        )
+        window = (parts, numbers, heads, coefficients, columns, values)
+        return _core.DualMemory.restored(scalars.reshape(-1), length, window)
     except ValueError:
         raise Refusal("the tensors of the window do not fit each other") from None

@@ -2,11 +2,11 @@
 
 ``write_report(result, path)`` makes the page of a tournament. For pages of one's own there are `page` and `write_page`
 with the blocks of `sureline.report.blocks` (sections, paragraphs, tables, verdicts, figures; its docstring has an
-example) and the figures `Chart`, `Bars` and `HeatMap`, which also save themselves as files (.svg). Pages need jinja2;
-figures need nothing.
+example) and the figures of `sureline.evaluate.charts`, which also save themselves as files (.png, .svg, .pdf, .html).
+Pages need jinja2, and figures need Altair: ``pip install 'sureline[report]'``.
 """
 
-from .bars import Bar, Bars
+from ..evaluate.charts import Axis, Bar, Bars, Chart, HeatMap, MapCell, Reference, Series
 from .blocks import (
     Badge,
     Cell,
@@ -28,11 +28,7 @@ from .blocks import (
     Table,
     Verdict,
 )
-from .figures import Chart, Reference, Series
-from .heatmap import Cell as MapCell
-from .heatmap import HeatMap
 from .pages import page, write_page
-from .scales import Axis
 from .tournament import report, write_report
 
 __all__ = [

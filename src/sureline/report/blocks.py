@@ -27,9 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from .bars import Bars
-from .figures import Chart
-from .heatmap import HeatMap
+from ..evaluate.charts import Figure
 
 
 @dataclass(frozen=True)
@@ -218,7 +216,7 @@ class Table:
 class Picture:
     """A figure with its heading and what one sees in it. `wide` takes the whole width of the page."""
 
-    figure: Chart | Bars | HeatMap
+    figure: Figure
     heading: str = ""
     caption: Words = ""
     wide: bool = False

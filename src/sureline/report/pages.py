@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._atomic import replacing
-from .blocks import Code, Link, Picture, Section, Strong, Words
-from .colours import variables
-from .figures import Chart, Series, legend_mark
-from .text import clean, shortened
+from .._inputs import clean
+from ..evaluate.charts import Chart, Figure, Series
+from ..evaluate.charts.base import javascript, still_svg
+from ..evaluate.charts.colours import BY_SCHEME, variables
+from ..evaluate.charts.figures import mark
+from ..training.words import shortened
+from .blocks import Block, Code, Folded, Link, Picture, Pictures, Section, Strong, Words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 _TEMPLATES = Path(__file__).with_name("templates")
-_LONGEST_NAME = 60.0  # em, in a legend
-_WIDE, _HALF, _NARROW = 904.0, 424.0, 326.0  # pixels inside the frame of a figure, on a screen and on a telephone
+_LONGEST_NAME = 90  # letters, in a legend
+_STILL, _MARGIN = 420, 14  # pixels, of a chart as it is without its script, whose letters may be wider than thought
 
 
 def page(
@@ -46,10 +50,17 @@ def page(
     str
         HTML; the same for the same input.
     """
-    return (
-        _environment()
-        .get_template("page.html.jinja")
-        .render(title=title, sections=list(sections), kicker=kicker, subtitle=subtitle, footer=footer)
+    made = _environment()
+    script = _script(any(_has_charts(block) for section in sections for block in section.blocks))
+    return made.get_template("page.html.jinja").render(
+        title=title,
+        sections=list(sections),
+        kicker=kicker,
+        subtitle=subtitle,
+        footer=footer,
+        script=script,
+        # Whatever gets into the page, the browser runs this script alone.
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
 
 
@@ -78,22 +89,25 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=shown,
     )
-    script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
-    style = (
-        variables()
-        + (_TEMPLATES / "figure.css").read_text(encoding="utf-8")
-        + (_TEMPLATES / "page.css").read_text(encoding="utf-8")
-    )
+    style = variables() + (_TEMPLATES / "page.css").read_text(encoding="utf-8")
     made.globals |= {
         "style": Markup(style),
-        "script": Markup(script),
-        # Whatever gets into the page, the browser runs this script alone.
-        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        "drawn": lambda picture, half: _drawn(picture, half, Markup),
-        "mark": lambda style: Markup(legend_mark(style, False)),
+        "drawn": lambda picture: _drawn(picture.figure, Markup),
+        "mark": lambda style: Markup(mark(style, False)),
         "words": _parts,
     }
     return made
+
+
+@cache
+def _script(charts: bool) -> str:
+    """What the page does; with charts, together with the libraries that draw them."""
+    script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
+    return javascript(script + (_TEMPLATES / "charts.js").read_text(encoding="utf-8")) if charts else script
+
+
+def _has_charts(block: Block) -> bool:
+    return isinstance(block, Picture | Pictures) or (isinstance(block, Folded) and any(map(_has_charts, block.blocks)))
 
 
 def _parts(words: Words) -> list[tuple[str, Strong | Code | Link | str]]:
@@ -102,29 +116,27 @@ def _parts(words: Words) -> list[tuple[str, Strong | Code | Link | str]]:
     return [(type(piece).__name__, piece) for piece in pieces]
 
 
-def _drawn(picture: Picture, half: bool, markup: Any) -> dict[str, Any]:
-    """The two pictures of a figure, for broad and for narrow screens, and what is left for their legends."""
-    figure = picture.figure
-    width = _HALF if half else _WIDE
-    if not isinstance(figure, Chart):
-        return {"broad": markup(figure.draw(width)), "narrow": markup(figure.draw(_NARROW)), "legends": []}
-    broad = figure.draw(width, None if half else figure.height + 40)
-    narrow = figure.draw(_NARROW, figure.height, beside=False)
+def _drawn(figure: Figure, markup: Any) -> dict[str, Any]:
+    """A figure as the script draws it, as it is without a script, and its legend."""
+    live = figure.draw(colours=BY_SCHEME, width="container", page=True).to_dict(validate=False)
+    written = json.dumps(live, ensure_ascii=False, separators=(",", ":"))
+    for sign, escaped in (("&", "&amp;"), ("'", "&#39;"), ("<", "&lt;")):
+        written = written.replace(sign, escaped)
     return {
-        "broad": markup(broad.svg),
-        "narrow": markup(narrow.svg),
-        "legends": [
-            (where, [_entry(s, markup) for s in sorted(unnamed, key=lambda s: s.style or 0)])
-            for where, unnamed in (("broad", broad.unnamed), ("narrow", narrow.unnamed))
-            if unnamed
+        "spec": markup(f"'{written}'"),
+        "still": markup(still_svg(live, _STILL, _MARGIN)),
+        "legend": [
+            {"name": shortened(s.name, _LONGEST_NAME), "mark": markup(mark(s.style, s.line)), "key": s.key}
+            for s in (_legend(figure) if isinstance(figure, Chart) else ())
         ],
+        "widest": figure.widest,
+        "zooms": figure.zooms,
     }
 
 
-def _entry(s: Series, markup: Any) -> dict[str, Any]:
-    return {
-        "name": shortened(s.name, _LONGEST_NAME),
-        "mark": markup(legend_mark(s.style, s.line)),
-        "style": s.style,
-        "key": s.key,
-    }
+def _legend(chart: Chart) -> Iterator[Series]:
+    """The series in colour: lines in the order of their ends, points in that of their styles."""
+    named = [s for s in chart.series if s.style is not None and any(v is not None for v in s.y)]
+    lines = [s for s in named if s.line]
+    yield from sorted(lines, key=lambda s: -[v for v in s.y if v is not None][-1])
+    yield from sorted((s for s in named if not s.line), key=lambda s: s.style or 0)

@@ -6,8 +6,22 @@ import os
 from pathlib import Path
 from typing import Any
 
+from .._inputs import clean
+from ..training.advice import MEASURES, Advice, advise, called, ranked
 from ..training.result import Run, TournamentResult
-from .advice import MEASURES, Advice, advise, called, ranked
+from ..training.words import (
+    NOTHING,
+    compact,
+    count,
+    duration,
+    listed,
+    number,
+    percent,
+    percent_range,
+    sentence,
+    shortened,
+    size,
+)
 from .blocks import (
     Block,
     Cell,
@@ -26,24 +40,10 @@ from .blocks import (
     Words,
 )
 from .pages import page, write_page
-from .text import (
-    NOTHING,
-    clean,
-    compact,
-    count,
-    duration,
-    listed,
-    number,
-    percent,
-    percent_range,
-    sentence,
-    shortened,
-    size,
-)
 from .tournament_figures import Figures
 from .tournament_tables import features_of, settings_of, table_of
 
-_LONGEST_TITLE = 40.0  # em
+_LONGEST_TITLE = 60  # letters
 
 
 def write_report(result: TournamentResult, path: str | os.PathLike[str]) -> None:
@@ -60,7 +60,7 @@ def write_report(result: TournamentResult, path: str | os.PathLike[str]) -> None
     TypeError
         If there is no result to make it of.
     ImportError
-        If jinja2 is not installed.
+        If jinja2 or Altair is not installed.
     WriteError
         If the file could not be written.
     """

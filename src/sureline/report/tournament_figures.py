@@ -6,13 +6,11 @@ import math
 from collections import defaultdict
 from typing import Any
 
+from ..evaluate.charts import Axis, Bar, Bars, Chart, HeatMap, MapCell, Reference, Series
+from ..training.advice import MEASURES, called, guess_error, ranked, score_in_words, score_of
 from ..training.result import Run, TopFeature, TournamentResult
-from .advice import MEASURES, called, guess_error, ranked, score_in_words, score_of
-from .bars import Bar, Bars
+from ..training.words import compact, count, duration, percent
 from .blocks import Picture
-from .figures import Axis, Chart, Reference, Series
-from .heatmap import Cell, HeatMap
-from .text import compact, count, duration, percent
 
 _MOST_IN_COLOUR = 6
 _MOST_NAMED = 16  # points, beyond which only those in colour have their names beside them
@@ -283,17 +281,17 @@ class Figures:
             return None
         (x_name, xs), (y_name, ys) = found
         metric = self.result.metric
-        cells: dict[tuple[int, int], Cell] = {}
+        cells: dict[tuple[int, int], MapCell] = {}
         best: tuple[int, int] | None = None
         for run in runs:
             at = xs.index(_setting(run, x_name)), ys.index(_setting(run, y_name))
             value = run.score if run.score is not None else run.error
             where = f"{x_name}={xs[at[0]]:g}, {y_name}={ys[at[1]]:g}"
             if run.status == "finished" and value is not None:
-                cells[at] = Cell(value, f"{where}: {MEASURES[metric]} {score_in_words(value, metric)}")
+                cells[at] = MapCell(value, f"{where}: {MEASURES[metric]} {score_in_words(value, metric)}")
                 best = at if best is None else best  # the runs come in the order of their scores
             else:
-                cells[at] = Cell(None, f"{where}: {run.status}. {run.reason or ''}".strip())
+                cells[at] = MapCell(None, f"{where}: {run.status}. {run.reason or ''}".strip())
         if best is None:
             return None
         gone = sum(cell.value is None for cell in cells.values())

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._inputs import clean
+from ..training.advice import called, guess_error, score_in_words, score_of
 from ..training.result import Run, TournamentResult
-from .advice import called, guess_error, score_in_words, score_of
+from ..training.words import NOTHING, count, duration, number, percent, percent_range, sentence, shortened, size
 from .blocks import (
     Badge,
     Block,
@@ -26,7 +28,6 @@ from .blocks import (
     Strong,
     Table,
 )
-from .text import NOTHING, clean, count, duration, number, percent, percent_range, sentence, shortened, size
 from .tournament_figures import Figures, feature_name
 
 _WEIGHTS_IN_SETTINGS = 6
@@ -209,7 +210,7 @@ def _parameters(run: Run) -> list[str | Strong | Code]:
 
 def _weights(run: Run) -> str:
     shown = [
-        f"{shortened(feature_name(f), 24)} {number(f['weight'])}"
+        f"{shortened(feature_name(f), 36)} {number(f['weight'])}"
         + ("" if f["std"] is None else f" ± {number(f['std'], 2)}")
         for f in run.top_features[:_WEIGHTS_IN_SETTINGS]
     ]

@@ -47,6 +47,7 @@ def chart_of(picture: Picture) -> Chart:
                 one.y,
                 style=None if one.faint else in_front.index(one.name),
                 line=not picture.points,
+                markers=picture.points or not one.faint,
                 low=one.low,
                 high=one.high,
             )

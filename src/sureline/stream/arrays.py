@@ -1,18 +1,48 @@
-"""Rows in memory as a stream."""
+"""Rows in memory: labelled batches, and a matrix as a stream."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._inputs import Array
+from .._inputs import Array, checked_sample_weight, refuse_corrupt_sparse, rows_between
 from . import Chunk, Faults, Label, Position, Stream
 
 _ENTRIES = 1 << 18  # of a chunk, so that it stays in cache
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Rows (an array, a data frame or CSR), their labels, and their weights if they have some other than 1."""
+
+    X: Any
+    y: Array
+    weight: npt.NDArray[np.float64] | None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def part(self, start: int, stop: int) -> Batch:
+        """The rows from start to stop, without copying."""
+        if start == 0 and stop == len(self):
+            return self
+        weight = None if self.weight is None else self.weight[start:stop]
+        return Batch(rows_between(self.X, start, stop), self.y[start:stop], weight)
+
+
+def pair_or_triple(batch: Any, where: str) -> tuple[Any, Any, Any]:
+    """X, y and sample_weight, None if there is none, of what a caller passes as a batch."""
+    if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
+        raise ValueError(
+            "Each batch must be a pair (X, y) or a triple (X, y, sample_weight). "
+            f"Got a {type(batch).__name__} for {where} instead."
+        )
+    X, y, sample_weight = (*batch, None)[:3]
+    return X, y, sample_weight
 
 
 class ArrayStream(Stream):
@@ -81,7 +111,7 @@ class ArrayStream(Stream):
             )
             start = stop
 
-    def _with(self, **changes: Any) -> Stream:
+    def with_options(self, **changes: Any) -> Stream:
         dtype = changes.get("dtype", self._dtype)
         return ArrayStream(self.X, self.codes, self.names_of_codes, self.weight, dtype, self.column_names)
 
@@ -95,8 +125,6 @@ def rows_of(
     from sklearn.utils import check_X_y
     from sklearn.utils.validation import validate_data
 
-    from .._inputs import refuse_corrupt_sparse
-
     if len(given) not in (2, 3):
         raise ValueError(
             f"Rows in memory must come as (X, y) or (X, y, sample_weight). Got {len(given)} things instead."
@@ -108,11 +136,7 @@ def rows_of(
     X = csr_matrix(X)
     X.sum_duplicates()
     found, codes = np.unique(y, return_inverse=True)
-    weight = None
-    if len(given) == 3:
-        from .._inputs import checked_sample_weight
-
-        weight = checked_sample_weight(given[2], X.shape[0])
+    weight = checked_sample_weight(given[2], X.shape[0]) if len(given) == 3 else None
     if labels is None and len(found) > 1:
         labels = found.tolist()
     names = getattr(columns, "feature_names_in_", None)

@@ -15,12 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .chunk import Parsed
+from .chunk import Chunk
 from .errors import DataError
 from .pipeline import Room, Task
 from .source import Reader, naming
 
-Parse = Callable[[Any, int], Parsed]  # of a block, and where it begins in its file
+Parse = Callable[[Any, int], Chunk]  # of a block, and where it begins in its file
 
 _TAIL = 1 << 14
 
@@ -111,7 +111,7 @@ class SequentialBlocks:
         self._carry = bytes(memoryview(buffer)[cut:n])
         start, self._at = self._at, self._at + cut
 
-        def run() -> Parsed:
+        def run() -> Chunk:
             with memoryview(buffer) as view:
                 return self._parse(view[:cut], start)
 
@@ -136,7 +136,7 @@ class RandomBlocks:
     ) -> None:
         self._file, self._reader, self._fd, self._at = file, reader, reader.raw.fd, start
         self._size, self._max_line, self._parse = size, max_line, parse
-        self._from_file: Callable[[int, int, int, bool], Parsed | None] | None = getattr(parse, "from_file", None)
+        self._from_file: Callable[[int, int, int, bool], Chunk | None] | None = getattr(parse, "from_file", None)
         length = os.fstat(self._fd).st_size
         if start > length:
             raise DataError(reader.name, f"there are only {length} bytes, and reading was to go on after {start}")
@@ -157,7 +157,7 @@ class RandomBlocks:
         with self._lock:
             self._users += 1
 
-        def run() -> Parsed:
+        def run() -> Chunk:
             try:
                 straight = self._from_file(self._fd, start, end, self._waits) if self._from_file else None
                 if straight is not None:
@@ -187,7 +187,7 @@ class RandomBlocks:
             n += got
 
     def _fetch_at_once(self, view: memoryview, at: int) -> int:
-        """What the system has in its memory, and how much that is; once it is not all, there is more to announce."""
+        """Read what the system has in its memory, and say how much it is. If not all, later blocks are announced."""
         try:
             n = os.preadv(self._fd, [view], at, os.RWF_NOWAIT)
         except OSError:  # nothing of it, or this file system cannot tell

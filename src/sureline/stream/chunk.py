@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .._inputs import Array
 from .._native import _core
 from .errors import Fault
 from .labels import Codes, Label, as_array
 from .position import Position
 
-Array = npt.NDArray[Any]
+
+@dataclass(frozen=True)
+class BlockFacts:
+    """Lines of a block of a file, and those among them that cannot be read.
+
+    `rows_end` is where in the block reading stopped, if it stopped at a fault.
+    """
+
+    n_lines: int = 0
+    n_faults: int = 0
+    faults: Sequence[Fault] = ()
+    rows_end: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +52,8 @@ class Chunk:
         The names behind the columns, if they were asked for.
     end : Position
         Where the next row begins.
+    block : BlockFacts
+        Of the block that the rows were parsed from, on their way out of the parser.
     """
 
     values: Array
@@ -50,6 +65,7 @@ class Chunk:
     tags: list[bytes] | None = None
     names: Any = None
     end: Position = field(default_factory=Position)
+    block: BlockFacts = field(default=BlockFacts(), repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -59,7 +75,21 @@ class Chunk:
         return self.n_rows
 
     def rows(self, n_columns: int | None = None) -> _core.Rows:
-        """The rows for the loops of the core, without copying; `n_columns` is their width if it is to be another."""
+        """The rows for the loops of the core, without copying; `n_columns` is their width if it is to be another.
+
+        Those of the chunk's own width are made once. Learners on several threads may share them after that.
+        """
+        return self._rows if n_columns is None or n_columns == self.n_columns else self.fresh_rows(n_columns)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_rows"}
+
+    @cached_property
+    def _rows(self) -> _core.Rows:
+        return self.fresh_rows()
+
+    def fresh_rows(self, n_columns: int | None = None) -> _core.Rows:
+        """As `rows`, made anew: for a learner that divides them by scales of its own."""
         width = self.n_columns if n_columns is None else n_columns
         return _core.Rows.csr(self.values, self.indices, self.indptr, self.n_rows, width)
 
@@ -98,20 +128,6 @@ class Chunk:
         )
 
 
-@dataclass
-class Parsed:
-    """What became of a block: rows, and lines that are none.
-
-    `rows_end` is where in the block reading stopped, if it stopped at a fault.
-    """
-
-    chunk: Chunk
-    n_lines: int
-    n_faults: int = 0
-    faults: Sequence[Fault] = ()
-    rows_end: int | None = None
-
-
 def keep_rows(chunk: Chunk, keep: npt.NDArray[np.bool_]) -> Chunk:
     """The rows where `keep` is true."""
     if keep.all():
@@ -129,6 +145,14 @@ def keep_rows(chunk: Chunk, keep: npt.NDArray[np.bool_]) -> Chunk:
         weights=None if chunk.weights is None else chunk.weights[keep],
         tags=None if chunk.tags is None else [tag for tag, kept in zip(chunk.tags, keep, strict=True) if kept],
     )
+
+
+def merged_names(names: _core.NameTable | None, chunk: Chunk) -> _core.NameTable | None:
+    """The table with the names of a chunk added, a new one if there was none; None if there are no names yet."""
+    if chunk.names is not None:
+        names = _core.NameTable() if names is None else names
+        names.merge(chunk.names)
+    return names
 
 
 def joined(chunks: Sequence[Chunk]) -> Chunk:
@@ -149,12 +173,9 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
         weights = np.concatenate([np.ones(len(c)) if c.weights is None else c.weights for c in chunks])
     if any(chunk.tags is not None for chunk in chunks):
         tags = [tag for c in chunks for tag in (c.tags if c.tags is not None else [b""] * len(c))]
-    names = None
-    if any(chunk.names is not None for chunk in chunks):
-        names = _core.NameTable()
-        for chunk in chunks:
-            if chunk.names is not None:
-                names.merge(chunk.names)
+    names: _core.NameTable | None = None
+    for chunk in chunks:
+        names = merged_names(names, chunk)
     return Chunk(
         values=np.concatenate([chunk.values for chunk in chunks]),
         indices=np.concatenate([chunk.indices for chunk in chunks]),

@@ -1,4 +1,4 @@
-"""What the labels of a stream are to a learner: classes, or the numbers that are to be predicted."""
+"""Labels of a stream as classes, or as the numbers that are to be predicted."""
 
 from __future__ import annotations
 

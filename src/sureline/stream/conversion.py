@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from .._atomic import replacing
+from .._inputs import Array
 from .._native import _core
-from .chunk import Array, Chunk, joined
-from .formats.arrow import METADATA, NAMES, pack_names, pyarrow, width_of
+from .chunk import Chunk, joined
+from .formats.arrow import METADATA, NAMES, pack_names, pyarrow
 from .labels import to_text
 from .options import BINARY, PIECE
 from .source import PATH
@@ -51,10 +52,10 @@ def convert(stream: Stream, path: PATH, dtype: str | None = None) -> int:
     if any(os.path.exists(source) and target.exists() and os.path.samefile(source, target) for source in stream.paths):
         raise ValueError(f"{path} is among the files that are read, and cannot be written as well.")
     if dtype is not None:
-        stream = stream._with(dtype=dtype)
+        stream = stream.with_options(dtype=dtype)
     schema = _schema(pa, stream)
     n_rows = 0
-    names = _core.NameTable() if stream._options.collect_names else None
+    names = _core.NameTable() if stream.options.collect_names else None
     with replacing(target) as file, pa.ipc.new_file(pa.PythonFile(file, mode="w"), schema) as writer:
         waiting = None  # is written when it is known whether another one follows
         for chunk in _batches(stream):
@@ -70,22 +71,18 @@ def convert(stream: Stream, path: PATH, dtype: str | None = None) -> int:
 
 
 def _schema(pa: Any, stream: Stream) -> Any:
-    options = stream._options
+    options = stream.options
     kind = pa.float32() if options.dtype == "float32" else pa.float64()
     columns = [("indices", pa.list_(pa.int32())), ("values", pa.list_(kind)), ("label", pa.string())]
     if stream.format == "vw" or stream.format in BINARY or options.weight is not None:
         columns.append(("weight", pa.float64()))
     if stream.format == "vw" or stream.format in BINARY:
         columns.append(("tag", pa.binary()))
-    if stream.format in BINARY:
-        width = width_of(stream._parts[0].source, stream.format, options) if stream._parts else 0
-    else:
-        width = 0 if stream.format == "libsvm" else 1 << options.bits
     about = {
         "version": 1,
         "format": stream.format,
         "dtype": options.dtype,
-        "n_columns": width or None,  # where names were hashed
+        "n_columns": stream.hashed_width() or None,  # where names were hashed
         "shift": int(options.zero_based),
     }
     return pa.schema(columns, metadata={METADATA: json.dumps(about)})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import sys
 import zlib
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
@@ -15,6 +16,9 @@ from typing import Any, ClassVar, Protocol
 INPUT = 1 << 16  # compressed bytes at a time: at most so much is copied for every member of a file of very small ones
 OUTPUT = 1 << 20
 XZ_MEMORY = 256 << 20  # xz -9 needs 65 MiB
+
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_ZSTD_SKIPPABLE = tuple(bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60))
 
 
 class Raw(Protocol):
@@ -43,16 +47,16 @@ def compression_of(head: bytes) -> str | None:
         return "xz"
     if head.startswith(b"\x5d\x00\x00") and len(head) >= 13:
         return "lzma"
-    if head.startswith(b"\x28\xb5\x2f\xfd") or (head[1:4] == b"\x2a\x4d\x18" and head[0] & 0xF0 == 0x50):
+    if head.startswith((_ZSTD, *_ZSTD_SKIPPABLE)):
         return "zst"
     return None
 
 
 def decoder(kind: str | None, raw: Raw) -> Decoder:
-    """What reads data compressed as `kind`, or not compressed at all."""
+    """The decoder of data compressed as `kind`, or not compressed at all."""
     if kind is None:
         return Plain(raw)
-    return Frames(raw) if kind == "zst" else Members(raw, kind)
+    return Members(raw, kind)
 
 
 class Plain:
@@ -95,7 +99,7 @@ class _Inflate:
 
 
 def gzip_decoder() -> tuple[Callable[[], Any], Any]:
-    """What makes decoders of a gzip member, and their exception: isal's if it is installed, else zlib's."""
+    """A factory of decoders of a gzip member, and their exception: isal's if it is installed, else zlib's."""
     try:
         from isal import igzip_lib
     except ImportError:
@@ -103,11 +107,26 @@ def gzip_decoder() -> tuple[Callable[[], Any], Any]:
     return lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP), igzip_lib.IsalError
 
 
-class Members:
-    """gzip, bzip2, xz: compressed members one after the other."""
+def zstd_module() -> Any:
+    """Python's own module for zstd, or its backport before 3.14."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd
 
-    _WORDS: ClassVar = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "lzma": "lzma"}
-    _MAGIC: ClassVar = {"gz": b"\x1f\x8b", "bz2": b"BZh", "xz": b"\xfd7zXZ\x00", "lzma": b"\x5d\x00\x00"}
+
+class Members:
+    """gzip, bzip2, xz, zstd: compressed members (frames of zstd) one after the other."""
+
+    _WORDS: ClassVar = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "lzma": "lzma", "zst": "zstd"}
+    _MAGIC: ClassVar[dict[str, tuple[bytes, ...]]] = {
+        "gz": (b"\x1f\x8b",),
+        "bz2": (b"BZh",),
+        "xz": (b"\xfd7zXZ\x00",),
+        "lzma": (b"\x5d\x00\x00",),
+        "zst": (_ZSTD, *_ZSTD_SKIPPABLE),
+    }
 
     def __init__(self, raw: Raw, kind: str) -> None:
         self._raw, self._kind, self._word, self._magic = raw, kind, self._WORDS[kind], self._MAGIC[kind]
@@ -115,6 +134,9 @@ class Members:
         if kind == "gz":
             self._make, error = gzip_decoder()
             self._errors = (error,)
+        elif kind == "zst":
+            zstd = zstd_module()
+            self._make, self._errors = zstd.ZstdDecompressor, (zstd.ZstdError,)
         elif kind == "bz2":
             self._make, self._errors = bz2.BZ2Decompressor, (OSError, ValueError)
         else:
@@ -170,7 +192,7 @@ class Members:
         """Begin the next member, if there is one."""
         if self._begun:
             self._skip_padding()
-        while len(self._waiting) < len(self._magic):
+        while len(self._waiting) < len(self._magic[0]):
             data = self._raw.read(INPUT)
             if not data:
                 break
@@ -197,115 +219,3 @@ class Members:
                 break
         if self._kind == "xz" and zeros % 4:
             self._fail("are padded wrongly")
-
-
-class Frames:
-    """zstd: frames one after the other.
-
-    The library's reader takes the end of the file for the end of the data wherever it comes, so what passes through is
-    watched, to know whether it came at the end of a frame.
-    """
-
-    def __init__(self, raw: Raw) -> None:
-        import zstandard
-
-        self._raw = raw
-        self._watched = _WatchedFrames(raw)
-        self._error = zstandard.ZstdError
-        source: Any = self._watched  # has all that is used of a file
-        self._stream = zstandard.ZstdDecompressor().stream_reader(
-            source, read_size=INPUT, read_across_frames=True, closefd=False
-        )
-        self._produced = 0
-        self.failure: str | None = None
-
-    def readinto(self, view: memoryview) -> int:
-        filled = 0
-        while filled < len(view) and self.failure is None:
-            try:
-                n = self._stream.readinto1(view[filled : filled + OUTPUT])
-            except self._error as error:
-                self._fail(f"are damaged ({error})")
-                break
-            if n == 0 and self._watched.ended:
-                if not self._watched.between_frames:
-                    self._fail("are cut off")
-                break
-            filled += n
-            self._produced += n
-        return filled
-
-    def _fail(self, what: str) -> None:
-        self.failure = f"the zstd data {what} after {self._produced} bytes of content"
-
-
-class _WatchedFrames:
-    """Hands on bytes and keeps track of the frames among them (RFC 8878, section 3.1).
-
-    Never hands on the beginning of a frame together with the end of another: a damaged one would take what came
-    before it along.
-    """
-
-    def __init__(self, raw: Raw) -> None:
-        self._raw = raw
-        self._skip = 0  # bytes of no interest that come next
-        self._field = b""  # what has come of the field that is read
-        self._size = 4  # of that field
-        # What to do with it: a function, since a method would be a cycle.
-        self._read: Callable[[_WatchedFrames, int], None] = _WatchedFrames._magic
-        self._checksum = 0
-        self._data, self._at = b"", 0  # what was read, and how much of it was handed on
-        self.ended = False
-
-    @property
-    def between_frames(self) -> bool:
-        return self._read is _WatchedFrames._magic and not self._skip and not self._field
-
-    def read(self, n: int) -> bytes:
-        if self._at == len(self._data):
-            self._data, self._at = self._raw.read(n), 0
-            self.ended = not self._data
-        data, begin, at = self._data, self._at, self._at
-        while at < len(data) and not (at > begin and self.between_frames):
-            if self._skip:
-                step = min(self._skip, len(data) - at)
-                self._skip -= step
-            else:
-                step = min(self._size - len(self._field), len(data) - at)
-                self._field += data[at : at + step]
-                if len(self._field) == self._size:
-                    number, self._field = int.from_bytes(self._field, "little"), b""
-                    self._read(self, number)
-            at += step
-        self._at = at
-        return data[begin:at]
-
-    def _expect(self, read: Callable[[_WatchedFrames, int], None], size: int, skip: int = 0) -> None:
-        self._read, self._size, self._skip = read, size, skip
-
-    def _magic(self, number: int) -> None:
-        if number == 0xFD2FB528:
-            self._expect(_WatchedFrames._descriptor, 1)
-        elif number & 0xFFFFFFF0 == 0x184D2A50:
-            self._expect(_WatchedFrames._skippable, 4)
-        else:
-            self._expect(_WatchedFrames._nothing, 1)  # the decoder says what is wrong
-
-    def _skippable(self, size: int) -> None:
-        self._expect(_WatchedFrames._magic, 4, skip=size)
-
-    def _descriptor(self, flags: int) -> None:
-        single, self._checksum = flags >> 5 & 1, 4 * (flags >> 2 & 1)
-        content_size = (single, 2, 4, 8)[flags >> 6]
-        self._expect(_WatchedFrames._block, 3, skip=(1 - single) + (0, 1, 2, 4)[flags & 3] + content_size)
-
-    def _block(self, header: int) -> None:
-        last, kind, size = header & 1, header >> 1 & 3, header >> 3
-        content = 1 if kind == 1 else size  # kind 1 is one byte, repeated
-        if last:
-            self._expect(_WatchedFrames._magic, 4, skip=content + self._checksum)
-        else:
-            self._expect(_WatchedFrames._block, 3, skip=content)
-
-    def _nothing(self, number: int) -> None:
-        self._skip = 1 << 62

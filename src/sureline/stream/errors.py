@@ -1,4 +1,4 @@
-"""What can be wrong with data, and the account of what was."""
+"""Errors in data, and the account of those that were skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader may be asked for, checked."""
+"""Options of a reader, checked."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Options:
         return replace(self, **taken)
 
     def of_model(self, format: str) -> dict[str, Any]:
-        """What a model has to know of the way its rows were read, so that others are read in the same way."""
+        """The options that a model keeps, so that other rows are read in the same way."""
         return {name: getattr(self, name) for name in _OF_MODEL if format in _MEANT_FOR[name]}
 
     def check_format(self, format: str) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from .chunk import Parsed
+from .chunk import Chunk
 from .source import Stop
 
 
@@ -47,17 +47,9 @@ class Task:
     end: int
     consumed: int
     size: int
-    run: Callable[[], Parsed]
+    run: Callable[[], Chunk]
     line: int | None = None
     release: Callable[[], None] | None = None
-
-
-@dataclass
-class Outcome:
-    """What became of a task."""
-
-    task: Task
-    parsed: Parsed
 
 
 class Tasks(Protocol):
@@ -69,7 +61,7 @@ class Tasks(Protocol):
 
 
 class Pipeline:
-    """The outcomes of tasks, in order.
+    """Tasks with the chunks that they gave, in order.
 
     Parameters
     ----------
@@ -89,7 +81,7 @@ class Pipeline:
         self._lock = threading.Lock()  # of everything below
         self._next_done = threading.Condition(self._lock)  # for the consumer
         self._lighter = threading.Condition(self._lock)  # for whoever has the turn
-        self._done: dict[int, Outcome | BaseException | None] = {}
+        self._done: dict[int, tuple[Task, Chunk] | BaseException | None] = {}
         self._wanted = 0
         self._n_cut = 0
         self._weight = 0
@@ -134,25 +126,25 @@ class Pipeline:
                 with self._lock:
                     self._weight += task.size
             try:
-                self._hand_over(ticket, Outcome(task, task.run()))
+                self._hand_over(ticket, (task, task.run()))
             except BaseException as error:
                 self._hand_over(ticket, error)
 
-    def _hand_over(self, ticket: int, result: Outcome | BaseException | None) -> None:
+    def _hand_over(self, ticket: int, result: tuple[Task, Chunk] | BaseException | None) -> None:
         with self._lock:
             self._done[ticket] = result
             if ticket == self._wanted:
                 self._next_done.notify()
 
-    def __iter__(self) -> Iterator[Outcome]:
+    def __iter__(self) -> Iterator[tuple[Task, Chunk]]:
         while True:
             with self._lock:
                 while self._wanted not in self._done:
                     self._next_done.wait()
                 result = self._done.pop(self._wanted)
                 self._wanted += 1
-                if isinstance(result, Outcome):
-                    self._weight -= result.task.size
+                if isinstance(result, tuple):
+                    self._weight -= result[0].size
                     self._lighter.notify()
             if result is None:
                 return
@@ -161,10 +153,12 @@ class Pipeline:
                     raise result
                 finally:
                     del result  # or it would keep this frame, and all that it holds, alive
+            release = result[0].release
             yield result
-            if result.task.release is not None:
+            del result  # rows that the consumer is done with
+            if release is not None:
                 with self._lock:
-                    self._releases.append(result.task.release)
+                    self._releases.append(release)
 
     def close(self) -> None:
         """Stop the workers and wait for them."""

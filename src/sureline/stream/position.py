@@ -1,4 +1,4 @@
-"""Where in a stream one is."""
+"""Positions in a stream."""
 
 from __future__ import annotations
 

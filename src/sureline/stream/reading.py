@@ -6,7 +6,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 
 from .blocks import AtThisLine, Lines, Parse, QuotedLines, RandomBlocks, SequentialBlocks, count_lines, row_start
-from .chunk import Chunk, Parsed
+from .chunk import BlockFacts, Chunk
 from .errors import KEPT, DataError, Fault, Faults
 from .formats.arrow import ColumnPieces, open_batches
 from .formats.native import NativeParser
@@ -110,7 +110,7 @@ class FileTasks:
 
 
 def _parser(format: str, options: Options) -> Parse | None:
-    """What makes rows of a block, for the formats for which that does not depend on the file."""
+    """The parser of blocks, for the formats for which it does not depend on the file."""
     if format in NATIVE:
         return NativeParser(format, options)
     if format == "jsonl":
@@ -159,27 +159,27 @@ class Reading:
         pipeline = Pipeline(tasks, stop, threads, limit=ahead * weight)
         at = self._position
         try:
-            for outcome in pipeline:
-                task, parsed = outcome.task, outcome.parsed
+            for task, chunk in pipeline:
+                facts = chunk.block
                 if task.line is not None:
                     at = replace(at, file=task.file, line=task.line)
                 if self._options.skip:
-                    self._account(at, task, parsed)
+                    self._account(at, task, facts)
                 before = at
                 at = replace(
                     at,
-                    offset=task.end if parsed.rows_end is None else task.start + parsed.rows_end,
-                    line=at.line + (parsed.n_lines if parsed.rows_end is None else parsed.faults[0].line - 1),
-                    rows=at.rows + len(parsed.chunk),
+                    offset=task.end if facts.rows_end is None else task.start + facts.rows_end,
+                    line=at.line + (facts.n_lines if facts.rows_end is None else facts.faults[0].line - 1),
+                    rows=at.rows + len(chunk),
                     faults=self.faults.count,
                 )
                 self.consumed = (task.file, task.consumed)
                 self._check_share(at, finished=False)
-                if len(parsed.chunk):
-                    yield replace(parsed.chunk, end=at)
-                if parsed.rows_end is not None:
-                    raise self._fault(task, before.line, parsed.faults[0])
-                del outcome, task, parsed
+                if len(chunk):
+                    yield replace(chunk, end=at, block=BlockFacts())
+                if facts.rows_end is not None:
+                    raise self._fault(task, before.line, facts.faults[0])
+                del task, chunk
         except AtThisLine as wrong:
             line = at.line if tasks.line is None else tasks.line
             raise self._error(tasks.file, wrong.reason, line + 1, None) from None
@@ -188,11 +188,11 @@ class Reading:
         self.consumed = (len(self._parts), 0)
         self._check_share(at, finished=True)
 
-    def _account(self, at: Position, task: Task, parsed: Parsed) -> None:
+    def _account(self, at: Position, task: Task, facts: BlockFacts) -> None:
         """Note the faults of a piece."""
-        for fault in parsed.faults[: KEPT - len(self.faults.first)]:
+        for fault in facts.faults[: KEPT - len(self.faults.first)]:
             self.faults.first.append(self._fault(task, at.line, fault))
-        self.faults.count += parsed.n_faults
+        self.faults.count += facts.n_faults
 
     def _fault(self, task: Task, lines_before: int, fault: Fault) -> DataError:
         if self._format in BINARY:

@@ -8,13 +8,13 @@ from typing import Any
 
 from .chunk import Chunk, joined
 from .errors import DataError, Faults
-from .formats.arrow import origin_of, pyarrow
+from .formats.arrow import origin_of, pyarrow, width_of
 from .options import BINARY, FORMATS, TEXT, Options
 from .position import Position
 from .reading import Part, Reading
 from .recognise import recognise
 from .shards import cut
-from .source import PATH, Source, expand
+from .source import PATH, STDIN, Source, expand
 
 
 class Stream:
@@ -29,14 +29,19 @@ class Stream:
         The files, with globs expanded.
     format : str
         As given or recognised.
+    options : Options
+        The options of `read`.
     faults : Faults
         What was left out in the latest pass, with ``errors="skip"``: `count`, and `first`, a list of up to 20 errors.
     """
 
-    def __init__(self, parts: list[Part], format: str, options: Options) -> None:
-        self._parts, self.format, self._options = parts, format, options
+    def __init__(
+        self, parts: list[Part], format: str, options: Options, *, format_recognised: bool | None = None
+    ) -> None:
+        self._parts, self.format, self.options = parts, format, options
         self.paths = [part.source.path for part in parts]
         self._model_options: dict[str, Any] | None = None
+        self._format_recognised = format_recognised
 
     _reading: Reading | None = None
     _begun: Generator[Chunk, None, None] | None = None  # a pass whose first chunks were looked at
@@ -49,13 +54,24 @@ class Stream:
 
     @property
     def dtype(self) -> str:
-        """Of the values."""
-        return self._options.dtype
+        """The dtype of the values."""
+        return self.options.dtype
 
     @property
     def duplicates(self) -> str:
-        """What is done where an index comes twice in a row."""
-        return self._options.duplicates
+        """What happens where an index comes twice in a row: "error" or "sum"."""
+        return self.options.duplicates
+
+    @property
+    def format_recognised(self) -> bool:
+        """Whether `read` finds the format by the files alone. They are opened only if it was given, or helped."""
+        if self._format_recognised is None:
+            try:
+                sources = [part.source for part in self._parts]
+                self._format_recognised = all(s.regular for s in sources) and recognise(sources) == self.format
+            except (DataError, OSError):
+                self._format_recognised = False
+        return self._format_recognised
 
     @property
     def size(self) -> int | None:
@@ -83,10 +99,10 @@ class Stream:
     def model_options(self) -> dict[str, Any]:
         """The format, and the options that decide what a column means; of a converted file those of the original."""
         if self._model_options is None:
-            self._model_options = {"format": self.format, **self._options.of_model(self.format)}
+            self._model_options = {"format": self.format, **self.options.of_model(self.format)}
             source = self._parts[0].source
             if self.format in BINARY and source.regular:
-                self._model_options |= origin_of(source, self.format, self._options)
+                self._model_options |= origin_of(source, self.format, self.options)
         return dict(self._model_options)
 
     @property
@@ -104,7 +120,7 @@ class Stream:
         begun, self._begun = self._begun, None
         if begun is not None and position == Position():
             return begun
-        reading = Reading(self._parts, self.format, self._options, position)
+        reading = Reading(self._parts, self.format, self.options, position)
         self._reading = reading
         return reading.chunks()
 
@@ -164,10 +180,19 @@ class Stream:
             if n == 1:
                 return [self]
             raise ValueError("Pipes and standard input cannot be cut into shards.")
-        return [Stream(parts, self.format, self._options) for parts in cut(self._parts, self.format, size, n)]
+        return [Stream(parts, self.format, self.options) for parts in cut(self._parts, self.format, size, n)]
 
-    def _with(self, **changes: Any) -> Stream:
-        return Stream(self._parts, self.format, replace(self._options, **changes))
+    def with_options(self, **changes: Any) -> Stream:
+        """The same files, read with some options of `read` changed."""
+        return Stream(
+            self._parts, self.format, replace(self.options, **changes), format_recognised=self._format_recognised
+        )
+
+    def hashed_width(self) -> int:
+        """Columns that names are hashed to, or were before the files were converted; 0 if columns are numbered."""
+        if self.format not in BINARY:
+            return 0 if self.format == "libsvm" else 1 << self.options.bits
+        return width_of(self._parts[0].source, self.format, self.options) if self._parts else 0
 
 
 def _again(
@@ -176,7 +201,7 @@ def _again(
     wrong: DataError | None,
     reading: Reading | None,
 ) -> Generator[Chunk, None, None]:
-    """What was looked at, each chunk with how far the pass had come by then, and then the rest of the pass."""
+    """The chunks that were looked at, then the rest of the pass. Each comes with how far the pass had come by then."""
     come_to = (0, 0) if reading is None else reading.consumed
     try:
         while held:
@@ -302,10 +327,12 @@ def read(
             f"The 'format' parameter of read must be None or one of {', '.join(FORMATS)}. Got {format!r} instead."
         )
     sources = [Source(path) for path in expand(paths)]
-    format = format or _recognised(sources, (fallback or {}).get("format"))
+    before = (fallback or {}).get("format")
+    recognised = True if format is None and before is None and STDIN not in [s.path for s in sources] else None
+    format = format or _recognised(sources, before)
     options.check_format(format)
     options = options.with_fallback(format, fallback or {})
     if format in BINARY:
         pyarrow()
     parts = [Part(source, None if source.size is None else (0, source.size)) for source in sources]
-    return Stream(parts, format, options)
+    return Stream(parts, format, options, format_recognised=recognised)

@@ -10,10 +10,10 @@ from typing import Any
 from ..stream import READING, Label, Stream, read
 from ..stream.arrays import rows_of
 from .grid import entries_of
-from .judge import Judge
-from .narrowing import dtype_to_read
-from .result import Metric, TournamentResult
-from .telling import result_of
+from .metric import Metric
+from .result import MetricName, TournamentResult
+from .result_of import result_of
+from .room import dtype_to_read
 from .tournament import Standing, Tournament
 from .train import BATCH
 
@@ -22,7 +22,7 @@ def tournament(
     grid: Any,
     stream: str | Path | Sequence[Any] | Stream,
     *,
-    metric: Metric = "error",
+    metric: MetricName = "error",
     cost: tuple[float, float] | None = None,
     labels: Sequence[Label] | None = None,
     race: bool = False,
@@ -97,7 +97,7 @@ def tournament(
     if isinstance(stream, Stream):
         if reading:
             raise TypeError(f"{', '.join(reading)} must be set where the stream is made, by sureline.stream.read.")
-        source = stream if stream.dtype == dtype else stream._with(dtype=dtype)
+        source = stream if stream.dtype == dtype else stream.with_options(dtype=dtype)
     elif isinstance(stream, tuple) and stream and not isinstance(stream[0], str | os.PathLike):
         if reading:
             raise TypeError(f"{', '.join(reading)} has no meaning for rows in memory.")
@@ -108,21 +108,21 @@ def tournament(
                     entry.learner.feature_names_in_ = source.column_names
     else:
         source = read(_paths(stream), dtype=dtype, **{"collect_names": True, **reading})
-    contest = Tournament(
+    running = Tournament(
         entries,
         source,
-        judge=Judge(metric, (1.0, 1.0) if cost is None else cost),
+        metric=Metric(metric, (1.0, 1.0) if cost is None else cost),
         labels=labels,
         race=race,
         memory=memory,
         batch=batch,
         reliability=reliability,
     )
-    contest.run(on_progress=on_progress)
+    running.run(on_progress=on_progress)
     told = ", ".join(
         f"{name}={value!r}" for name, value in (("metric", metric), ("cost", cost), ("race", race)) if value
     )
-    return result_of(contest, f"sureline.tournament({len(entries)} learners, {source.paths}, {told})", models=True)
+    return result_of(running, f"sureline.tournament({len(entries)} learners, {source.paths}, {told})", models=True)
 
 
 def _paths(stream: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What it takes to go on with a training later: where it was, in which files, and whether they are still the same."""
+"""Checkpoints of a training: how far it had come, in which files, and whether these are still the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..stream import Label, Position, Stream
 
 @dataclass
 class Checkpointing:
-    """Where to save what is needed to go on, and how often: after so many examples, or seconds."""
+    """Where to save checkpoints, and how often: after so many examples, or seconds."""
 
     path: Path
     examples: int | None = None
@@ -37,7 +37,7 @@ class Checkpointing:
 
 
 @dataclass(frozen=True)
-class Place:
+class Checkpoint:
     """How far a training had come."""
 
     position: Position  # the end of the last chunk that was learned from whole
@@ -60,8 +60,8 @@ class Place:
         return place
 
     @classmethod
-    def of(cls, path: Path, saved: ModelFile) -> Place:
-        """Where the training was that wrote this file."""
+    def of(cls, path: Path, saved: ModelFile) -> Checkpoint:
+        """The checkpoint in a file that was read."""
         if saved.place is None:
             raise ValueError(f"{path} is a model and no checkpoint; name it with --model, or train anew.")
         try:

@@ -1,4 +1,4 @@
-"""What to train where not all is said: whatever makes the fewest mistakes on the first rows of the stream.
+"""Choose algorithm and settings by the progressive error on the first 20,000 rows of a stream.
 
 Where no learner is named, the choice is among settings of several; where one is named and nothing of it, among its own.
 """
@@ -6,24 +6,24 @@ Where no learner is named, the choice is among settings of several; where one is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._inputs import Array
-from .._system import cores
+from .._system import threads
 from ..learners.catalogue import LEARNERS
 from ..learners.learner import ClassLearner, Learner
-from ..learners.online import ClassRuleLearner
+from ..learners.online import OnlineLearner
 from ..models.numbers import MISTAKES
 from ..stream import Chunk, DataError, Label, Stream
 from ..stream.chunk import joined
 from ..stream.classes import Classes
-from .chunks import Lesson, Normalizers
+from .chunks import LabelledChunk, Normalizers
 
 AUTO = "auto"
 
@@ -70,7 +70,7 @@ class Choice:
         return {"tried": self.tried, "rows": self.rows, "mistakes": self.mistakes}
 
 
-_SHARED = {field.name for field in fields(ClassRuleLearner)}
+_SHARED = {field.name for field in fields(OnlineLearner)}
 
 
 def chosen(learner: Learner) -> dict[str, Any]:
@@ -83,13 +83,31 @@ def settings_of(kind: type[Learner], parameters: dict[str, Any]) -> list[dict[st
 
     Who names a parameter of its own, or the normalisation, gets what was named and the defaults of the rest.
     """
-    if not issubclass(kind, ClassRuleLearner) or parameters.keys() - (_SHARED - {"normalize"}):
+    if not issubclass(kind, OnlineLearner) or parameters.keys() - (_SHARED - {"normalize"}):
         return [parameters]
     return [parameters, *({**settings, **parameters} for settings in kind.settings_to_try)]
 
 
+def chosen_before(path: Path, saved: Learner, candidates: Sequence[Learner]) -> Learner:
+    """The candidate whose settings a checkpoint has; it may be of another job in what all learners have."""
+    for learner in candidates:
+        if type(learner) is type(saved) and chosen(learner) == chosen(saved):
+            return learner
+    kinds = {type(learner) for learner in candidates}
+    if len(kinds) == 1 and type(saved) not in kinds:
+        return candidates[0]  # so that the other algorithm is what is refused
+    usual = chosen(type(saved)())
+    told = ", ".join(
+        f"{name}={value!r}" for name, value in chosen(saved).items() if name == "normalize" or value != usual[name]
+    )
+    raise ValueError(
+        f"{path} was saved by {type(saved).__name__} with {told}, which is not among the settings that are tried where "
+        "none is named: name them to go on with it."
+    )
+
+
 def candidates(parameters: dict[str, Any]) -> list[ClassLearner]:
-    """What is tried where no learner is named, with these parameters, which must be such as all learners have."""
+    """The learners that are tried where none is named, with parameters that all learners have."""
     if own := sorted(set(parameters) - _SHARED):
         owners = [name.lower() for name, kind in LEARNERS.items() if own[0] in kind.__dataclass_fields__]
         if not owners:
@@ -126,10 +144,10 @@ class FirstRows:
     def __init__(self, stream: Stream, labels: Sequence[Label] | None, rows: int = ROWS) -> None:
         classes = Classes(labels)
         chunk = _first_rows(stream.peek(rows, ENTRIES), rows, classes, stream.paths[0])
-        self._lesson: Lesson | None = None
+        self._rows: LabelledChunk | None = None
         self.n_rows = self.n_columns = self.n_classes = 0
         if chunk is not None and chunk.n_rows >= FEWEST and len(np.unique(chunk.labels[0])) >= 2:
-            self._lesson = Lesson(chunk, chunk.labels[0], classes.array(), Normalizers())
+            self._rows = LabelledChunk(chunk, chunk.labels[0], classes.array(), Normalizers())
             self.n_rows, self.n_columns, self.n_classes = chunk.n_rows, chunk.n_columns, len(classes.labels)
 
     def losses(
@@ -139,15 +157,15 @@ class FirstRows:
 
         So many learn at a time, as many as there are cores if None. The learners keep nothing.
         """
-        if self._lesson is None:
+        if self._rows is None:
             return [inf] * len(learners)
-        lesson, chunk = self._lesson, self._lesson.chunk
+        rows, chunk = self._rows, self._rows.chunk
         refused = set()
         with np.errstate(over="ignore", under="ignore"):
             values = {dtype: chunk.values.astype(dtype, copy=False) for dtype in {one.dtype for one in learners}}
         for learner in learners:  # before several threads ask for the rows
             try:
-                lesson.prepare(learner, values[learner.dtype])
+                rows.prepare(learner, values[learner.dtype])
             except ValueError:
                 refused.add(id(learner))
 
@@ -155,15 +173,15 @@ class FirstRows:
             if id(learner) in refused:
                 return inf
             try:
-                lesson.begin(learner)
-                lesson.teach(learner, 0, chunk.n_rows)
-                return loss(learner._state.tally)
+                rows.begin(learner)
+                rows.fit(learner, 0, chunk.n_rows)
+                return loss(learner.model.tally)
             except ValueError:
                 return inf
             finally:
-                learner.__dict__.pop("_state", None)
+                learner.forget()
 
-        with ThreadPoolExecutor(at_a_time or cores(), thread_name_prefix="sureline-choice") as pool:
+        with threads(at_a_time) as pool:
             return list(pool.map(of, learners))
 
 

@@ -1,10 +1,11 @@
-"""A chunk of a stream as learners take it: its labels decoded once and its rows made once, for one learner or many."""
+"""Chunks of a stream as learners take them: labels decoded once, rows made once, for one learner or many."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -12,20 +13,36 @@ import numpy.typing as npt
 from .._inputs import Array
 from .._native import _core
 from ..learners.learner import ClassLearner, Learner
-from ..learners.online import ClassRuleLearner, RuleLearner
+from ..learners.online import OnlineLearner
 from ..learners.regression import TargetLearner
+from ..learners.rule import RuleLearner
 from ..learners.saving import takes_names
 from ..models.rows import RefusedRow
 from ..models.scaling import Normalizer
 from ..stream import Chunk, Label, Stream
+from ..stream.chunk import joined
 
 
-class Lesson:
-    """The rows of a chunk with what is to be learned from them: classes, or the numbers that are to be predicted.
+class LabelledChunk:
+    """A chunk with what is to be learned from its rows: classes, or the numbers that are to be predicted.
 
-    A learner is handed the parts of a lesson in their order. Learners may be handed it at the same time, each by a
+    A learner is fitted to the parts of a chunk in their order. Learners may be fitted at the same time, each by a
     thread of its own, once `prepare` has been called for the kinds of rows that they need. Those that share what their
-    rows are divided by have `normalizers`, one for all lessons of a stream; any other learner has its own.
+    rows are divided by have `normalizers`, one for all chunks of a stream, and share the divided rows too. The rows of
+    any other learner, which has its own, are divided while it learns from them.
+
+    Attributes
+    ----------
+    chunk : Chunk
+        The rows as they were read.
+    labels : array
+        The class, or the number, of each row.
+    classes : array or None
+        All classes so far; None where numbers are to be predicted.
+    cuts : sequence of int
+        The rows after which the curves of a tournament have a point.
+    samples : dict of int to Chunk
+        Rows that are predicted before the rows from one cut to the next are learned from, by where those begin.
     """
 
     def __init__(
@@ -35,22 +52,22 @@ class Lesson:
         classes: Array | None = None,
         normalizers: Normalizers | None = None,
     ) -> None:
-        self.chunk = chunk
-        self.labels = labels
-        self.classes = classes  # None where numbers are to be predicted
+        self.chunk, self.labels, self.classes = chunk, labels, classes
+        self.cuts: Sequence[int] = ()
+        self.samples: dict[int, Chunk] = {}
         self._normalizers = normalizers
         self._chunks: dict[str, Chunk] = {}  # by dtype
-        self._rows: dict[tuple[str, str, int], _Rows] = {}
+        self._normalized: dict[tuple[str, str, int], Chunk] = {}
+        self._in_turn: dict[tuple[int, int | None], _core.Rows] = {}
 
     def prepare(self, learner: Learner, values: Array | None = None) -> None:
         """Make the rows that the learner needs; of these values, which are those of the chunk in its numbers.
 
-        Where rows are divided, this is when they are taken in: a learner that has not begun, and shares nothing, gets
-        its rows when it is taught.
+        Where divided rows are shared, this is when they are taken in.
         """
         if learner.dtype not in self._chunks:
             self._chunks[learner.dtype] = self.chunk if values is None else replace(self.chunk, values=values)
-        if self._normalizers is not None or hasattr(learner, "_state"):
+        if self._normalizers is not None or learner.has_begun:
             self._rows_for(learner)
 
     def chunk_for(self, learner: Learner) -> Chunk:
@@ -58,19 +75,32 @@ class Lesson:
         self.prepare(learner)
         return self._chunks[learner.dtype]
 
-    def _rows_for(self, learner: Learner) -> _Rows:
-        """The one place where rows are made for a learner."""
-        normalizer = learner._normalizer if self._normalizers is None else self._normalizers.of(learner)
-        kind = normalizer.kind
-        key = learner.dtype, kind, id(normalizer) if kind == "scale" else 0
-        if key not in self._rows:
+    def _rows_for(self, learner: Learner) -> Callable[[int | None], _core.Rows]:
+        """What makes rows of the chunk as this learner takes them, of their own width or of another."""
+        chunk = self._chunks[learner.dtype]
+        if self._normalizers is None:
+            return partial(self._divided_in_turn, chunk, learner.normalizer)
+        normalizer = self._normalizers.of(learner)
+        key = learner.dtype, normalizer.kind, id(normalizer) if normalizer.kind == "scale" else 0
+        if key not in self._normalized:
             with self._by_rows_of_the_stream():
-                self._rows[key] = _Rows(_normalized(self._chunks[learner.dtype], normalizer))
-        return self._rows[key]
+                divided = _normalized(chunk, normalizer)
+                divided.rows()  # made now, before several threads ask for them
+            self._normalized[key] = divided
+        return self._normalized[key].rows
+
+    def _divided_in_turn(self, chunk: Chunk, normalizer: Normalizer, n_columns: int | None) -> _core.Rows:
+        """Rows that are taken in and divided while they are learned from: made once, as long as their width stays."""
+        if normalizer.kind == "none":
+            return chunk.rows(n_columns)
+        key = id(normalizer), n_columns
+        if key not in self._in_turn:
+            self._in_turn[key] = normalizer.to_learn(chunk.fresh_rows(n_columns))
+        return self._in_turn[key]
 
     @contextmanager
     def _by_rows_of_the_stream(self) -> Iterator[None]:
-        """What is refused is told by its place in the stream."""
+        """Name refused rows by their place in the stream."""
         try:
             yield
         except RefusedRow as refused:
@@ -83,10 +113,10 @@ class Lesson:
         elif isinstance(learner, ClassLearner) and self.classes is not None:
             learner.begin(self.classes, self.chunk.n_columns)
         if self._normalizers is not None:
-            learner._normalizer = self._normalizers.of(learner)
+            learner.normalizer = self._normalizers.of(learner)
 
-    def teach(self, learner: Learner, start: int, stop: int) -> None:
-        """Let a learner that has begun learn from the rows from one to another."""
+    def fit(self, learner: Learner, start: int, stop: int) -> None:
+        """Let a learner that has begun learn from the rows from `start` to `stop`."""
         if start >= stop:
             return
         self.prepare(learner)
@@ -95,7 +125,7 @@ class Lesson:
         with self._by_rows_of_the_stream():
             if isinstance(learner, TargetLearner):
                 learner.take(rows, chunk.n_columns, self.labels.astype(np.float64, copy=False), chunk.weights, part)
-            elif isinstance(learner, ClassRuleLearner):
+            elif isinstance(learner, OnlineLearner):
                 labels, n_classes = self.labels.astype(np.int32, copy=False), None
                 if self.classes is not None:
                     n_classes = len(self.classes)
@@ -108,7 +138,7 @@ class Lesson:
 
 
 class Normalizers:
-    """What the rows of a stream are divided by: one for each kind and dtype, for all learners of the stream."""
+    """Normalizers of a stream that learners share: one for each kind and dtype."""
 
     def __init__(self) -> None:
         self._own: dict[tuple[str, str], Normalizer] = {}
@@ -116,7 +146,7 @@ class Normalizers:
     def of(self, learner: Learner) -> Normalizer:
         key = learner.normalize, learner.dtype
         if key not in self._own:
-            self._own[key] = learner._fresh_normalizer()
+            self._own[key] = learner.fresh_normalizer()
         return self._own[key]
 
     def keep_those_of(self, learners: Iterable[Learner]) -> None:
@@ -133,25 +163,59 @@ def _normalized(chunk: Chunk, normalizer: Normalizer) -> Chunk:
     return replace(chunk, values=values)
 
 
-class _Rows:
-    """The rows of a chunk for the core; made once, unless they are to count as wider than they are."""
+class RowBuffer:
+    """Rows of a stream on their way into batches of a fixed size, wherever the chunks of the stream end.
 
-    def __init__(self, chunk: Chunk) -> None:
-        self.chunk = chunk
-        self._own = chunk.rows()
+    `ahead` rows at the beginning have been: those of a chunk that a batch ended in. It is all that must be known,
+    besides the end of the last chunk that is done with, to go on later in the same batches.
+    """
 
-    def __call__(self, n_columns: int | None) -> _core.Rows:
-        return self._own if n_columns is None else self.chunk.rows(n_columns)
+    def __init__(self, ahead: int = 0) -> None:
+        self.ahead = ahead
+        self._chunks: list[Chunk] = []
+
+    def add(self, chunk: Chunk) -> None:
+        self._chunks.append(chunk)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that are still to be learned from."""
+        return sum(len(chunk) for chunk in self._chunks) - self.ahead
+
+    def batches(self, size: int, *, last: bool) -> Iterator[Chunk]:
+        """Batches of `size` rows, without names; if they are the `last` ones, with the rest, whatever its number.
+
+        The rows of a batch stay here until they are `done`, which they must be before the next.
+        """
+        while self.n_rows >= size or (last and self.n_rows > 0):
+            yield self._next(min(size, self.n_rows))
+
+    def _next(self, n_rows: int) -> Chunk:
+        parts, start, stop = [], self.ahead, self.ahead + n_rows
+        for chunk in self._chunks:
+            if start < len(chunk) and stop > 0:
+                parts.append(replace(chunk, names=None, tags=None).part(max(start, 0), stop))
+            start, stop = start - len(chunk), stop - len(chunk)
+        return joined(parts)
+
+    def done(self, n_rows: int) -> list[Chunk]:
+        """Rows have been learned from. The chunks that are done with."""
+        self.ahead += n_rows
+        finished = []
+        while self._chunks and self.ahead >= len(self._chunks[0]):
+            finished.append(self._chunks.pop(0))
+            self.ahead -= len(finished[-1])
+        return finished
 
 
-def enrol(learner: Learner, stream: Stream, labels: Sequence[Label] | None) -> None:
-    """Tell a learner of the stream that it is to learn from. Raises ValueError if that cannot be."""
+def attach(learner: Learner, stream: Stream, labels: Sequence[Label] | None) -> None:
+    """Tell a learner of the stream that it is to learn from. ValueError if it cannot learn from that."""
     if labels is not None and not isinstance(learner, ClassLearner):
         raise ValueError(f"{type(learner).__name__} predicts numbers: labels is for learners of classes.")
     options = stream.model_options
     if "bits" in options and isinstance(learner, RuleLearner):
         learner.bits = options["bits"]  # so that it hashes the names of single examples in the same way
-    learner._takes_names = takes_names(options)
+    learner.takes_names = takes_names(options)
     learner.check_parameters()
     learner.refuse_stream()
     if labels is None:
@@ -159,7 +223,7 @@ def enrol(learner: Learner, stream: Stream, labels: Sequence[Label] | None) -> N
 
 
 def _refuse_costs_without_labels(learner: Learner) -> None:
-    costs = learner._costs()
+    costs = learner.costs
     if costs is not None and costs[0] != costs[1]:
         raise ValueError(
             f"{type(learner).__name__} with unequal costs or margins must know which class is the positive one: "

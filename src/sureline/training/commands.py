@@ -9,10 +9,9 @@ from typing import Any
 
 from ..learners.batch import BatchLearner
 from ..learners.learner import Learner
-from ..stream import DataError, Label, Stream, from_text
+from ..stream import Label, Stream, from_text
 from ..stream.arrays import ArrayStream
-from ..stream.recognise import recognise
-from ..stream.source import STDIN, Source
+from ..stream.source import STDIN
 from .train import BATCH
 
 _SWITCHES = {"zero_based": "--zero-based"}
@@ -24,19 +23,21 @@ def flag(name: str) -> str:
     return "--" + name.removeprefix("n_").replace("_", "-")
 
 
-_ONLY_PYTHON = ("growing", "shuffle", "random_state")  # the command has no option for them, nor a use
+ONLY_PYTHON = ("growing", "shuffle", "random_state")  # parameters that the command has no option for, nor a use
 
 
 def options_of(learner: Any, given: Collection[str] = ()) -> list[str] | None:
-    """What ``sureline train`` must be told to make this learner; None if that cannot be said.
+    """Options of ``sureline train`` that make this learner; None if there are none.
 
     Parameters that have their defaults are left out, unless they are among the `given` ones; but not the normalisation
     of a learner of which the command would choose settings if none were named.
     """
+    if learner.in_python:
+        return None
     given = {*given, "normalize"} if getattr(learner, "settings_to_try", ()) else given
     parameters = learner.parameters()
     defaults = {field.name: field.default for field in fields(learner)}
-    if any(name in parameters and parameters[name] != defaults[name] for name in _ONLY_PYTHON):
+    if any(name in parameters and parameters[name] != defaults[name] for name in ONLY_PYTHON):
         return None
     words = ["--algorithm", type(learner).__name__.lower()]
     for name, value in parameters.items():
@@ -68,11 +69,11 @@ class TrainCommands:
         self._reading: list[str] = []
         if isinstance(stream, ArrayStream):
             return
-        for field in fields(stream._options):
-            value = getattr(stream._options, field.name)
+        for field in fields(stream.options):
+            value = getattr(stream.options, field.name)
             if field.name in _READING and value != field.default:
                 self._reading += [_SWITCHES[field.name]] if field.name in _SWITCHES else [flag(field.name), str(value)]
-        if not stream._options.collect_names:
+        if not stream.options.collect_names:
             self._reading.append("--no-names")
         if labels is not None:
             texts = [str(label) for label in labels]
@@ -80,7 +81,8 @@ class TrainCommands:
                 return
             self._reading.append(f"--labels={','.join(texts)}")  # which may begin with a minus sign
         paths = [f"./{path}" if path.startswith("-") and path != STDIN else path for path in stream.paths]
-        self._data = ["sureline", "train", *paths, *_format(stream)]
+        format = [] if stream.format_recognised else ["--format", stream.format]
+        self._data = ["sureline", "train", *paths, *format]
 
     def of(self, learner: Learner, given: Mapping[str, Any]) -> str | None:
         """The one that makes this model, to the bit; None if the command line cannot say it."""
@@ -93,13 +95,3 @@ class TrainCommands:
         if isinstance(learner, BatchLearner):
             words += self._batch
         return shlex.join([*words, *self._reading, "--model", f"{type(learner).__name__.lower()}.sureline"])
-
-
-def _format(stream: Stream) -> list[str]:
-    """Which one, unless it is recognised."""
-    try:
-        if STDIN not in stream.paths and recognise([Source(path) for path in stream.paths]) == stream.format:
-            return []
-    except (DataError, OSError):
-        pass
-    return ["--format", stream.format]

@@ -1,4 +1,4 @@
-"""Which learners with which parameters take part."""
+"""The learners of a tournament, from a grid of algorithms and parameters."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..learners.catalogue import LEARNERS, learner_named
+from ..learners.catalogue import LEARNERS, learner_named, learner_of
 from ..learners.learner import ClassLearner, Learner
-from ..learners.online import ClassRuleLearner, RuleLearner
+from ..learners.online import OnlineLearner
 from ..learners.parameters import Number
+from ..learners.rule import RuleLearner
 from .choosing import settings_of
 
 MOST = 10_000  # more settings are taken for a mistake
@@ -31,11 +32,11 @@ class Entry:
 
 def every_learner() -> list[str]:
     """The classifiers that see one example at a time: those that any stream can afford."""
-    return [name for name, kind in LEARNERS.items() if issubclass(kind, ClassRuleLearner)]
+    return [name for name, kind in LEARNERS.items() if issubclass(kind, OnlineLearner)]
 
 
 def entries_of(grid: Any, **shared: Any) -> list[Entry]:
-    """What takes part by a grid.
+    """The learners that a grid stands for.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def _alone(item: Any, shared: dict[str, Any]) -> Entry:
     if not isinstance(item, ClassLearner):
         raise _no_classifier(type(item))
     try:
-        kind = learner_named(type(item).__name__)
+        kind = learner_of(item)
     except ValueError as error:
         raise ValueError(f"{error} It cannot take part in a tournament, which reads a stream.") from None
     return _entry(_made(kind, item.parameters()), {})
@@ -130,7 +131,7 @@ def _made(kind: type[Learner], parameters: dict[str, Any]) -> ClassLearner:
 def _entry(
     learner: ClassLearner, given: Mapping[str, Any], shared: Iterable[str] = (), tried: Iterable[str] = ()
 ) -> Entry:
-    """With a name that tells it from the others: not by what was set for all of them, unless that was tried as well."""
+    """Name the entry by the parameters in which entries differ."""
     parameters = {
         field.name: getattr(learner, field.name)
         for field in fields(learner)
@@ -161,7 +162,7 @@ def _listed(kind: type[Learner], name: str, values: Any) -> list[Any]:
     """The values of a parameter, of which a single one may come bare."""
     alone = isinstance(values, str) or not isinstance(values, Iterable)
     listed = [values] if alone else list(values)
-    constraint = kind._constraints.get(name)
+    constraint = kind.constraint_of(name)
     if isinstance(constraint, Number) and constraint.integer:
         listed = [int(v) if isinstance(v, float) and v.is_integer() else v for v in listed]
     return listed

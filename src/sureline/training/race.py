@@ -51,6 +51,14 @@ def index_of(n: int) -> int:
     return k if k <= _FIRST_OCTAVE else _FIRST_OCTAVE + _POINTS * (k - _FIRST_OCTAVE)
 
 
+def row_of(index: int) -> int:
+    """The number of examples at the point of that place."""
+    if index <= _FIRST_OCTAVE:
+        return 1 << index
+    octave, step = divmod(index - _FIRST_OCTAVE, _POINTS)
+    return (64 << octave) + step * (8 << octave)
+
+
 @dataclass
 class Race:
     """The looks at a race, each at a smaller part of the error that is allowed."""

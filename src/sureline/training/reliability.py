@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 
@@ -30,6 +33,32 @@ def sample(chunk: Chunk, start: int, stop: int, size: int) -> Chunk:
         labels=(rows.astype(np.int32), []),  # where they were
         n_columns=chunk.n_columns,
     )
+
+
+class Sampler:
+    """Says which rows of a stream the learners are asked for before they learn from them.
+
+    At powers of two, and then when enough has been learned since the last time for the question to cost little.
+    """
+
+    def __init__(self) -> None:
+        self._asked = 0  # nonzeros at the last sample
+
+    def samples(self, chunk: Chunk, cuts: Sequence[int], rows: int, nonzeros: int) -> dict[int, Chunk]:
+        """Samples of a chunk before which so many rows and nonzeros came.
+
+        Each by where the rows from one cut to the next begin, before which it is asked for.
+        """
+        found: dict[int, Chunk] = {}
+        for start, stop in pairwise([0, *cuts, chunk.n_rows]):
+            row = rows + start
+            read = nonzeros + int(chunk.indptr[start])
+            power = row >= FIRST and row & (row - 1) == 0
+            if start < stop and (power or read - self._asked >= EVERY):
+                since = max(read - self._asked, 0) * chunk.n_rows // max(int(chunk.indptr[-1]), 1)
+                found[start] = sample(chunk, start, stop, max(since // SHARE, LEAST))
+                self._asked = read
+        return found
 
 
 class Reliability:

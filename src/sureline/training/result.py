@@ -1,4 +1,4 @@
-"""What a tournament has found, as plain numbers and words: to be kept as JSON, and to be made into a page."""
+"""The result of a tournament, as plain numbers and words: for JSON, and for a page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypedDict
 
 Status = Literal["finished", "dropped", "failed"]
-Metric = Literal["error", "cost", "balanced_accuracy"]
+MetricName = Literal["error", "cost", "balanced_accuracy"]
 Label = str | int | float | bool
 
 
@@ -125,7 +125,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class TournamentResult:
-    """What a tournament has found.
+    """The result of a tournament.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class TournamentResult:
     version: str
     date: str
     command: str
-    metric: Metric
+    metric: MetricName
     seconds: float
     memory_bytes: int
     stream: StreamFacts

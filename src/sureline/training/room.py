@@ -1,15 +1,18 @@
-"""What the models of a tournament take in memory, before they take it."""
+"""Memory of the models of a tournament, and the rows of learners of float32 beside learners of float64."""
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable, Sequence
+
 import numpy as np
 
+from .._inputs import Array
 from ..learners.feature_groups import FGM, SBCW
-from ..learners.learner import ClassLearner
-from ..learners.online import RuleLearner
+from ..learners.learner import ClassLearner, Learner
 from ..learners.online_batch import BCW
-from ..models.numbers import WITH_FACTORS, width_of
+from ..learners.rule import RuleLearner
 from ..models.precision.state import most_bytes
+from ..stream import Chunk, Position, Stream
 
 
 def model_bytes(learner: ClassLearner, n_columns: int, n_classes: int, n_rows: int, batch: int) -> int:
@@ -21,9 +24,9 @@ def model_bytes(learner: ClassLearner, n_columns: int, n_classes: int, n_rows: i
     slots, heads = n_columns + 1, n_classes if n_classes > 2 else 1
     size = np.dtype(learner.dtype).itemsize
     if isinstance(learner, RuleLearner):
-        shape = learner._shape()
-        factors = heads * slots * (slots + 1) // 2 if shape in WITH_FACTORS else 0
-        return size * (slots * heads * width_of(shape) + factors)
+        shape = learner.shape
+        factors = heads * slots * (slots + 1) // 2 if shape.has_factors else 0
+        return size * (slots * heads * shape.width + factors)
     scales = 2 * scale_bytes(n_columns) if learner.normalize == "scale" else 0  # its own, before a batch and after it
     if isinstance(learner, BCW):
         return scales + most_bytes(slots, heads, n_rows)
@@ -32,8 +35,13 @@ def model_bytes(learner: ClassLearner, n_columns: int, n_classes: int, n_rows: i
 
 
 def scale_bytes(n_columns: int) -> int:
-    """What the sizes of the features take that rows are divided by, which all learners of one dtype share."""
+    """Bytes of the scales that rows are divided by, which all learners of one dtype share."""
     return 16 * n_columns
+
+
+def shared_scale_bytes(learners: Iterable[Learner], n_columns: int) -> int:
+    """Bytes of the scales that these learners share."""
+    return scale_bytes(n_columns) * len({learner.dtype for learner in learners if learner.normalize == "scale"})
 
 
 def in_words(n_bytes: int) -> str:
@@ -44,3 +52,67 @@ def in_words(n_bytes: int) -> str:
         if n_bytes >= size:
             return f"{n_bytes / size:.1f} {unit}"
     return f"{max(round(n_bytes / 1000), 1):,} kB"
+
+
+# -- float32 beside float64 ------------------------------------------------------------------------------------
+
+# A number is read as the nearest float64 and then rounded to float32, so that can be done later as well. Not so where
+# values of one column are added up, those of names with the same hash above all: they are rounded before.
+_ROUNDED_LATER = ("libsvm", "arrays")
+_TOO_LARGE = 'float32 cannot hold; dtype="float64" (--dtype float64) can'
+
+
+def dtype_to_read(learners: Sequence[Learner]) -> str:
+    """The dtype in which to read a stream for all these learners."""
+    return "float64" if any(learner.dtype == "float64" for learner in learners) else "float32"
+
+
+class AsFloat32:
+    """The values of chunks that are read as float64, as they would have been read as float32."""
+
+    dtype = "float32"
+
+    def __init__(self, stream: Stream, learners: Sequence[Learner]) -> None:
+        self.needed = stream.dtype == "float64" and any(learner.dtype == self.dtype for learner in learners)
+        self._twin: Generator[Chunk, None, None] | None = None
+        sums = stream.format not in _ROUNDED_LATER or stream.duplicates == "sum"
+        if self.needed and sums:
+            if stream.size is None:
+                wide = next(type(learner).__name__ for learner in learners if learner.dtype != self.dtype)
+                raise ValueError(
+                    f"{wide} learns from float64 and others from float32, for which these data would have to be read "
+                    "twice, and a pipe can be read only once: give all learners one dtype."
+                )
+            self._twin = stream.with_options(dtype=self.dtype, collect_names=0).read_from(Position())
+
+    def values(self, chunk: Chunk) -> Array | None:
+        """Values of the next chunk in float32; None if nobody needs them. ValueError if float32 cannot hold them."""
+        if not self.needed:
+            return None
+        try:
+            values = self._rounded(chunk)
+        except ValueError:  # a DataError among them
+            self.close()
+            raise
+        return values
+
+    def _rounded(self, chunk: Chunk) -> Array:
+        if self._twin is not None:
+            twin = next(self._twin, None)
+            if twin is not None:
+                twin = twin.first(chunk.n_rows)  # of which a label that is refused may have left the beginning only
+            if twin is None or not np.array_equal(twin.indptr, chunk.indptr):
+                raise ValueError(f"{chunk.end.rows - chunk.n_rows:,} rows on there is a value that {_TOO_LARGE}")
+            return twin.values
+        with np.errstate(over="ignore", under="ignore"):
+            values: Array = chunk.values.astype(np.float32)
+        if not np.isfinite(values).all():
+            row = int(np.searchsorted(chunk.indptr, np.argmin(np.isfinite(values)), side="right"))
+            raise ValueError(f"row {chunk.end.rows - chunk.n_rows + row:,} has a value that {_TOO_LARGE}")
+        return values
+
+    def close(self) -> None:
+        """It is no longer needed."""
+        self.needed = False
+        if self._twin is not None:
+            self._twin.close()

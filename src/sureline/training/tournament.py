@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -16,22 +15,20 @@ import numpy as np
 import numpy.typing as npt
 
 from .._native import _core
-from .._system import cores, usable_memory
+from .._system import cores, threads, usable_memory
 from ..learners.batch import BatchLearner
-from ..learners.online import RuleLearner
 from ..models.numbers import MISTAKES, SEEN
 from ..stream import Chunk, DataError, Label, Position, Stream
+from ..stream.chunk import merged_names
 from ..stream.classes import Classes, times
+from .candidate import BatchCandidate, Candidate
 from .choosing import FirstRows
-from .chunks import Lesson, Normalizers, enrol
-from .contestant import Contestant, Turn
-from .contestant_of_batches import BatchContestant
+from .chunks import LabelledChunk, Normalizers, attach
 from .grid import Entry
-from .judge import Counts, Judge
-from .narrowing import Narrowing
-from .race import Race, index_of, points
-from .reliability import EVERY, FIRST, LEAST, SHARE, sample
-from .room import in_words, model_bytes, scale_bytes
+from .metric import Counts, Metric
+from .race import Race, index_of, points, row_of
+from .reliability import Sampler
+from .room import AsFloat32, in_words, model_bytes, scale_bytes, shared_scale_bytes
 from .train import BATCH
 
 _UNKNOWN_MEMORY = 8 << 30  # taken for what there is, where the system does not tell
@@ -62,7 +59,7 @@ class Tournament:
         entries: Sequence[Entry],
         stream: Stream,
         *,
-        judge: Judge | None = None,
+        metric: Metric | None = None,
         labels: Sequence[Label] | None = None,
         race: bool = False,
         memory: int | None = None,
@@ -71,21 +68,20 @@ class Tournament:
         workers: int | None = None,
     ) -> None:
         self.stream = stream
-        self.judge = Judge() if judge is None else judge
+        self.metric = Metric() if metric is None else metric
         self.labels = None if labels is None else list(labels)
         self.classes = Classes(labels)
         if batch < 1:
             raise ValueError(f"batch must be a number of rows, at least 1. Got {batch!r} instead.")
-        self.contestants = [
-            BatchContestant(entry, self.classes, batch, reliability=reliability)
+        self.candidates = [
+            BatchCandidate(entry, self.classes, batch, reliability=reliability)
             if isinstance(entry.learner, BatchLearner)
-            else Contestant(entry, reliability=reliability)
+            else Candidate(entry, reliability=reliability)
             for entry in entries
         ]
-        for contestant in self.contestants:
-            enrol(contestant.learner, stream, labels)
-            if isinstance(contestant.learner, RuleLearner):
-                contestant.learner._rule()  # imports what it needs before anybody takes the time
+        for candidate in self.candidates:
+            attach(candidate.learner, stream, labels)
+            candidate.learner.warm_up()
         self.race = Race(len(entries)) if race else None
         self.batch = batch
         self.limit = (usable_memory() or _UNKNOWN_MEMORY) // 2 if memory is None else memory
@@ -101,9 +97,9 @@ class Tournament:
         self.seconds = 0.0
         self.complete = False
         self.problem: str | None = None
-        self._narrowing = Narrowing(stream, [contestant.learner for contestant in self.contestants])
+        self._float32 = AsFloat32(stream, [candidate.learner for candidate in self.candidates])
         self._normalizers = Normalizers()
-        self._asked = 0  # nonzeros at the last sample
+        self._sampler = Sampler()
         self._learning = False
         self._stop_asked = False
 
@@ -125,7 +121,7 @@ class Tournament:
             self._settle()
             with (
                 closing(self.stream.read_from(Position())) as chunks,
-                ThreadPoolExecutor(self.workers, thread_name_prefix="sureline-learner") as pool,
+                threads(self.workers) as pool,
             ):
                 for chunk in chunks:
                     self._learning = True
@@ -140,7 +136,7 @@ class Tournament:
                         self.problem = "no learner is left, so the rest of the stream was not read"
                         return
                 self._learning = True
-                self._spread(lambda contestant: contestant.finish(), pool)
+                self._spread(lambda candidate: candidate.finish(), pool)
                 self._learning = False
             self._end()
         except DataError as error:
@@ -149,7 +145,7 @@ class Tournament:
             self.problem = f"it was stopped after {self.rows:,} rows"
             raise
         finally:
-            self._narrowing.close()
+            self._float32.close()
             self.seconds = time.monotonic() - started
 
     def interrupt(self) -> None:
@@ -161,11 +157,11 @@ class Tournament:
 
     def _settle(self) -> None:
         """Let those that came by name alone have the best of their settings, by the first rows."""
-        open_ones = [contestant for contestant in self.contestants if contestant.others]
+        open_ones = [candidate for candidate in self.candidates if candidate.others]
         if not open_ones:
             return
         first = FirstRows(self.stream, self.labels)
-        tried = [contestant.settings() for contestant in open_ones]
+        tried = [candidate.settings() for candidate in open_ones]
         learners = [*chain(*tried)]
         largest = max(model_bytes(one, first.n_columns, first.n_classes, first.n_rows, self.batch) for one in learners)
         scales = scale_bytes(first.n_columns) * len({one.dtype for one in learners})
@@ -175,14 +171,14 @@ class Tournament:
         losses = iter(
             first.losses(
                 learners,
-                lambda tally: self.judge.loss(tally[:, SEEN], tally[:, MISTAKES]),
+                lambda tally: self.metric.loss(tally[:, SEEN], tally[:, MISTAKES]),
                 at_a_time=at_a_time,
             )
         )
-        for contestant, settings in zip(open_ones, tried, strict=True):
+        for candidate, settings in zip(open_ones, tried, strict=True):
             best = int(np.argmin([next(losses) for _ in settings]))
             if best > 0:
-                contestant.adopt(contestant.others[best - 1])
+                candidate.use(candidate.others[best - 1])
         self.chosen_by = first.n_rows
 
     def _end(self) -> None:
@@ -193,7 +189,7 @@ class Tournament:
         elif np.count_nonzero(self.seen) < 2:
             only = [label for label, n in zip(self.classes.labels, self.seen, strict=False) if n]
             self.problem = f"only one class came, {only[0]!r}, so there was nothing to tell apart" if only else None
-        elif len(self.classes.labels) > 2 and self.judge.cost != (1.0, 1.0):
+        elif len(self.classes.labels) > 2 and self.metric.cost != (1.0, 1.0):
             self.problem = (
                 "the costs of a missed positive and of a false alarm are for two classes, and "
                 f"{len(self.classes.labels)} came: every mistake has counted 1"
@@ -215,73 +211,40 @@ class Tournament:
 
     def _learn(self, chunk: Chunk, file: str, pool: ThreadPoolExecutor, on_begin: Callable[[str], None] | None) -> None:
         codes = self.classes.of(chunk, file, self.rows)
-        lesson = Lesson(chunk, codes, self.classes.array(), self._normalizers)
+        batch = LabelledChunk(chunk, codes, self.classes.array(), self._normalizers)
         self._make_room(chunk, on_begin)
-        self._prepare(lesson)
-        cuts = [n - self.rows for n in points(self.rows, self.rows + chunk.n_rows)]
-        turn = Turn(lesson, cuts, self._samples(lesson, cuts))
-        self._spread(lambda contestant: contestant.take(turn), pool)
+        self._prepare(batch)
+        batch.cuts = cuts = [n - self.rows for n in points(self.rows, self.rows + chunk.n_rows)]
+        if any(candidate.reliability is not None for candidate in self._alive()):
+            batch.samples = self._sampler.samples(chunk, cuts, self.rows, self.nonzeros)
+        self._spread(lambda candidate: candidate.fit(batch), pool)
         self._count(chunk, codes, cuts)
-        if chunk.names is not None:
-            if self.names is None:
-                self.names = _core.NameTable()
-            self.names.merge(chunk.names)
+        self.names = merged_names(self.names, chunk)
         if self.race is not None:
             self._look(self.race, len(self.at) - len(cuts))
 
-    def _prepare(self, lesson: Lesson) -> None:
+    def _prepare(self, batch: LabelledChunk) -> None:
         """Make the rows that the learners need, before several threads ask for them."""
-        narrow, why = None, ""
+        float32, why = None, ""
         try:
-            narrow = self._narrowing.values(lesson.chunk)
+            float32 = self._float32.values(batch.chunk)
         except ValueError as error:
             why = str(error)
-        for contestant in self._alive():
-            narrowed = contestant.learner.dtype == self._narrowing.dtype
+        for candidate in self._alive():
+            is_float32 = candidate.learner.dtype == self._float32.dtype
             try:
-                if narrowed and why:
+                if is_float32 and why:
                     raise ValueError(why)
-                lesson.prepare(contestant.learner, narrow if narrowed else None)
+                batch.prepare(candidate.learner, float32 if is_float32 else None)
             except ValueError as error:
-                contestant.leave("failed", str(error))
+                candidate.leave("failed", str(error))
 
-    def _spread(self, task: Callable[[Contestant], None], pool: ThreadPoolExecutor) -> None:
+    def _spread(self, task: Callable[[Candidate], None], pool: ThreadPoolExecutor) -> None:
         """Do something with each learner, over the cores."""
-        queue = deque(sorted(self._alive(), key=lambda contestant: -contestant.seconds))
-
-        def work() -> None:
-            while True:
-                try:
-                    contestant = queue.popleft()
-                except IndexError:
-                    return
-                task(contestant)
-
-        for done in [pool.submit(work) for _ in range(self.workers)]:
-            done.result()
-
-    def _samples(self, lesson: Lesson, cuts: list[int]) -> dict[int, Chunk]:
-        """Rows that are asked for before they are learned from, by where the rows from one cut to the next begin.
-
-        At powers of two, and then when enough has been learned since the last time for the question to cost little.
-        """
-        found: dict[int, Chunk] = {}
-        if not any(contestant.reliability is not None for contestant in self._alive()):
-            return found
-        chunk = lesson.chunk
-        bounds = [0, *cuts, chunk.n_rows]
-        for start, stop in pairwise(bounds):
-            row = self.rows + start
-            read = self.nonzeros + int(chunk.indptr[start])
-            power = row >= FIRST and row & (row - 1) == 0
-            if start < stop and (power or read - self._asked >= EVERY):
-                since = max(read - self._asked, 0) * chunk.n_rows // max(int(chunk.indptr[-1]), 1)
-                found[start] = sample(chunk, start, stop, max(since // SHARE, LEAST))
-                self._asked = read
-        return found
+        list(pool.map(task, sorted(self._alive(), key=lambda candidate: -candidate.seconds)))
 
     def _count(self, chunk: Chunk, codes: npt.NDArray[np.int32], cuts: list[int]) -> None:
-        """What all have seen."""
+        """Count the examples of each class, at the points of the curves and in all."""
         n_classes = max(len(self.classes.labels), 2)
         counted = codes if chunk.weights is None else np.where(chunk.weights > 0, codes, n_classes)
         seen = np.zeros(n_classes, np.int64)
@@ -310,15 +273,15 @@ class Tournament:
         if self.rows == 0 and (share := self.stream.progress):
             n_rows = max(n_rows, round(n_rows / share))
         sizes = {
-            contestant: model_bytes(contestant.learner, n_columns, n_classes, n_rows, self.batch)
-            for contestant in self._alive()
+            candidate: model_bytes(candidate.learner, n_columns, n_classes, n_rows, self.batch)
+            for candidate in self._alive()
         }
         total, shared = _together(sizes, n_columns)
         if self.rows == 0:
             self.memory_bytes = total
             models = f"{len(sizes)} model{'s' if len(sizes) != 1 else ''} of {n_columns:,} columns"
             if total > self.limit:
-                largest = max(sizes, key=lambda contestant: sizes[contestant])
+                largest = max(sizes, key=lambda candidate: sizes[candidate])
                 most = f" ({largest.name} alone {in_words(sizes[largest])})" if sizes[largest] > total / 2 else ""
                 raise ValueError(
                     f"{models} may take {in_words(total)}{most if len(sizes) > 1 else ''}, and the limit is "
@@ -328,7 +291,7 @@ class Tournament:
                 on_begin(f"{models}: up to {in_words(total)}")
         while total > self.limit and sizes:
             last_first = reversed(sizes)
-            goes = max(last_first, key=lambda contestant: (sizes[contestant], self._loss_so_far(contestant)))
+            goes = max(last_first, key=lambda candidate: (sizes[candidate], self._loss_so_far(candidate)))
             with_scales = f", {in_words(shared)} of it to put rows on a common scale" if shared else ""
             goes.leave(
                 "failed",
@@ -337,15 +300,15 @@ class Tournament:
                 f"{in_words(sizes.pop(goes))}",
             )
             total, shared = _together(sizes, n_columns)
-            self._normalizers.keep_those_of(contestant.learner for contestant in sizes)
+            self._normalizers.keep_those_of(candidate.learner for candidate in sizes)
 
-    def _loss_so_far(self, contestant: Contestant) -> float:
-        return self._loss(contestant) if contestant.begun else inf
+    def _loss_so_far(self, candidate: Candidate) -> float:
+        return self._loss(candidate) if candidate.begun else inf
 
     # -- where it stands -------------------------------------------------------------------------------------
 
-    def _alive(self) -> list[Contestant]:
-        return [contestant for contestant in self.contestants if contestant.alive]
+    def _alive(self) -> list[Candidate]:
+        return [candidate for candidate in self.candidates if candidate.alive]
 
     def _total(self) -> float | None:
         """About how many rows the stream has."""
@@ -353,39 +316,39 @@ class Tournament:
         return self.rows / share if share else None
 
     def standing(self) -> Standing:
-        """Who leads by now."""
+        """Progress of the tournament, with the leader so far."""
         leader = self.best()
-        score = None if leader is None else self.judge.value(self._loss(leader))
+        score = None if leader is None else self.metric.value(self._loss(leader))
         name = None if leader is None else leader.name
         return Standing(int(self.seen.sum()), self.seconds, self.stream.progress, len(self._alive()), name, score)
 
-    def best(self) -> Contestant | None:
+    def best(self) -> Candidate | None:
         """The one with the least loss of those that have seen all; None if there was nothing to tell apart."""
-        finished = [contestant for contestant in self.contestants if self.has_seen_all(contestant)]
+        finished = [candidate for candidate in self.candidates if self.has_seen_all(candidate)]
         if not finished or np.count_nonzero(self.seen) < 2:
             return None
         return min(finished, key=self._loss)
 
-    def has_seen_all(self, contestant: Contestant) -> bool:
+    def has_seen_all(self, candidate: Candidate) -> bool:
         """Whether it is still there, and has learned from all that has been read."""
-        waits = isinstance(contestant, BatchContestant) and contestant.done < self.rows
-        return contestant.alive and contestant.begun and not waits
+        waits = isinstance(candidate, BatchCandidate) and candidate.done < self.rows
+        return candidate.alive and candidate.begun and not waits
 
-    def _loss(self, contestant: Contestant) -> float:
-        return self.judge.loss(self.seen, contestant.mistakes_by_class())
+    def _loss(self, candidate: Candidate) -> float:
+        return self.metric.loss(self.seen, candidate.mistakes_by_class())
 
     def losses(
-        self, contestants: Sequence[Contestant], first: int, last: int
+        self, candidates: Sequence[Candidate], first: int, last: int
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Sums of losses and of their squares at the points from first to last, weighed as at the last one.
 
-        Both are of shape (points, contestants).
+        Both are of shape (points, candidates).
         """
-        weights = self.judge.weights(self.seen_at[last])
-        sums = np.zeros((last - first + 1, len(contestants)))
+        weights = self.metric.weights(self.seen_at[last])
+        sums = np.zeros((last - first + 1, len(candidates)))
         squares = np.zeros_like(sums)
-        for j, contestant in enumerate(contestants):
-            for i, mistakes in enumerate(contestant.mistakes[first : last + 1]):
+        for j, candidate in enumerate(candidates):
+            for i, mistakes in enumerate(candidate.mistakes[first : last + 1]):
                 known = mistakes[: len(weights)]
                 sums[i, j] = weights[: len(known)] @ known
                 squares[i, j] = weights[: len(known)] ** 2 @ known
@@ -395,36 +358,27 @@ class Tournament:
         """Drop those that are clearly behind, by the points of the chunk at hand."""
         total = self._total()
         for i in range(first_new, len(self.at)):
-            n = _row_of(i)
+            n = row_of(i)
             last = index_of(n)
-            alive = [contestant for contestant in self._alive() if len(contestant.mistakes) > last]
+            alive = [candidate for candidate in self._alive() if len(candidate.mistakes) > last]
             if len(alive) < 2 or not race.due(n, total):
                 continue
             losses, squares = self.losses(alive, last - 16, last)
             out = race.behind(n, total, losses, squares, np.ones(len(alive), bool))
             leader = int(np.argmin(losses[-1]))
             seen = max(self.at[last], 1)
-            ahead = self.judge.value(losses[-1, leader] / seen)
-            for contestant, goes, loss in zip(alive, out, losses[-1], strict=True):
+            ahead = self.metric.value(losses[-1, leader] / seen)
+            for candidate, goes, loss in zip(alive, out, losses[-1], strict=True):
                 if goes:
-                    del contestant.mistakes[last + 1 :]
-                    contestant.leave(
+                    del candidate.mistakes[last + 1 :]
+                    candidate.leave(
                         "dropped",
-                        f"clearly behind after {self.at[last]:,} examples: {self.judge.metric.replace('_', ' ')} "
-                        f"{self.judge.value(loss / seen):.4f} against {ahead:.4f} of {alive[leader].name}",
+                        f"clearly behind after {self.at[last]:,} examples: {self.metric.name.replace('_', ' ')} "
+                        f"{self.metric.value(loss / seen):.4f} against {ahead:.4f} of {alive[leader].name}",
                     )
 
 
-def _together(sizes: Mapping[Contestant, int], n_columns: int) -> tuple[int, int]:
-    """What models of these sizes take, and how much of it is what their rows are divided by, which they share."""
-    kinds = {contestant.learner.dtype for contestant in sizes if contestant.learner.normalize == "scale"}
-    shared = scale_bytes(n_columns) * len(kinds)
+def _together(sizes: Mapping[Candidate, int], n_columns: int) -> tuple[int, int]:
+    """Bytes of models of these sizes in all, and how many of them are scales that they share."""
+    shared = shared_scale_bytes((candidate.learner for candidate in sizes), n_columns)
     return sum(sizes.values()) + shared, shared
-
-
-def _row_of(index: int) -> int:
-    """The rows at the point of that place."""
-    if index <= 6:
-        return 1 << index
-    octave, eighth = divmod(index - 6, 8)
-    return (64 << octave) + eighth * (8 << octave)

@@ -1,4 +1,4 @@
-"""One pass, or several, over a stream: from a file of any size to a model, with checkpoints on the way."""
+"""Train one learner on a stream of any size, with checkpoints on the way."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import numpy.typing as npt
 
 from .._native import _core
 from ..learners.batch import BatchLearner
-from ..learners.catalogue import learner_named
+from ..learners.catalogue import learner_named, learner_of
 from ..learners.learner import ClassLearner, Learner
-from ..learners.online import RuleLearner
 from ..learners.regression import TargetLearner
+from ..learners.rule import RuleLearner
 from ..learners.saving import read_learner, write_learner
 from ..stream import READING, Chunk, DataError, Label, Position, Stream, read
+from ..stream.chunk import merged_names
 from ..stream.classes import Classes, targets_of
-from .checkpoint import Checkpointing, Place, done_with, refuse_other_job
-from .choosing import AUTO, Choice, candidates, choose, chosen, settings_of
-from .chunks import Lesson, enrol
-from .pending import Pending
+from .checkpoint import Checkpoint, Checkpointing, done_with, refuse_other_job
+from .choosing import AUTO, Choice, candidates, choose, chosen_before, settings_of
+from .chunks import LabelledChunk, RowBuffer, attach
 
 if TYPE_CHECKING:
-    from ..estimators.base import Estimator
+    from ..estimators.saving import Estimator
 
 BATCH = 100_000  # rows, for the learners that take batches
 
@@ -65,10 +65,10 @@ class Training:
             )
         if batch is not None and batch < 1:
             raise ValueError(f"batch must be a number of rows, at least 1. Got {batch!r} instead.")
-        enrol(learner, stream, labels)
+        attach(learner, stream, labels)
         self.learner = learner
         self.batch = BATCH if batch is None else batch
-        self.pending = Pending()
+        self.buffer = RowBuffer()
         self.stream = stream
         self.classes = Classes(labels)
         self.names: _core.NameTable | None = None
@@ -84,7 +84,7 @@ class Training:
         """Before it begins, take the one of these learners that makes the fewest mistakes on the first rows."""
         choice = choose(self.stream, self.labels if self.classes.fixed else None, learners)
         self.learner = choice.learner
-        enrol(self.learner, self.stream, self.labels if self.classes.fixed else None)
+        attach(self.learner, self.stream, self.labels if self.classes.fixed else None)
         return choice
 
     # -- the loop --------------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ class Training:
                         checkpointing.done(self.examples)
                     if self._stop_asked:
                         raise KeyboardInterrupt
-                if self.pending.n_rows > 0:
+                if self.buffer.n_rows > 0:
                     self._learning = True
                     self._learn_batches(last=True)
                     self._learning = False
@@ -146,7 +146,7 @@ class Training:
 
     @property
     def passes(self) -> int:
-        """How often the stream is gone over."""
+        """Number of passes over the stream."""
         return self.learner.passes if isinstance(self.learner, RuleLearner) else 1
 
     @property
@@ -156,36 +156,33 @@ class Training:
 
     def _take(self, chunk: Chunk, tell: Callable[[], None]) -> None:
         if isinstance(self.learner, BatchLearner):
-            self.pending.add(chunk)
+            self.buffer.add(chunk)
             self._learn_batches()
             return
         if chunk.n_rows:
-            lesson = self._lesson_of(chunk)
+            batch = self._labelled(chunk)
             if not self.begun:
-                lesson.begin(self.learner)
+                batch.begin(self.learner)
                 self.begun = True
             start, seen_before = 0, self.examples
             for stop in _powers_of_two(seen_before, seen_before + chunk.n_rows):
-                lesson.teach(self.learner, start, stop - seen_before)
+                batch.fit(self.learner, start, stop - seen_before)
                 start = stop - seen_before
                 if start < chunk.n_rows:  # the end of the chunk is told by the caller
                     tell()
-            lesson.teach(self.learner, start, chunk.n_rows)
-            lesson.end(self.learner)
+            batch.fit(self.learner, start, chunk.n_rows)
+            batch.end(self.learner)
         self._pass(chunk)
 
-    def _lesson_of(self, chunk: Chunk) -> Lesson:
+    def _labelled(self, chunk: Chunk) -> LabelledChunk:
         if isinstance(self.learner, TargetLearner):
-            return Lesson(chunk, targets_of(chunk, self._file(chunk), self.position.rows))
+            return LabelledChunk(chunk, targets_of(chunk, self._file(chunk), self.position.rows))
         codes = self._class_codes(chunk)
-        return Lesson(chunk, codes, self.classes.array())
+        return LabelledChunk(chunk, codes, self.classes.array())
 
     def _pass(self, chunk: Chunk) -> None:
         """All of this chunk has been learned from."""
-        if chunk.names is not None:
-            if self.names is None:
-                self.names = _core.NameTable()
-            self.names.merge(chunk.names)
+        self.names = merged_names(self.names, chunk)
         self.position = chunk.end
 
     def _learn_batches(self, *, last: bool = False) -> None:
@@ -193,20 +190,18 @@ class Training:
         learner = self.learner
         if not isinstance(learner, BatchLearner):
             return
-        while self.pending.n_rows >= self.batch or (last and self.pending.n_rows > 0):
-            n_rows = min(self.batch, self.pending.n_rows)
-            batch = self.pending.batch(n_rows)
+        for batch in self.buffer.batches(self.batch, last=last):
             codes = self._class_codes(batch)
             if not self.begun:
                 learner.begin(self.classes.array(), batch.n_columns)
                 self.begun = True
             learner.take_batch(batch.X, codes, batch.weights)
             learner.classes_ = self.classes.array()
-            for chunk in self.pending.done(n_rows):
+            for chunk in self.buffer.done(batch.n_rows):
                 self._pass(chunk)
 
     def _class_codes(self, chunk: Chunk) -> npt.NDArray[np.int32]:
-        return self.classes.of(chunk, self._file(chunk), self.position.rows + self.pending.ahead)
+        return self.classes.of(chunk, self._file(chunk), self.position.rows + self.buffer.ahead)
 
     def _file(self, chunk: Chunk) -> str:
         return self.stream.paths[min(chunk.end.file, len(self.stream.paths) - 1)]
@@ -238,13 +233,13 @@ class Training:
 
     @property
     def losses(self) -> float | None:
-        """Of a regressor: the sum of those of its predictions."""
+        """The sum of the losses of a regressor's predictions; None of a classifier."""
         if not isinstance(self.learner, TargetLearner):
             return None
-        return self.learner._losses() if self.begun else 0.0
+        return self.learner.total_loss if self.begun else 0.0
 
     def progress(self, seconds: float = 0.0) -> Progress:
-        """Where it stands, so many seconds after it began."""
+        """Progress so many seconds after the run began."""
         return Progress(self.examples, self.mistakes, seconds, self._share(), self.pass_number, self.losses)
 
     def _share(self) -> float | None:
@@ -262,7 +257,7 @@ class Training:
         """Write all that is needed to go on as if nothing had happened."""
         if not self.can_be_saved:
             raise ValueError("There is nothing to go on from: the training has not begun, or stopped inside a chunk.")
-        place = Place(self.position, self.pending.ahead, self.pass_number, list(self.labels), self._batch_size)
+        place = Checkpoint(self.position, self.buffer.ahead, self.pass_number, list(self.labels), self._batch_size)
         write_learner(
             path,
             self.learner,
@@ -278,11 +273,11 @@ class Training:
         that was to be chosen among the `candidates` is the one of them that the checkpoint has.
         """
         saved = read_learner(path)
-        place = Place.of(path, saved)
+        place = Checkpoint.of(path, saved)
         fixed = self.labels if self.classes.fixed else None
         if len(candidates) > 1:
-            self.learner = _chosen_before(path, saved.learner, candidates)
-            enrol(self.learner, self.stream, fixed)
+            self.learner = chosen_before(path, saved.learner, candidates)
+            attach(self.learner, self.stream, fixed)
         refuse_other_job(path, saved, learner=self.learner, stream=self.stream, labels=fixed)
         if place.batch != self._batch_size:
             raise ValueError(
@@ -292,7 +287,7 @@ class Training:
         self.classes.labels = place.labels
         self.names = saved.names
         self.position = place.position
-        self.pending = Pending(place.rows_ahead)
+        self.buffer = RowBuffer(place.rows_ahead)
         self.pass_number = place.pass_number
         self.begun = True
 
@@ -301,34 +296,12 @@ class Training:
         return self.batch if isinstance(self.learner, BatchLearner) else None
 
 
-def _chosen_before(path: Path, saved: Learner, candidates: Sequence[Learner]) -> Learner:
-    """The candidate whose settings a checkpoint has; it may be of another job in what all learners have."""
-    for learner in candidates:
-        if type(learner) is type(saved) and chosen(learner) == chosen(saved):
-            return learner
-    kinds = {type(learner) for learner in candidates}
-    if len(kinds) == 1 and type(saved) not in kinds:
-        return candidates[0]  # so that the other algorithm is what is refused
-    usual = chosen(type(saved)())
-    told = ", ".join(
-        f"{name}={value!r}" for name, value in chosen(saved).items() if name == "normalize" or value != usual[name]
-    )
-    raise ValueError(
-        f"{path} was saved by {type(saved).__name__} with {told}, which is not among the settings that are tried where "
-        "none is named: name them to go on with it."
-    )
-
-
 def _powers_of_two(after: int, up_to: int) -> list[int]:
-    """Those that are larger than `after` and not larger than `up_to`."""
+    """Powers of two larger than `after` and not larger than `up_to`."""
     return [1 << k for k in range(up_to.bit_length()) if after < 1 << k <= up_to]
 
 
 # -- in one call ---------------------------------------------------------------------------------------------
-
-
-def _made(kind: type[Learner], parameters: dict[str, Any]) -> Learner:
-    return kind(**{"dtype": kind.stream_dtype, **parameters})
 
 
 def train(
@@ -379,7 +352,6 @@ def train(
     estimator
         With everything learned, ready for predict and partial_fit.
     """
-    from ..estimators.base import Estimator
     from ..estimators.saving import as_estimator
 
     reading = {name: options.pop(name) for name in READING if name in options}
@@ -389,18 +361,18 @@ def train(
         learners = candidates(parameters)
     elif isinstance(algorithm, str):
         kind = learner_named(algorithm)
-        learners = [_made(kind, settings) for settings in settings_of(kind, parameters)]
+        learners = [kind(**{"dtype": kind.stream_dtype, **settings}) for settings in settings_of(kind, parameters)]
     elif parameters:
         raise TypeError(f"{', '.join(parameters)} must be set on the estimator that is passed as algorithm.")
-    elif isinstance(algorithm, Estimator):
-        learners = [learner_named(type(algorithm).__name__)(**algorithm.get_params())]
+    elif isinstance(algorithm, Learner):
+        learners = [learner_of(algorithm)(**algorithm.parameters())]
     else:
         raise TypeError(f"algorithm must be a name or an estimator of sureline. Got {algorithm!r} instead.")
     learner = learners[0]
     if isinstance(data, Stream):
         if reading:
             raise TypeError(f"{', '.join(reading)} must be set where the stream is made, by sureline.stream.read.")
-        stream = data if data.dtype == learner.dtype else data._with(dtype=learner.dtype)
+        stream = data if data.dtype == learner.dtype else data.with_options(dtype=learner.dtype)
     else:
         stream = read(data, dtype=learner.dtype, **{"collect_names": True, **reading})
     training = Training(learner, stream, labels=labels, batch=batch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -15,20 +15,16 @@ from ..kernel.model import KernelModel
 from ..kernel.projection import Projection
 from ..numbers import (
     COVARIANCE_SCALE,
-    DUAL,
+    MEMORY_COLUMNS,
     MISTAKES,
+    ROUND_COLUMNS,
     SEEN,
-    SELECTABLE,
     UPDATES,
-    WITH_FACTORS,
-    WITH_VARIANCES,
-    CoordinateShape,
     K,
-    MarginShape,
     Policy,
+    Shape,
     T,
     flip_one,
-    width_of,
 )
 from ..precision.codec import arrays_of, group_state, precision_state
 from ..precision.state import PrecisionState
@@ -40,11 +36,10 @@ from .container import Array, Tensor
 from .errors import Refusal
 
 MOST_BYTES = 1 << 42  # of addresses that the weights take, touched or not
-_ROUND = ("eta", "threshold", "scale", "delta", "limit", "r", "cut")
-_VIEWED = get_args(CoordinateShape) + DUAL
-_SHAPES = get_args(MarginShape) + _VIEWED
-_WITH_BUDGET = ("averaged", "adaptive", "confident", "confident_full")
-_WITH_ROOTS = ("adaptive", "proximal", "adaptive_truncated")
+# As they are written in a file: by their names.
+_SHAPES = {shape.name: shape for shape in Shape}
+_POLICIES = {policy.name: policy for policy in Policy}
+_DUAL = tuple(shape.name for shape in Shape if shape.is_dual)
 AnyState = State | PrecisionState | GroupState | KernelModel
 _FIELDS = {"shape", "dtype", "n_columns", "n_heads", "intercept", "policy", "budget", "counters"}
 _BLOCK = 1 << 16
@@ -61,12 +56,12 @@ def encode(state: AnyState) -> tuple[dict[str, Any], dict[str, Tensor]]:
             f"{MOST_COLUMNS} columns and 2^42 bytes of weights."
         )
     words: dict[str, Any] = {
-        "shape": state.shape,
+        "shape": state.shape.name if isinstance(state, State) else state.shape,
         "dtype": state.dtype.name,
         "n_columns": state.n_columns,
         "n_heads": state.n_heads,
         "intercept": state.intercept,
-        "policy": state.policy,
+        "policy": state.policy.name,
         "budget": None,
         "counters": state.tally.tolist(),
     }
@@ -80,7 +75,7 @@ def encode(state: AnyState) -> tuple[dict[str, Any], dict[str, Tensor]]:
     if state.factors is not None:
         arrays["factors"] = state.factors
     if state.view is not None:
-        arrays["view"] = np.array([[getattr(round_, name) for name in _ROUND] for round_ in state.view])
+        arrays["view"] = state.view
     if isinstance(state.budget, _core.Budget):
         arrays["budget"] = np.array([state.budget.threshold, state.budget.chosen])
     if state.budget is not None:
@@ -93,12 +88,12 @@ def encode(state: AnyState) -> tuple[dict[str, Any], dict[str, Tensor]]:
 
 
 def _bytes_of(state: State) -> int:
-    return (state.n_columns + 1) * state.n_heads * width_of(state.shape) * state.dtype.itemsize
+    return (state.n_columns + 1) * state.n_heads * state.shape.width * state.dtype.itemsize
 
 
 def _weights(state: State) -> dict[str, Tensor]:
     """All numbers, or if that takes less room the places of those weights that are not all zero bits, and theirs."""
-    width, dtype = width_of(state.shape), state.dtype
+    width, dtype = state.shape.width, state.dtype
     numbers = state.weights[: state.n_columns + 1].reshape(-1, width)
     touched = Touched(numbers)
     count = touched.count()
@@ -116,11 +111,11 @@ def _weights(state: State) -> dict[str, Tensor]:
 
 def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
     """The state, or a Refusal. The tensors that belong to it are taken out of `tensors`."""
-    fields = _FIELDS | {WINDOW} if isinstance(words, dict) and words.get("shape") in DUAL else _FIELDS
+    fields = _FIELDS | {WINDOW} if isinstance(words, dict) and words.get("shape") in _DUAL else _FIELDS
     if not isinstance(words, dict) or words.keys() != fields:
         raise Refusal("the description of the state does not have the fields it should have")
-    shape, policy = words["shape"], words["policy"]
-    if shape not in (*_SHAPES, PrecisionState.shape, GroupState.shape, *SHAPES):
+    word = words["shape"]
+    if word not in (*_SHAPES, PrecisionState.shape, GroupState.shape, *SHAPES):
         raise Refusal("there is no such shape of a state")
     if words["dtype"] not in ("float32", "float64"):
         raise Refusal("the dtype is neither float32 nor float64")
@@ -130,48 +125,51 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
     n_columns = integer(words["n_columns"], "n_columns", 0, MOST_COLUMNS)
     n_heads = integer(words["n_heads"], "n_heads", 1, 1 << 31)
     n_slots = n_columns + 1
-    if policy not in get_args(Policy) or (policy in ("binary", "regression")) != (n_heads == 1):
+    if words["policy"] not in tuple(_POLICIES):
+        raise Refusal("the policy does not fit the number of heads")
+    policy = _POLICIES[words["policy"]]
+    if (policy in (Policy.binary, Policy.regression)) != (n_heads == 1):
         raise Refusal("the policy does not fit the number of heads")
     if n_labels != n_heads and (n_heads > 1 or n_labels > 2):
         raise Refusal("the number of labels does not fit the number of heads")
-    if policy == "regression" and (n_labels > 0 or shape not in DUAL):
+    if policy is Policy.regression and (n_labels > 0 or word not in _DUAL):
         raise Refusal("a regression has labels, or another shape than those of dual coordinate ascent")
-    if shape in SHAPES:
+    if word in SHAPES:
         tally = _checked_tally(words["counters"], max(n_heads, 2))
         return kernel_state(
-            shape, words["budget"], tensors, n_columns, n_heads, words["intercept"], policy, dtype, tally
+            word, words["budget"], tensors, n_columns, n_heads, words["intercept"], policy, dtype, tally
         )
-    if shape in (PrecisionState.shape, GroupState.shape):
+    if word in (PrecisionState.shape, GroupState.shape):
         tally = _checked_tally(words["counters"], max(n_heads, 2))
-        _checked_budget(words["budget"], shape, partial(take_tensor, tensors), n_heads, n_slots)
-        of_shape = precision_state if shape == PrecisionState.shape else group_state
+        _checked_budget(words["budget"], None, partial(take_tensor, tensors), n_heads, n_slots)
+        of_shape = precision_state if word == PrecisionState.shape else group_state
         return of_shape(tensors, n_columns, n_heads, words["intercept"], policy, dtype, tally)
-    width = width_of(shape)
+    shape = _SHAPES[word]
+    width = shape.width
     if n_slots * n_heads * width * dtype.itemsize > MOST_BYTES:
         raise Refusal("it has more weights than a model file may have")
 
     take = partial(take_tensor, tensors)
-    n_problems = n_heads if policy == "ovr" else 1
-    memory = _checked_memory(take("memory", "float64", (n_problems, _core.MEMORY_COLUMNS)))
-    fresh_memory = _checked_memory(take("fresh_memory", "float64", (_core.MEMORY_COLUMNS,))[np.newaxis])[0]
+    n_problems = n_heads if policy is Policy.ovr else 1
+    memory = _checked_memory(take("memory", "float64", (n_problems, MEMORY_COLUMNS)))
+    fresh_memory = _checked_memory(take("fresh_memory", "float64", (MEMORY_COLUMNS,))[np.newaxis])[0]
     prior = take("prior", "float64", (n_heads,))
     if not (np.isfinite(prior) & (prior > 0)).all():
         raise Refusal("a prior variance is not a positive number")
     factors = None
-    if shape in WITH_FACTORS:
+    if shape.has_factors:
         factors = take("factors", dtype, (n_heads, n_slots * (n_slots + 1) // 2))
         j = np.arange(n_slots)
         if not everywhere(np.isfinite, factors.reshape(-1)) or not (factors[:, j * (j + 3) // 2] > 0).all():
             raise Refusal("the factors are not those of a covariance")
     view = None
-    if shape in _VIEWED:
-        rounds = take("view", "float64", (n_problems, len(_ROUND)))
-        if np.isnan(rounds).any():
+    if shape.has_rounds:
+        view = take("view", "float64", (n_problems, ROUND_COLUMNS)).copy()  # it is written with every look
+        if np.isnan(view).any():
             raise Refusal("the view is not a number")
-        view = [_core.Round(*row) for row in rounds.tolist()]
     weights = _checked_weights(shape, take, dtype, n_slots, n_heads, width, "weights" in tensors)
     budget: _core.Budget | _core.FeatureSelection | None
-    if shape in SELECTABLE:
+    if shape.has_selection:
         budget = _checked_selection(words["budget"], take, n_heads, n_slots, weights)
     else:
         budget = _checked_budget(words["budget"], shape, take, n_heads, n_slots)
@@ -186,10 +184,10 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
         memory=memory,
         _fresh_memory=fresh_memory,
         prior=prior,
-        tally=_checked_tally(words["counters"], max(n_heads, 2), regression=policy == "regression"),
+        tally=_checked_tally(words["counters"], max(n_heads, 2), regression=policy is Policy.regression),
         budget=budget,
         view=view,
-        ascent=checked_ascent(words[WINDOW], take, n_problems, n_heads, n_columns) if shape in DUAL else None,
+        ascent=checked_ascent(words[WINDOW], take, n_problems, n_heads, n_columns) if shape.is_dual else None,
     )
 
 
@@ -205,7 +203,7 @@ def _checked_memory(memory: Array) -> Array:
 
 
 def _checked_weights(
-    shape: str, take: Callable[..., Array], dtype: Any, n_slots: int, n_heads: int, width: int, dense: bool
+    shape: Shape, take: Callable[..., Array], dtype: Any, n_slots: int, n_heads: int, width: int, dense: bool
 ) -> Array | tuple[int, Array, Array]:
     if dense:
         weights = take("weights", dtype, (n_slots, n_heads, width))
@@ -227,13 +225,13 @@ def _index_dtype(n_places: int) -> np.dtype[Any]:
     return np.dtype(np.uint32 if n_places <= 1 << 32 else np.int64)
 
 
-def _check_numbers(shape: str, numbers: Array) -> None:
+def _check_numbers(shape: Shape, numbers: Array) -> None:
     def fine(block: Array) -> Array:
         good = np.isfinite(block)
-        if shape in WITH_VARIANCES:  # stored with the bits of 1 flipped, so that zero bytes are a fresh feature
+        if shape.has_variances:  # stored with the bits of 1 flipped, so that zero bytes are a fresh feature
             variances = flip_one(block[:, 1])
             good[:, 1] = np.isfinite(variances) & (variances > 0)
-        if shape in _WITH_ROOTS:
+        if shape.has_roots:
             good[:, 1] &= block[:, 1] >= 0
         return good
 
@@ -259,11 +257,11 @@ def _checked_tally(counters: Any, n_classes: int, *, regression: bool = False) -
 
 
 def _checked_budget(
-    words: Any, shape: str, take: Callable[..., Array], n_heads: int, n_slots: int
+    words: Any, shape: Shape | None, take: Callable[..., Array], n_heads: int, n_slots: int
 ) -> _core.Budget | None:
     if words is None:
         return None
-    if shape not in _WITH_BUDGET:
+    if shape is None or not shape.has_budget:
         raise Refusal("the budget is not one, or the shape has none")
     most, active, members = _checked_members(words, take, n_heads, n_slots)
     threshold, chosen = take("budget", "float64", (2,)).tolist()

@@ -26,7 +26,7 @@ from ..._native import _core
 from ..numbers import SEEN, Policy
 from .growing import Cholesky, Tail
 from .kernels import Floats, Kernel, squares
-from .model import Examples, KernelModel, Unfit, sound_beta, sound_variance, sound_variances, step_of
+from .model import Examples, KernelModel, sound_beta, sound_variance, sound_variances, step_of
 
 BLOCK = 32  # rows that are taken together
 
@@ -94,8 +94,8 @@ class Expansion(KernelModel):
             for row in range(start, stop):
                 try:
                     block.learn(rule, row - start, int(labels[row]), float(weight[row]))
-                except Unfit as unfit:
-                    raise Unfit(row, unfit.why) from None
+                except _core.Refused as refused:
+                    raise _core.Refused(row, refused.reason) from None
             block.store(seen)
             seen += stop - start
             if seen - self.begun == BLOCK:
@@ -104,8 +104,8 @@ class Expansion(KernelModel):
 
     def _more_heads(self, n_classes: int, policy: Policy) -> None:
         heads = self.heads
-        if self.policy == "binary":
-            share = 0.5 if policy == "rival" else 1.0
+        if self.policy is Policy.binary:
+            share = 0.5 if policy is Policy.rival else 1.0
             heads = [self.heads[0].scaled(sign, share) for sign in (-1.0, 1.0)]
         self.heads = heads + [Head() for _ in range(n_classes - len(heads))]
         self.begun = int(self.tally[:, SEEN].sum())  # a block has the same heads from start to end
@@ -157,7 +157,7 @@ class _Block:
         self.kappa = inside.diagonal().copy()
         fine: Any = np.isfinite(K).all(axis=0) & np.isfinite(np.triu(inside)).all(axis=0)
         if not fine[at : at + X.shape[0]].all():
-            raise Unfit(first_row + int(np.argmin(fine[at : at + X.shape[0]])), "score")
+            raise _core.Refused(first_row + int(np.argmin(fine[at : at + X.shape[0]])), _core.Reason.score)
         if not model.kernel.is_named and (self.kappa < 0).any():
             raise ValueError(
                 "The function passed as kernel is not positive definite: k(x, x) is negative for a row of X."
@@ -225,7 +225,7 @@ class _Block:
                 b, keep = sqrt(sound_beta(a * step.beta, kappa)), step.u / v + step.beta * (v - part)
                 z, c = sign * step.alpha * a / b, a * step.beta / keep  # keep is 1 - beta v of this head alone
                 if not (isfinite(z) and isfinite(kappa * c)):
-                    raise Unfit(-1, "step")
+                    raise _core.Refused(-1, _core.Reason.step)
                 moves.append((h, z, b, kappa * c))
         for h, z, b, more in moves:
             head = model.heads[h]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..._inputs import Array, is_sparse
 from ..._native import _core
-from ..numbers import MISTAKES, SEEN, UPDATES, Policy
+from ..numbers import MISTAKES, SEEN, UPDATES, Policy, fresh_tally
 from .growing import Tail
 from .kernels import Floats, Kernel, squares
 
@@ -19,14 +19,6 @@ _AT_ONCE = 1 << 22  # kernel values that are in memory when rows are judged
 _SUSPICIOUS = 1e-10  # of k(x, x): a variance below that may be all rounding
 _RESOLUTION = 1e-12  # of k(x, x): what the errors of thousands of steps stay below
 Heads = list[tuple[int, int]]  # those of a problem, with their signs
-
-
-class Unfit(ValueError):
-    """A row of a batch cannot be learned from."""
-
-    def __init__(self, row: int, why: str) -> None:
-        super().__init__(row, why)
-        self.row, self.why = row, why
 
 
 class Examples:
@@ -106,8 +98,8 @@ class KernelModel(ABC):
         self.kernel = kernel
         self.examples = examples
         self.n_heads = n_classes if n_classes > 2 else 1
-        self.policy: Policy = policy if self.n_heads > 1 else "binary"
-        self.tally: npt.NDArray[np.int64] = np.zeros((max(n_classes, 2), 3), np.int64)
+        self.policy: Policy = policy if self.n_heads > 1 else Policy.binary
+        self.tally: npt.NDArray[np.int64] = fresh_tally(max(n_classes, 2))
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -142,7 +134,7 @@ class KernelModel(ABC):
 
     @abstractmethod
     def _after(self, rule: _core.Rule, X: Any, labels: npt.NDArray[np.int32], weight: Floats) -> None:
-        """Learn from the rows in this model, which is a copy. Raises Unfit with the position of a row."""
+        """Learn from the rows in this model, which is a copy. Raises Refused with the position of a row."""
 
     @abstractmethod
     def _more_heads(self, n_classes: int, policy: Policy) -> None:
@@ -164,33 +156,33 @@ class KernelModel(ABC):
     def grown(self, n_columns: int, n_classes: int, policy: Policy) -> Self:
         """With at least that many columns and classes.
 
-        A model of two classes that becomes one of more decides as before: under policy "ovr" both have the weights,
-        each with its own sign; under "rival", where the difference of two scores decides, half of them and half of the
+        A model of two classes that becomes one of more decides as before: under policy ovr both have the weights,
+        each with its own sign; under rival, where the difference of two scores decides, half of them and half of the
         covariance.
         """
         model = copy.copy(self)
         model.examples = self.examples.widened(n_columns)
         if n_classes > len(self.tally):
-            more = np.zeros((n_classes - len(self.tally), 3), np.int64)
+            more = fresh_tally(n_classes - len(self.tally))
             model.tally = np.concatenate([self.tally, more])
         if n_classes > max(self.n_heads, 2):
             model._more_heads(n_classes, policy)
-            model.policy = policy if self.policy == "binary" else self.policy
+            model.policy = policy if self.policy is Policy.binary else self.policy
             model.n_heads = n_classes
         return model
 
     def problems(self, f: Floats, label: int) -> list[Heads]:
         """The binary problems of an example with these scores."""
-        if self.policy == "binary":
+        if self.policy is Policy.binary:
             return [[(0, 1 if label == 1 else -1)]]
-        if self.policy == "ovr":
+        if self.policy is Policy.ovr:
             return [[(head, 1 if head == label else -1)] for head in range(self.n_heads)]
         others = f.copy()
         others[label] = -np.inf
         return [[(label, 1), (int(np.argmax(others)), -1)]]
 
     def count(self, f: Floats, label: int, *, moved: bool) -> None:
-        predicted = int(f[0] > 0) if self.policy == "binary" else int(np.argmax(f))
+        predicted = int(f[0] > 0) if self.policy is Policy.binary else int(np.argmax(f))
         self.tally[label, SEEN] += 1
         self.tally[label, MISTAKES] += predicted != label
         self.tally[label, UPDATES] += moved
@@ -286,14 +278,14 @@ def sound_beta(beta: float, kappa: float) -> float:
 def step_of(rule: _core.Rule, m: float, v: float, s: float) -> _core.Step | None:
     """The step for margin m, variance v and weight s; None if it moves nothing. ValueError if there is no number."""
     if not (np.isfinite(m) and np.isfinite(v)):
-        raise Unfit(-1, "score")
+        raise _core.Refused(-1, _core.Reason.score)
     if not v > 0:  # a row of zeros
         return None
     step = rule.step(m, v, weight=s)
     if step.alpha == 0 and step.beta == 0:
         return None
     if not (np.isfinite(step.alpha) and 0 < step.beta < np.inf and np.isfinite(step.u)):
-        raise Unfit(-1, "step")
+        raise _core.Refused(-1, _core.Reason.step)
     return step
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ..._native import _core
 from ..numbers import UPDATES, Policy
 from .kernels import Floats, Kernel, squares
-from .model import Examples, KernelModel, Unfit, sound_beta, sound_variance, sound_variances, step_of
+from .model import Examples, KernelModel, sound_beta, sound_variance, sound_variances, step_of
 
 DEPENDENT = 1e-10  # of k(x, x): what is left of a row that is taken for a combination of the others
 
@@ -50,13 +50,13 @@ class Projection(KernelModel):
         for row, (label, s) in enumerate(zip(labels.tolist(), weight.tolist(), strict=True)):
             try:
                 room.learn(rule, X[row : row + 1], x2[row : row + 1], label, s)
-            except Unfit as unfit:
-                raise Unfit(row, unfit.why) from None
+            except _core.Refused as refused:
+                raise _core.Refused(row, refused.reason) from None
         room.close()
 
     def _more_heads(self, n_classes: int, policy: Policy) -> None:
-        if self.policy == "binary":
-            share = 0.5 if policy == "rival" else 1.0
+        if self.policy is Policy.binary:
+            share = 0.5 if policy is Policy.rival else 1.0
             self.m = np.concatenate([-share * self.m, share * self.m])
             self.S = np.concatenate([share * self.S, share * self.S])
             self.prior, self.precision = np.full(2, share * self.prior[0]), np.repeat(self.precision, 2)
@@ -110,7 +110,7 @@ class _Room:
         k = kernel.between(self.examples.rows, x, self.examples.squares, x2)[:, 0]
         kappa = float(kernel.diagonal(x, x2)[0])
         if not (np.isfinite(k).all() and isfinite(kappa)):
-            raise Unfit(-1, "score")
+            raise _core.Refused(-1, _core.Reason.score)
         l = W @ k  # noqa: E741
         left = kappa - float(l @ l)
         if not kernel.is_named and (kappa < 0 or left < -1e-6 * kappa):
@@ -136,7 +136,7 @@ class _Room:
                 a = float(model.prior[h])
                 more = kappa * a * step.beta / keep
                 if not (isfinite(more) and isfinite(step.alpha * sqrt(kappa))):
-                    raise Unfit(-1, "step")
+                    raise _core.Refused(-1, _core.Reason.step)
                 moves.append((h, sign * step.alpha, sound_beta(a * step.beta, kappa) / a, more, along[h]))
         if moves:
             self._make_room()

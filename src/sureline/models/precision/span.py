@@ -133,7 +133,8 @@ class Span(Precision):
             V = np.ascontiguousarray((V + V.T) / 2)
             f = np.ascontiguousarray((Z @ mu.T).T / root[rows])
             steps = np.zeros_like(f)
-            refused = _core.learn_products(V, batch.labels[rows], batch.C[rows], q, f, steps, policy, tally)
+            task = _core.BatchTask(batch.labels[rows], batch.C[rows], q, policy, tally)
+            refused = _core.learn_products(V, f, steps, task)
             if refused >= 0:
                 raise ValueError(f"Row {start + refused} of X has a score beyond float64. {TOO_LARGE}")
             # mu += P^-1 X'(alpha y), and X is Z over sqrt(C)

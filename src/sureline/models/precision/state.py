@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._inputs import Array, is_sparse
-from ..numbers import Policy
+from ..numbers import Policy, fresh_tally
 from .batch import Batch, Floats, Precision, bytes_of_weights, refuse_too_many_weights
 from .span import Span, most_bytes_of_span, span_is_smaller
 from .triangle import Triangle, most_bytes_of_triangle
@@ -46,8 +46,8 @@ class PrecisionState:
     def fresh(cls, n_columns: int, n_classes: int, policy: Policy, intercept: bool, dtype: Any) -> PrecisionState:
         n_slots, n_heads = n_columns + intercept, n_classes if n_classes > 2 else 1
         refuse_too_many_weights(n_columns, n_heads)
-        tally = np.zeros((max(n_classes, 2), 3), np.int64)
-        policy = policy if n_heads > 1 else "binary"
+        tally = fresh_tally(max(n_classes, 2))
+        policy = policy if n_heads > 1 else Policy.binary
         return cls(np.zeros((n_heads, n_slots)), fresh_precision(n_slots), tally, policy, intercept, dtype)
 
     @property
@@ -69,8 +69,8 @@ class PrecisionState:
     def grown(self, n_columns: int, n_classes: int, policy: Policy) -> PrecisionState:
         """With at least that many columns and classes.
 
-        A model of two classes that becomes one of more decides as before: under policy "ovr" both have the weights,
-        each with its own sign, and under "rival", where the difference of two scores decides, half of them.
+        A model of two classes that becomes one of more decides as before: under policy ovr both have the weights,
+        each with its own sign, and under rival, where the difference of two scores decides, half of them.
         """
         mu, precision, tally, now = self.mu, self.precision, self.tally, self.policy
         if n_columns > self.n_columns:
@@ -79,10 +79,10 @@ class PrecisionState:
             mu = np.insert(mu, self.n_columns, np.zeros((more, 1)), axis=1)
             precision = precision.grown(self.n_columns, more)
         if n_classes > len(tally):
-            tally = np.concatenate([tally, np.zeros((n_classes - len(tally), 3), np.int64)])
+            tally = np.concatenate([tally, fresh_tally(n_classes - len(tally))])
         if n_classes > max(self.n_heads, 2):
-            if now == "binary":
-                share = 1.0 if policy == "ovr" else 0.5
+            if now is Policy.binary:
+                share = 1.0 if policy is Policy.ovr else 0.5
                 mu, now = np.concatenate([-share * mu, share * mu]) + 0.0, policy
             mu = np.concatenate([mu, np.zeros((n_classes - len(mu), mu.shape[1]))])
         if mu is self.mu and tally is self.tally:

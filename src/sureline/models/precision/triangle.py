@@ -152,7 +152,7 @@ def inverse(R: Floats) -> Floats:
 def _learn_wide(R: Floats, batch: Batch, q: int, w: Floats, policy: Policy, tally: npt.NDArray[np.int64]) -> int:
     """The pass of Algorithm 1, in place of w. The first row that is refused, or -1."""
     for at, block in whitened(R, batch):
-        refused = _core.learn_whitened(block, batch.labels[at], batch.C[at], q, w, policy, tally)
+        refused = _core.learn_whitened(block, w, _core.BatchTask(batch.labels[at], batch.C[at], q, policy, tally))
         if refused >= 0:
             return int(at.start) + refused
     return -1
@@ -164,7 +164,8 @@ def _learn_narrow(R: Floats, batch: Batch, q: int, w: Floats, policy: Policy, ta
     padded = np.zeros((len(w), _whole_vectors(w.shape[1])))
     padded[:, : w.shape[1]] = w
     for at, X, intercept in narrow_parts(batch):
-        refused = _core.learn_narrow(X, intercept, W, batch.labels[at], batch.C[at], q, padded, policy, tally, cores())
+        task = _core.BatchTask(batch.labels[at], batch.C[at], q, policy, tally)
+        refused = _core.learn_narrow(X, W, padded, task, intercept=intercept, n_threads=cores())
         if refused >= 0:
             return int(at.start) + refused
     w[:] = padded[:, : w.shape[1]]

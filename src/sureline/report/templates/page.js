@@ -27,15 +27,38 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
-// The run that the pointer or the focus is on stands out in all pictures.
+// One run stands out in all charts, legends and tables: the one under the pointer or the focus, else the one that was
+// chosen by a click, which Escape takes back.
+const views = [];
+let chosen = null, shown = null;
 const point = (key) => {
-  document.body.classList.toggle("pointing", key !== null);
+  key ??= chosen;
+  if (key === shown) return;
+  shown = key;
   for (const it of document.querySelectorAll("[data-key]")) it.classList.toggle("on", it.dataset.key === key);
+  for (const view of views) view.signal("key", key).runAsync();
 };
-// One listener for all: a part of a picture that listens for the focus would be one more stop for the Tab key.
+const choose = (key) => {
+  chosen = key === chosen ? null : key;
+  for (const it of document.querySelectorAll(".legend button"))
+    it.setAttribute("aria-pressed", it.parentElement.dataset.key === chosen);
+  point(null);
+};
+for (const entry of document.querySelectorAll(".legend [data-key]")) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.setAttribute("aria-pressed", false);
+  button.append(...entry.childNodes);
+  entry.append(button);
+  button.addEventListener("click", () => choose(entry.dataset.key));
+}
+// One listener for all: a row that listens for the focus would be one more stop for the Tab key.
 for (const event of ["pointerover", "focusin"])
-  document.addEventListener(event, ({ target }) => point(target.closest("[data-key]")?.dataset.key ?? null));
+  document.addEventListener(event, ({ target }) => {
+    if (!target.closest(".plot svg")) point(target.closest("[data-key]")?.dataset.key ?? null);
+  });
 for (const event of ["pointerleave", "focusout"]) document.documentElement.addEventListener(event, () => point(null));
+addEventListener("keydown", ({ key }) => { if (key === "Escape" && chosen !== null) choose(chosen); });
 // A link to something folded unfolds it; paper shows everything.
 const unfold = () => {
   const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));

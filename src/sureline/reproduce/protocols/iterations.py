@@ -170,9 +170,10 @@ def finite(parameters: Parameters, rows: Split, order: Order, looks: Order) -> F
     here = order[: len(order) // parameters.epochs]
     some = as_rows(rows.X[here], np.float64)
     labels, weight = (rows.y[here] == 1).astype(np.int32), np.ones(len(here))
-    problem = _core.FiniteDual(
-        some, labels, 1, weight, squared_norms(some), parameters.rho, "hinge", 1.0, "l2", 0.0, False
+    objective = _core.SdcaObjective(
+        loss=_core.Loss.hinge, rho=parameters.rho, regularizer=_core.Regularizer.l2, intercept=False
     )
+    problem = _core.Sdca(some, labels, 1, weight, squared_norms(some), objective)
     rng = np.random.default_rng(order[0])
     steps = np.concatenate([rng.permutation(len(here)) for _ in range(parameters.epochs)]).astype(np.int64)
     b, w_prime, errors, done = np.zeros(len(here)), np.zeros(rows.X.shape[1] + 1), [], 0

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..._native import _core
-from ..chunk import Parsed
+from ..chunk import Chunk
 from ..errors import DataError
 from ..options import PIECE, Options
 from ..pipeline import Room, Task
@@ -103,7 +103,7 @@ class Batches(ABC):
         """For each batch the number of its first row, how far into the file one is, and the batch."""
 
     def release(self, batch: Any) -> Callable[[], None] | None:
-        """What is to be called when a batch is no longer wanted; most have nothing to give back."""
+        """A function to call when a batch is no longer wanted; None if there is nothing to give back."""
         return None
 
     def close(self) -> None:  # noqa: B027
@@ -237,7 +237,7 @@ class ParquetFile(Batches):
 
 
 def _guarded(reader: Reader, action: Callable[[], T]) -> T:
-    """What pyarrow says of damaged files, said as we say it."""
+    """Do something with pyarrow; turn what it raises on damaged files into DataError."""
     pa = pyarrow()
     try:
         return action()
@@ -306,13 +306,11 @@ class ColumnPieces:
             names = self._batches.names if self._wants_names else None
         start = self._first_row + begin
 
-        def parse() -> Parsed:
-            parsed = self._layout.parse(piece)
-            if names is not None:
-                parsed.chunk = replace(parsed.chunk, names=unpack_names(names))
-            return parsed
+        def parse() -> Chunk:
+            chunk = self._layout.parse(piece)
+            return chunk if names is None else replace(chunk, names=unpack_names(names))
 
-        def run() -> Parsed:
+        def run() -> Chunk:
             return _guarded(self._reader, parse)
 
         release = self._batches.release(piece)
@@ -356,7 +354,7 @@ def width_of(source: Source, format: str, options: Options) -> int:
 
 
 def origin_of(source: Source, format: str, options: Options) -> dict[str, Any]:
-    """What `stated_origin` says of a file with list columns; empty for wide ones."""
+    """The `stated_origin` of a file with list columns; empty for wide ones."""
     with _opened(source, format) as batches:
         listed = ColumnLayout(source.path, batches.schema, options).listed
         return stated_origin(batches.schema) if listed else {}

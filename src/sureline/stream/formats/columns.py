@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._native import _core
-from ..chunk import Chunk, Parsed, keep_rows
+from ..chunk import BlockFacts, Chunk, keep_rows
 from ..errors import KEPT, DataError, Fault, listed, shown
 from ..labels import BadLabel, Codes, Label, from_number, from_text
 from ..options import Options
@@ -85,7 +86,7 @@ class ColumnLayout:
                     )
         self.columns = [n for n in (*lists, *self.features, self.label, self.weight, self.tag) if n is not None]
 
-    def parse(self, batch: Any) -> Parsed:
+    def parse(self, batch: Any) -> Chunk:
         """The rows of a batch. The lines of faults are the places of the rows in it."""
         n = batch.num_rows
         faults = _RowFaults(n)
@@ -101,13 +102,14 @@ class ColumnLayout:
             weights=weights,
             tags=None if self.tag is None else _tags(batch.column(self.tag)),
             names=chunk.names,
+            block=BlockFacts(n),
         )
         if not faults:
-            return Parsed(chunk, n)
+            return chunk
         if self._options.skip:
-            return Parsed(keep_rows(chunk, faults.keep), n, faults.count, faults.first())
+            return replace(keep_rows(chunk, faults.keep), block=BlockFacts(n, faults.count, faults.first()))
         stop = int(np.argmin(faults.keep))
-        return Parsed(chunk.first(stop), n, 1, faults.first()[:1], rows_end=stop)
+        return replace(chunk.first(stop), block=BlockFacts(n, 1, faults.first()[:1], rows_end=stop))
 
     def _labels(self, batch: Any, faults: _RowFaults) -> tuple[Codes, list[Label]]:
         if self.label is None:
@@ -354,7 +356,7 @@ def _only(content: Array, starts: Array, keep: npt.NDArray[np.bool_]) -> tuple[A
 
 
 def _ascends(indices: Array, starts: Array) -> bool:
-    """Whether each row's indices do. Done in pieces that stay in the cache."""
+    """Whether the indices of each row ascend. Looked at in pieces that stay in the cache."""
     step = 1 << 16
     inner = starts[1:-1]
     for begin in range(1, len(indices), step):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..._native import _core
-from ..chunk import Chunk, Parsed, keep_rows
+from ..chunk import BlockFacts, Chunk, keep_rows
 from ..errors import KEPT, Fault
 from ..labels import LabelReader
 from ..options import Options
@@ -21,7 +22,7 @@ CoreParse = Callable[..., Any]  # of a block: a chunk of the core
 
 
 class NativeParser:
-    """What makes rows of a block of one of the two formats."""
+    """Parser of a block of one of the two formats."""
 
     def __init__(self, format: str, options: Options) -> None:
         self._options, self._hashed, self._reader = options, format == "vw", LabelReader()
@@ -32,34 +33,35 @@ class NativeParser:
         else:
             self._core = _core.parse_libsvm, _core.parse_libsvm_file
             self._how = {"shift": int(options.zero_based), "sum_duplicates": options.duplicates == "sum"}
-        self._how |= {"dtype": options.dtype, "skip_faults": options.skip}
+        self._how |= {"dtype": _core.Scalar[options.dtype], "skip_faults": options.skip}
 
-    def __call__(self, block: Any, start: int) -> Parsed:
+    def __call__(self, block: Any, start: int) -> Chunk:
         core = partial(self._core[0], **self._how_at(start))
-        parsed, raw, bad = self._parsed(core(block))
+        chunk, raw, bad = self._parsed(core(block))
         if bad:
-            _refuse_labels(parsed, core, block, raw.labels, bad, self._options)
-        if parsed.n_faults and not self._options.skip:
-            parsed.rows_end = line_start(block, parsed.faults[0].line)
-        return parsed
+            chunk = _without_bad_labels(chunk, core, block, raw.labels, bad, self._options)
+        facts = chunk.block
+        if facts.n_faults and not self._options.skip:
+            chunk = replace(chunk, block=replace(facts, rows_end=line_start(block, facts.faults[0].line)))
+        return chunk
 
-    def from_file(self, file: int, start: int, end: int, wait: bool) -> Parsed | None:
-        """The same for a part of an open file, which is read as it is parsed, where that is all there is to it.
+    def from_file(self, file: int, start: int, end: int, wait: bool) -> Chunk | None:
+        """Parse a part of an open file while it is read, without the text in memory.
 
-        None if it cannot be read, or not at once if it is not to be waited for; or if there is a fault in it to stop
-        at, which has to be looked for in the text.
+        None if it cannot be read, or not without waiting and `wait` is false. None as well if there is a fault to stop
+        at: its place has to be looked for in the text.
         """
         raw = self._core[1](file, start, end, wait, **self._how_at(start))
         if raw is None:
             return None
-        parsed, _, bad = self._parsed(raw)
-        return None if bad or (parsed.n_faults and not self._options.skip) else parsed
+        chunk, _, bad = self._parsed(raw)
+        return None if bad or (chunk.block.n_faults and not self._options.skip) else chunk
 
     def _how_at(self, start: int) -> dict[str, Any]:
         names = {"collect_names": self._every(start)} if self._hashed else {}
         return {**self._how, **names, "first_block": start == 0}
 
-    def _parsed(self, raw: Any) -> tuple[Parsed, Any, dict[int, str]]:
+    def _parsed(self, raw: Any) -> tuple[Chunk, Any, dict[int, str]]:
         """Rows; what the core made of them; and which of its labels are none, and why."""
         options, hashed = self._options, self._hashed
         codes, labels, bad = self._reader.read(raw.labels, raw.label_names)
@@ -72,13 +74,14 @@ class NativeParser:
             weights=raw.weights,
             tags=raw.tags,
             names=raw.names if hashed and options.collect_names else None,
+            block=BlockFacts(raw.n_lines, raw.n_faults, [Fault(*fault) for fault in raw.faults]),
         )
         if hashed and options.need_label and (raw.labels < 0).any():  # a row of LIBSVM has one
             bad[-1] = "the row has no label"
-        return Parsed(chunk, raw.n_lines, raw.n_faults, [Fault(*fault) for fault in raw.faults]), raw, bad
+        return chunk, raw, bad
 
     def _every(self, start: int) -> int:
-        """Of every how many rows the names are counted: counting takes longer than parsing, so of all only at first."""
+        """Names are counted in one of this many rows: in all only at first, as counting takes longer than parsing."""
         if self._options.collect_names is True:
             return 1 if start < _ALL_NAMES else _SOME_NAMES
         return int(self._options.collect_names)
@@ -90,20 +93,21 @@ def line_start(block: Any, line: int) -> int:
     return 0 if line <= 1 else int(newlines[line - 2]) + 1
 
 
-def _refuse_labels(
-    parsed: Parsed, core: CoreParse, block: Any, codes: Any, bad: dict[int, str], options: Options
-) -> None:
+def _without_bad_labels(
+    chunk: Chunk, core: CoreParse, block: Any, codes: Any, bad: dict[int, str], options: Options
+) -> Chunk:
     """Leave out the rows whose labels are none. Rare, so that where they are is found by parsing again."""
     refused = np.isin(codes, list(bad))
     rows = np.flatnonzero(refused)
+    n_faults, faults = chunk.block.n_faults, chunk.block.faults
     if not options.skip:
         rows = rows[:1]
-        parsed.chunk, parsed.n_faults, parsed.faults = parsed.chunk.first(int(rows[0])), 0, []
+        chunk, n_faults, faults = chunk.first(int(rows[0])), 0, ()
     else:
-        parsed.chunk = keep_rows(parsed.chunk, ~refused)
-    faults = [_fault(core, block, int(row), bad[int(codes[row])]) for row in rows[:KEPT]]
-    parsed.n_faults += len(rows)
-    parsed.faults = sorted([*parsed.faults, *faults], key=lambda fault: fault.line)[:KEPT]
+        chunk = keep_rows(chunk, ~refused)
+    found = [_fault(core, block, int(row), bad[int(codes[row])]) for row in rows[:KEPT]]
+    in_order = sorted([*faults, *found], key=lambda fault: fault.line)[:KEPT]
+    return replace(chunk, block=replace(chunk.block, n_faults=n_faults + len(rows), faults=in_order))
 
 
 def _fault(core: CoreParse, block: Any, row: int, reason: str) -> Fault:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._native import _core
 from ..blocks import quoted_row_ends
-from ..chunk import Chunk, Parsed, keep_rows
+from ..chunk import BlockFacts, Chunk, keep_rows
 from ..errors import KEPT, Fault, listed, shown
 from ..labels import BadLabel, Label, coded, from_number, from_text
 from ..options import Options
@@ -28,7 +28,7 @@ _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 
 
 class Wrong(Exception):
-    """What is wrong with a row, and at which column of bytes."""
+    """A row that cannot be read: why, and at which column of bytes."""
 
     def __init__(self, reason: str, column: int | None = None) -> None:
         super().__init__(reason)
@@ -53,7 +53,7 @@ def hashed(rows: list[Row], options: Options) -> tuple[Chunk, dict[int, str]]:
 
 
 def _hash(rows: list[Row], options: Options) -> Any:
-    return _core.hash_rows(rows, options.bits, options.dtype, collect_names=int(options.collect_names))
+    return _core.hash_rows(rows, options.bits, _core.Scalar[options.dtype], collect_names=int(options.collect_names))
 
 
 class TableParser(ABC):
@@ -70,7 +70,7 @@ class TableParser(ABC):
     def _read(self, row: str) -> tuple[Row, Label | None, float] | None:
         """Names and values, label and weight; None if the row is none. Raises Wrong."""
 
-    def __call__(self, block: Any, start: int) -> Parsed:
+    def __call__(self, block: Any, start: int) -> Chunk:
         options = self._options
         rows: list[Row] = []
         labels: list[Label | None] = []
@@ -97,12 +97,12 @@ class TableParser(ABC):
             weights.append(weight)
             places.append(line)
         n_lines = bytes(block).count(b"\n") + (len(block) > 0 and block[-1] != ord("\n"))
-        parsed = Parsed(self._chunk(rows, labels, weights, places, faults), n_lines, len(faults), faults[:KEPT])
+        chunk = self._chunk(rows, labels, weights, places, faults)
         if faults and not options.skip:
             line = faults[0].line
-            parsed.chunk = parsed.chunk.first(sum(place < line for place in places))
-            parsed.n_faults, parsed.faults, parsed.rows_end = 1, faults[:1], line_start(block, line)
-        return parsed
+            before = chunk.first(sum(place < line for place in places))
+            return replace(before, block=BlockFacts(n_lines, 1, faults[:1], rows_end=line_start(block, line)))
+        return replace(chunk, block=BlockFacts(n_lines, len(faults), faults[:KEPT]))
 
     def _chunk(
         self,

@@ -1,0 +1,257 @@
+"""Options, run and output that ``sureline compare`` and ``sureline tune`` share."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TextIO, TypeVar, get_args
+
+import click
+
+from .. import stream
+from ..evaluate.text_table import text_table
+from ..learners.learner import Learner
+from ..stream import Label
+from ..training.advice import advise
+from ..training.grid import Entry
+from ..training.metric import Metric
+from ..training.result import MetricName, Run, TournamentResult
+from ..training.result_of import result_of
+from ..training.room import dtype_to_read
+from ..training.tournament import Standing, Tournament
+from ..training.train import BATCH
+from ._options import (
+    Count,
+    all_of,
+    data_argument,
+    json_option,
+    opened,
+    reading_arguments,
+    reading_options,
+    refuse_same_file,
+    refuse_unwritable,
+    refuse_without_charts,
+)
+from ._parameters import Cost, shared_options
+from ._progress import Doublings, LiveLine, SlowStartNotice, clock
+from ._signals import signals_to
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def tournament_options() -> Callable[[F], F]:
+    """The options that both commands have."""
+    options = [
+        data_argument,
+        click.option(
+            "--metric",
+            type=click.Choice(get_args(MetricName)),
+            help="What decides; cost needs --cost with two numbers. [default: error; with --cost and two numbers cost, "
+            "with --cost balanced balanced_accuracy]",
+        ),
+        click.option(
+            "--cost",
+            type=Cost(),
+            help="What a mistake costs: balanced, or two numbers such as 10,1, of a missed positive and of a false "
+            "alarm, which need --labels. The learners that know of costs are told. [default: every mistake the same, "
+            "which is no cost to judge by]",
+        ),
+        click.option(
+            "--labels",
+            help="All labels, separated by commas, the negative one first. [default: those of the first rows in "
+            "ascending order, then as they come]",
+        ),
+        click.option(
+            "--memory",
+            type=Count(1),
+            help="Bytes that all models together may take, such as 500M or 8G. [default: half of the machine's]",
+        ),
+        click.option(
+            "--batch",
+            type=click.IntRange(1),
+            default=BATCH,
+            show_default=True,
+            metavar="ROWS",
+            help="For the learners that take batches (bcw, sbcw, fgm): how many rows one has.",
+        ),
+        click.option(
+            "--report",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="Write a page to look at, HTML in one file. [default: none]",
+        ),
+        click.option("--quiet", is_flag=True, help="No progress."),
+        json_option,
+        reading_options(),
+        shared_options(),
+    ]
+    return all_of(options)
+
+
+class TournamentCommand:
+    """A command from its options, those of `tournament_options`, to its output."""
+
+    def __init__(
+        self,
+        data: Sequence[str],
+        *,
+        metric: str | None,
+        cost: Any,
+        labels: str | None,
+        memory: int | None,
+        batch: int,
+        report: Path | None,
+        quiet: bool,
+        as_json: bool,
+        model: Path | None = None,
+        **options: Any,
+    ) -> None:
+        self.data, self.memory, self.report, self.quiet, self.as_json = data, memory, report, quiet, as_json
+        self.batch, self.model = batch, model
+        self.reading = reading_arguments(options)
+        self.shared = {name: value for name, value in options.items() if value is not None}
+        self.labels: list[Label] | None = None
+        if labels is not None:
+            self.labels = [stream.from_text(label.strip()) for label in labels.split(",")]
+        self.cost = cost
+        pair = cost if isinstance(cost, tuple) else None
+        if metric == "cost" and pair is None:
+            raise click.UsageError("--metric cost needs what a mistake costs, in two numbers: --cost 10,1.")
+        if pair is not None and self.labels is None:
+            raise click.UsageError("--cost with two numbers needs --labels, the negative one first.")
+        by_cost = "error" if cost is None else "cost" if pair else "balanced_accuracy"
+        self.metric = Metric(metric or by_cost, pair or (1.0, 1.0))  # type: ignore[arg-type]
+        if report is not None:
+            refuse_without_charts("--report")
+        for option, path in (("--report", report), ("--model", model)):
+            if path is not None:
+                refuse_unwritable(option, path)
+                refuse_same_file(option, path, data)
+        if report is not None and model is not None and report.resolve() == model.resolve():
+            raise click.UsageError(f"--report and --model would write the same file, {report}.")
+
+    def parameters(self, kind: type[Learner]) -> dict[str, Any]:
+        """Parameters of a learner that the options of the command set."""
+        knows = self.cost is not None and "cost" in kind.__dataclass_fields__
+        return {**self.shared, **({"cost": self.cost} if knows else {})}
+
+    def run(self, entries: Sequence[Entry], *, race: bool, reliability: bool = True) -> Tournament:
+        """The tournament, as far as it came."""
+        dtype = dtype_to_read([entry.learner for entry in entries])
+        source = opened(self.data, dtype=dtype, collect_names=True, **self.reading)
+        try:
+            tournament = Tournament(
+                entries,
+                source,
+                metric=self.metric,
+                labels=self.labels,
+                race=race,
+                memory=self.memory,
+                batch=self.batch,
+                reliability=reliability,
+            )
+        except stream.DataError:
+            raise  # what is wrong with the data is no mistake in the command
+        except ValueError as error:
+            said = str(error).replace("with labels", "with --labels")
+            raise click.UsageError(said.replace("one dtype.", "one dtype (--dtype float32).")) from None
+        show = live_line(quiet=self.quiet)
+        notice = SlowStartNotice(source, quiet=self.quiet, waits=any(entry.others for entry in entries))
+
+        def begin(sentence: str) -> None:
+            notice.over()
+            show.say(f"{sentence}.")
+
+        try:
+            with signals_to(tournament.interrupt):
+                tournament.run(on_begin=begin, on_progress=show)
+        except KeyboardInterrupt:
+            pass  # it says so itself
+        except ValueError as error:  # too little memory
+            raise click.ClickException(str(error).replace("(memory)", "(--memory)")) from None
+        finally:
+            notice.over()
+            show.close()
+        return tournament
+
+    def tell(
+        self,
+        tournament: Tournament,
+        table: Callable[[TournamentResult], str],
+        model: Callable[[TournamentResult], None] | None = None,
+    ) -> int:
+        """Print and write what came of it, `model` before the report. The exit status: 1 if not all was read."""
+        result = result_of(tournament, shlex.join(["sureline", *sys.argv[1:]]))
+        problem = result.stream["problem"]
+        if self.as_json:
+            print(json.dumps(result.to_dict()))
+        else:
+            print(table(result))
+        sys.stdout.flush()
+        try:
+            if model is not None:
+                model(result)
+        finally:  # a report that cannot be written must not cost the model, nor the other way round
+            if self.report is not None:
+                from ..report import write_report
+
+                write_report(result, self.report)
+        if problem is not None:
+            print(f"sureline: {' '.join(problem.split())}", file=sys.stderr)
+        return 0 if result.stream["complete"] else 1
+
+
+def live_line(*, quiet: bool = False, out: TextIO | None = None) -> LiveLine[Standing]:
+    """How the models stand: live on a terminal, otherwise at 1, 2, 4, ... examples."""
+    lines = Doublings()
+    return LiveLine(_parts, lambda standing: lines.reached(standing.examples), quiet=quiet, out=out)
+
+
+def _parts(standing: Standing) -> list[str]:
+    parts = [
+        f"{standing.examples:,} examples",
+        f"{standing.examples / max(standing.seconds, 1e-9):,.0f}/s",
+        f"{standing.alive} model{'s' if standing.alive != 1 else ''}",
+    ]
+    if standing.leader is not None and standing.score is not None:
+        parts.append(f"{standing.leader} leads with {standing.score:.4f}")
+    if standing.share:
+        left = standing.seconds * (1 - standing.share) / standing.share
+        parts += [f"{standing.share:.0%}", f"{clock(left)} left"]
+    return parts
+
+
+# -- tables --------------------------------------------------------------------------------------------------
+
+
+def table(result: TournamentResult, runs: Sequence[Run]) -> str:
+    """A line for each run."""
+    scored = result.metric != "error"
+    head = ["learner", *([result.metric.replace("_", " ")] if scored else []), "error", "95 %", "mistakes", "nonzeros"]
+    rows = [[*head, "updates", "seconds", ""]]
+    for run in runs:
+        known = run.error is not None and run.error_interval is not None
+        row = [run.name]
+        if scored:
+            row.append(f"{run.score:.4f} ± {1.96 * (run.score_se or 0):.4f}" if run.score is not None else "-")
+        row.append(f"{run.error:.4f}" if known else "-")
+        row.append(f"{run.error_interval[0]:.4f} to {run.error_interval[1]:.4f}" if known else "-")  # type: ignore[index]
+        row += [f"{run.mistakes:,}", "-" if run.nonzeros is None else f"{run.nonzeros:,}", f"{run.updates:,}"]
+        remark = run.reason or "" if run.status == "finished" else f"{run.status}: {run.reason}"
+        row += [f"{run.seconds:.2f}", remark]
+        rows.append(row)
+    return text_table(rows, align="<" + ">" * (len(rows[0]) - 2) + "<")
+
+
+def advice(result: TournamentResult) -> list[str]:
+    """Which one to use, and why, in sentences: those of the report."""
+    told = advise(result)
+    lines = [" ".join([told.headline, *told.reasons]), *([" ".join(told.remarks)] if told.remarks else [])]
+    if told.run is not None and not result.stream["complete"]:
+        rows = result.stream["rows"]
+        lines.append(f"All this is by the first {rows:,} row{'s' if rows != 1 else ''}: the data were not read whole.")
+    if told.run is not None and told.run.train_command is not None:
+        lines.append(f"To train {told.run.name}: {told.run.train_command}")
+    return lines

@@ -1,0 +1,113 @@
+"""The scikit-learn contract around a learner with a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+
+from .._inputs import checked_sample_weight, class_indices, is_sparse
+from .._native import _core
+from ..learners.online import OnlineLearner
+from ..learners.rule import RuleLearner
+from ..models.rows import as_rows
+from ..models.scaling import Normalizer
+from ..models.state import State
+from .base import Classifier, all_or_nothing, validated, with_columns_in_order
+
+
+class OnlineClassifier(Classifier, OnlineLearner):
+    """A learner of classes with a rule, as an estimator."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything and learn from the rows of X, `passes` times over.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Two or more classes, of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The loss of an example counts this many times in the objective of its step. 0 is as if the example had
+            not come.
+        """
+        with all_or_nothing(self):
+            self.check_parameters()
+            X, y, classes, weight = self._all_to_learn_from(X, y, sample_weight)
+            self.refuse_classes(len(classes))
+            labels = class_indices(y, classes)
+            orders = orders_of(self, X.shape[0])
+            state, normalizer = with_columns_in_order(
+                X, lambda X: passes_over(self, X, len(classes), labels, weight, orders)
+            )
+            self.n_features_in_ = X.shape[1]
+            self.classes_ = classes
+            self._state, self._normalizer = state, normalizer
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, once each and in their order.
+
+        Many calls with parts of a stream give the same bits as one call with all of it. A call that refuses its input
+        leaves the model exactly as it was; one that is interrupted, as it was or as it would have been.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            All classes that will ever come. The first call needs it, unless `growing` is set: then a class exists from
+            the row on that first carries it, and `classes_` is in that order.
+        sample_weight : array-like of shape (n_samples,), default=None
+        """
+        with all_or_nothing(self):
+            self.check_parameters()
+            first = not hasattr(self, "_state")
+            X, y = validated(self, X, y, reset=first)
+            known = self._known_classes(classes, first)
+            n_known = len(known)
+            known, labels = self._labels_of(y, known)
+            weight = checked_sample_weight(sample_weight, X.shape[0])
+            if first:
+                self._normalizer = self.fresh_normalizer()
+            state = with_columns_in_order(
+                X, lambda X: self.go_on(*rows_of(self, X), labels, n_known, len(known), weight)
+            )
+            self.classes_ = known
+            self._state = state
+            self.n_features_in_ = state.n_columns
+        return self
+
+
+def orders_of(learner: RuleLearner, n_rows: int) -> list[npt.NDArray[np.int64] | None]:
+    """The order of the rows in each pass, or None where it is theirs."""
+    if not learner.shuffle:
+        return [None] * learner.passes
+    rng = check_random_state(learner.random_state)
+    return [rng.permutation(n_rows).astype(np.int64) for _ in range(learner.passes)]
+
+
+def passes_over(
+    learner: RuleLearner, X: Any, n_classes: int, labels: Any, weight: Any, orders: list[Any], targets: Any = None
+) -> tuple[State, Normalizer]:
+    """A fresh state that has learned from the rows in each of these orders, and what has divided them."""
+    state, normalizer = learner.fresh_state(X.shape[1], n_classes), learner.fresh_normalizer()
+    rule, costs = learner.rule, learner.costs
+    rows = normalizer.to_learn(as_rows(X, learner.dtype))
+    for order in orders:
+        state.learn(rule, rows, labels, weight, order, False, costs, targets)
+    return state, normalizer
+
+
+def rows_of(learner: RuleLearner, X: Any) -> tuple[Callable[[int | None], _core.Rows], int, int]:
+    """For `go_on`: what makes rows of X, how wide they are, and how many numbers they have."""
+    dtype = learner.model.dtype if learner.has_begun else np.dtype(learner.dtype)
+    nonzeros = int(np.size(X.data if is_sparse(X) else X))
+
+    def rows(width: int | None) -> _core.Rows:
+        return learner.normalizer.to_learn(as_rows(X, dtype, width), undoable=True)
+
+    return rows, X.shape[1], nonzeros

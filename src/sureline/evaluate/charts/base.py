@@ -1,0 +1,134 @@
+"""What all charts share: drawing with Altair, which is imported then, and files (.png, .svg, .pdf, .html)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..._atomic import replacing
+from ..._inputs import clean
+from .colours import BY_SCHEME, LIGHT, variables
+
+SUFFIXES = (".png", ".svg", ".pdf", ".html")
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
+
+
+def modules() -> tuple[Any, Any]:
+    """Altair and vl_convert, or a sentence on how to get them."""
+    try:
+        import altair
+        import vl_convert
+    except ImportError:
+        raise ImportError("Charts need altair and vl-convert-python: pip install 'sureline[plot]'.") from None
+    return altair, vl_convert
+
+
+class Figure:
+    """Something that can be drawn."""
+
+    title: str
+    widest: int | None = None  # pixels that it takes on a page, at most
+    zooms: bool = False  # whether a page offers to zoom in
+
+    def chart(self, colours: Mapping[str, str], width: int | str, page: bool, number: int = 0) -> Any:
+        """The Altair chart but for fonts and frame, so that it can stand beside others; `number` is its place."""
+        raise NotImplementedError
+
+    def draw(self, *, colours: Mapping[str, str] = LIGHT, width: int | str = 640, page: bool = False) -> Any:
+        """The Altair chart. `page` leaves out title and legend, which a page has beside it."""
+        alt, _ = modules()
+        frame = (14, colours["card"]) if not page else (2, "transparent")
+        with alt.utils.schemapi.debug_mode(False):  # checking every piece of it would take most of the time
+            made = self.chart(colours, width, page)
+            return made.configure(**_config(colours), padding=frame[0], background=frame[1])
+
+    def save(self, path: str | Path) -> None:
+        """Write a file: .png, .svg, .pdf or .html by its ending. An .svg follows the reader's light or dark scheme."""
+        suffix = Path(path).suffix.lower()
+        if suffix not in SUFFIXES:
+            raise ValueError(f"{path} must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}.")
+        _, convert = modules()
+        specification = self.draw(colours=BY_SCHEME if suffix == ".svg" else LIGHT).to_dict(validate=False)
+        if suffix == ".svg":
+            made: str | bytes = svg(specification)
+        elif suffix == ".html":
+            made = convert.vegalite_to_html(specification, vl_version=version(), bundle=True)
+        else:
+            to_bytes = {".png": convert.vegalite_to_png, ".pdf": convert.vegalite_to_pdf}[suffix]
+            made = to_bytes(specification, vl_version=version(), **({"scale": 2} if suffix == ".png" else {}))
+        with replacing(path) as out:
+            out.write(made.encode() if isinstance(made, str) else made)
+
+
+def titles(title: str, label: str, page: bool) -> Any:
+    """The title, and below it what the upright axis measures. On a page the title is a heading above the chart."""
+    alt, _ = modules()
+    if page:
+        return alt.TitleParams(clean(label), limit=alt.ExprRef("width - 50"))  # beside it is what zooms
+    if not title:
+        return alt.TitleParams(clean(label))
+    return alt.TitleParams(clean(title), fontSize=15, **({"subtitle": clean(label)} if label.strip() else {}))
+
+
+def _config(colours: Mapping[str, str]) -> dict[str, Any]:
+    """Fonts, and the colours of all that is no data."""
+    ink, soft, line = colours["ink"], colours["soft"], colours["line"]
+    strong = {"fontSize": 13, "fontWeight": 600}
+    below = {"subtitleColor": ink, "subtitleFontSize": 13, "subtitlePadding": 8}
+    lines = {"gridColor": colours["grid"], "domainColor": line, "tickColor": line}
+    label = {"labelFontSize": 12, "titleColor": ink, "titleFontSize": 13, "titleFontWeight": 600}
+    apart = {"rowPadding": 4, "columnPadding": 18, "offset": 14, "labelLimit": 420}
+    symbol = {"symbolSize": 90, "symbolStrokeWidth": 0, "symbolOpacity": 1}
+    return {
+        "font": FONT,
+        "aria": False,
+        "view": {"stroke": None},
+        "axis": {**label, **lines, "labelColor": soft, "labelPadding": 6, "labelOverlap": "greedy"},
+        "axisX": {"grid": False, "titlePadding": 10, "labelSeparation": 8},
+        "axisY": {"domain": False, "ticks": False, "labelSeparation": 6},
+        "legend": {**label, **apart, **symbol, "orient": "bottom", "title": None, "labelColor": ink},
+        "title": {**strong, **below, "anchor": "start", "frame": "bounds", "color": ink, "offset": 10},
+    }
+
+
+def version() -> str:
+    """Of Vega-Lite, as vl_convert names it: the one that Altair writes for, or the newest that there is."""
+    alt, convert = modules()
+    wanted = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+    known: list[str] = convert.get_vegalite_versions()
+    return wanted if wanted in known else known[-1]
+
+
+def svg(specification: dict[str, Any]) -> str:
+    """A chart as SVG for a file of its own, with the colours of both schemes; the same for the same chart."""
+    head, rest = _slim(_svg(specification)).split(">", 1)
+    numbers: dict[str, int] = {}  # Vega counts on from chart to chart
+    rest = re.sub(r'(?<=[#"]clip)\d+(?=[)"])', lambda found: str(numbers.setdefault(found[0], len(numbers))), rest)
+    return f"{head}><style>{variables('svg').strip()}</style>{rest}\n"
+
+
+def _slim(drawn: str) -> str:
+    """Without marks that are only there for tooltips, and with a hundredth of a pixel as the finest of places."""
+    drawn = re.sub(r'<path [^>]*opacity="0"/>', "", drawn)
+    return re.sub(r' (d|transform)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), drawn)
+
+
+def still_svg(specification: dict[str, Any], width: int, margin: int) -> str:
+    """A chart as SVG to stand in a page, of that width; without clipping, whose names would be there twice."""
+    drawn = _svg({**specification, "width": width, "padding": margin})
+    return re.sub(r' clip-path="[^"]*"|<clipPath.*?</clipPath>', "", _slim(drawn))
+
+
+def _svg(specification: dict[str, Any]) -> str:
+    _, convert = modules()
+    drawn: str = convert.vegalite_to_svg(specification, vl_version=version())
+    return drawn
+
+
+def javascript(script: str) -> str:
+    """A script, together with the libraries that draw charts in a browser, which it may call as `vegaEmbed`."""
+    _, convert = modules()
+    made: str = convert.javascript_bundle(script, vl_version=version())
+    return made

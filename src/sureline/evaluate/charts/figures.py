@@ -1,0 +1,326 @@
+"""Charts with two axes: lines, points, bands and whiskers, alone or side by side."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..._inputs import clean
+from .axes import Axis
+from .base import Figure, modules, titles
+
+_MARKERS = 9  # on a curve of many points
+_LONGEST_BESIDE = 28  # letters of a name beside a point
+
+N_STYLES = 8
+# In a square from -1 to 1, of about the same area: a marker for each of the styles, and a dash.
+SHAPES = (
+    "M-.9 0a.9 .9 0 1 0 1.8 0a.9 .9 0 1 0 -1.8 0z",
+    "M-.8 -.8h1.6v1.6h-1.6z",
+    "M0 -1.05L1 .75H-1z",
+    "M0 -1.1L1.1 0L0 1.1L-1.1 0z",
+    "M0 1.05L1 -.75H-1z",
+    "M-.35 -1h.7v.65h.65v.7h-.65v.65h-.7v-.65h-.65v-.7h.65z",
+    "M-1 -.5L-.5 -1L0 -.5L.5 -1L1 -.5L.5 0L1 .5L.5 1L0 .5L-.5 1L-1 .5L-.5 0z",
+    "M-1.05 0L-.52 -.92H.52L1.05 0L.52 .92H-.52z",
+)
+DASHES: tuple[Sequence[float], ...] = (
+    *((1, 0), (8, 3), (3, 2.5), (10, 3, 2, 3)),
+    *((5, 2.5), (1.5, 2.5), (12, 3), (6, 2, 2, 2, 2, 2)),
+)
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points of one name.
+
+    Attributes
+    ----------
+    name : str
+    x, y : sequences of float
+        Where a value is None or not finite, or not above 0 on a logarithmic axis, the line is broken.
+    style : int or None
+        Which colour, marker and dash; None for one of the many in the background.
+    line, markers : bool
+        What is drawn of it.
+    low, high : sequences of float or None
+        An interval around y: a band beside a line, whiskers on points without one.
+    label : bool
+        Whether its name is to be written beside it, where it is a point.
+    notes : sequence of str or None
+        For each point what is shown when the pointer rests on it.
+    key : str or None
+        Ties it to the row of a table that has the same key.
+    """
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float | None]
+    style: int | None = 0
+    line: bool = True
+    markers: bool = True
+    low: Sequence[float | None] | None = None
+    high: Sequence[float | None] | None = None
+    label: bool = True
+    notes: Sequence[str] | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A line to compare with: at a value of one axis ("x" or "y"), or the "diagonal" where both are equal."""
+
+    label: str
+    at: str = "y"
+    value: float = 0.0
+
+
+@dataclass(frozen=True)
+class Chart(Figure):
+    """Series over two axes.
+
+    Attributes
+    ----------
+    title : str
+        What it shows.
+    x, y : Axis
+    series : sequence of Series
+        Those in front come last.
+    references : sequence of Reference
+    frontier : sequence of pairs of float
+        Points of a thin stair, from the left to the right: what no other point beats in both.
+    description : str
+        In words what is to be seen.
+    """
+
+    title: str
+    x: Axis
+    y: Axis
+    series: Sequence[Series]
+    references: Sequence[Reference] = ()
+    frontier: Sequence[tuple[float, float]] = ()
+    description: str = ""
+    height: float = 320.0
+    zooms = True
+
+    def chart(self, colours: Mapping[str, str], width: int | str, page: bool, number: int = 0) -> Any:
+        alt, _ = modules()
+        x, y = self._axes()
+        named = list(zip(self.series, _unique(self.series), strict=True))
+        named.sort(key=lambda one: one[0].style is not None)  # those in the background first
+        rows = [row for s, name in named for row in _rows(s, name, x, y)]
+        looks = _Looks(named, colours, width, page)
+        across, up = (
+            alt.X("x:Q", scale=x.scale(), axis=x.guide(width, 80, title=clean(x.label))),
+            alt.Y("y:Q", scale=y.scale(), axis=y.guide(int(self.height), 50, title=None)),
+        )
+        base = alt.Chart().encode(across, up, looks.colour())
+        layers = [*self._references(across, up, x, y, colours), *self._stairs(across, up, colours)]
+        if any("low" in row and row.get("line") for row in rows):
+            band = base.transform_filter("datum.line && isValid(datum.low)").encode(alt.Y("low:Q"), alt.Y2("high:Q"))
+            layers.append(band.mark_area(clip=True).encode(looks.faded(0.12)))
+        if any("low" in row and not row.get("line") for row in rows):
+            whisker = base.transform_filter("!datum.line && isValid(datum.low)")
+            whisker = whisker.encode(alt.Y("low:Q"), alt.Y2("high:Q"), looks.faded(1.0))
+            layers.append(whisker.mark_rule(clip=True, strokeWidth=1.5))
+        if any("line" in row for row in rows):
+            lines = base.transform_filter("datum.line").encode(detail="name:N", tooltip="name:N")
+            if page:  # what the pointer meets is wider than what is seen
+                layers.append(lines.mark_line(clip=True, strokeWidth=12).encode(alt.OpacityValue(0)))
+            thickness = alt.StrokeWidthValue(2, condition={"test": "datum.rest", "value": 1.1})
+            lines = lines.encode(looks.dash(), thickness, looks.faded(1.0))
+            layers.append(lines.mark_line(clip=True, strokeJoin="round"))
+        if any("mark" in row for row in rows):
+            points = base.transform_filter("isValid(datum.mark)").encode(looks.shape(), tooltip="note:N")
+            size = alt.SizeValue(62, condition={"test": "datum.rest", "value": 26})
+            points = points.mark_point(clip=True, filled=True, stroke=colours["card"], strokeWidth=1)
+            layers.append(points.encode(size, looks.faded(1.0, unless="!datum.mark")))
+        zoom = alt.selection_interval(
+            name=f"zoom{number or ''}",
+            bind="scales",
+            zoom="wheel![event.ctrlKey || event.metaKey]",
+            translate="[mousedown, window:mouseup] > window:mousemove!",
+        )
+        layers = layers or [base.mark_point()]
+        layers[-1] = layers[-1].add_params(looks.chosen, zoom)  # to one that has both axes
+        if page and any("beside" in row for row in rows):
+            layers.append(_names(base, looks))
+        made = alt.layer(*layers)
+        made = made.properties(
+            width=width,
+            height=self.height,
+            title=titles(self.title, self.y.label, page),
+            description=clean(self.description or self.title),
+        )
+        made.data = alt.Data(values=rows)  # at last: all that was done before would have copied it
+        return made
+
+    def _axes(self) -> tuple[Axis, Axis]:
+        """With their limits. Bands may go beyond them, whiskers may not."""
+        xs = [v for s in self.series for v in s.x] + [r.value for r in self.references if r.at == "x"]
+        ys: list[float | None] = [v for s in self.series for v in s.y]
+        ys += [v for s in self.series if not s.line for v in (*(s.low or ()), *(s.high or ()))]
+        ys += [r.value for r in self.references if r.at == "y"]
+        return self.x.over(xs, 0.02 if all(s.line for s in self.series) else 0.05), self.y.over(ys, 0.04)
+
+    def _references(self, across: Any, up: Any, x: Axis, y: Axis, colours: Mapping[str, str]) -> list[Any]:
+        alt, _ = modules()
+        made = []
+        for one in self.references:
+            look: dict[str, Any] = {"color": colours["soft"], "strokeDash": [2, 3], "strokeWidth": 1, "clip": True}
+            look["tooltip"] = clean(one.label) or None
+            if one.at == "diagonal":
+                (left, right), (low, high) = x.limits or (0, 1), y.limits or (0, 1)
+                ends = [{"x": v, "y": v} for v in (max(left, low), min(right, high))]
+                made.append(alt.Chart(alt.Data(values=ends)).encode(across, up).mark_line(**look))
+            else:
+                at = alt.Data(values=[{one.at: one.value}])
+                made.append(alt.Chart(at).encode(across if one.at == "x" else up).mark_rule(**look))
+        return made
+
+    def _stairs(self, across: Any, up: Any, colours: Mapping[str, str]) -> list[Any]:
+        alt, _ = modules()
+        if len(self.frontier) < 2:
+            return []
+        stairs = alt.Chart(alt.Data(values=[{"x": x, "y": y} for x, y in self.frontier])).encode(across, up)
+        return [
+            stairs.mark_line(interpolate="step-after", clip=True, color=colours["soft"], strokeWidth=1, opacity=0.55)
+        ]
+
+
+@dataclass(frozen=True)
+class Panels(Figure):
+    """Figures side by side, of so many pixels each, with one legend for all that have the same series."""
+
+    title: str
+    figures: Sequence[Figure]
+    widths: Sequence[int]
+
+    def chart(self, colours: Mapping[str, str], width: int | str, page: bool, number: int = 0) -> Any:
+        alt, _ = modules()
+        sized = zip(self.figures, self.widths, strict=True)
+        charts = [one.chart(colours, wide, page, k + 1) for k, (one, wide) in enumerate(sized)]
+        with warnings.catch_warnings():  # a series is chosen in all panels at once, which Altair thinks worth a word
+            warnings.simplefilter("ignore")
+            made = alt.hconcat(*charts, spacing=36).resolve_scale(color="shared", shape="shared", strokeDash="shared")
+        return made.properties(title=titles(self.title, "", page)) if self.title else made
+
+
+class _Looks:
+    """How the series of a chart look: encodings of their names, shared by all layers."""
+
+    def __init__(
+        self, named: Sequence[tuple[Series, str]], colours: Mapping[str, str], width: int | str, page: bool
+    ) -> None:
+        alt, _ = modules()
+        ordered = sorted(named, key=lambda one: (one[0].style is None, one[0].style or 0))
+        self.names = [name for _, name in ordered]
+        self.styles = [s.style for s, _ in ordered]
+        self.colours, self.page = colours, page
+        self.legend = None
+        if page:
+            self.chosen = alt.param(name="key", value=None)
+            self.is_chosen = {"test": "!isValid(key) || datum.key == key"}
+        else:
+            self.chosen = alt.selection_point(name="chosen", fields=["name"], bind="legend")
+            self.is_chosen = {"param": "chosen"}
+            shown = [name for s, name in ordered if s.style is not None]
+            if len(shown) > 1 and isinstance(width, int):
+                room = 40 + 7 * min(max(map(len, shown)), 60)
+                self.legend = alt.Legend(values=shown, columns=max(1, min(len(shown), width // room)))
+
+    def _scaled(self, values: Sequence[Any]) -> Any:
+        alt, _ = modules()
+        return alt.Scale(domain=self.names, range=list(values))
+
+    def colour(self) -> Any:
+        alt, _ = modules()
+        values = [self.colours["rest" if k is None else f"s{k % N_STYLES}"] for k in self.styles]
+        more: dict[str, Any] = {}
+        if self.page and None in self.styles:
+            test = "datum.rest && isValid(key) && datum.key == key"
+            more["condition"] = {"test": test, "value": self.colours["ink"]}
+        return alt.Color("name:N", scale=self._scaled(values), legend=self.legend, **more)
+
+    def dash(self) -> Any:
+        alt, _ = modules()
+        dashes = [DASHES[_turned(k)] for k in self.styles]
+        return alt.StrokeDash("name:N", scale=self._scaled(dashes), legend=None)
+
+    def shape(self) -> Any:
+        alt, _ = modules()
+        shapes = [SHAPES[_turned(k)] for k in self.styles]
+        return alt.Shape("name:N", scale=self._scaled(shapes), legend=self.legend)
+
+    def faded(self, opacity: float, unless: str | None = None) -> Any:
+        """The opacity, less of it for all others if one series is chosen, and none where the expression holds."""
+        alt, _ = modules()
+        conditions = [{"test": unless, "value": 0}] if unless else []
+        return alt.OpacityValue(0.15 * opacity, condition=[*conditions, {**self.is_chosen, "value": opacity}])
+
+
+def _rows(s: Series, name: str, x: Axis, y: Axis) -> list[dict[str, Any]]:
+    """A row for each point that can be shown, with what is to be drawn there."""
+    rows: list[dict[str, Any]] = []
+    step = max(len(s.x) // (_MARKERS - 1), 1) if s.line and len(s.x) > _MARKERS + 3 else 1
+    first = 3 * (s.style or 0) % step  # at other points than those of the other curves
+    for i, (x_value, y_value) in enumerate(zip(s.x, s.y, strict=True)):
+        row: dict[str, Any] = {"x": x.shown(x_value), "y": y.shown(y_value), "name": name}
+        if row["x"] is None:
+            continue
+        row |= {"key": s.key} if s.key is not None else {}
+        row |= {"line": True} if s.line else {}
+        row |= {"rest": True} if s.style is None else {}
+        low, high = (None if ends is None else ends[i] for ends in (s.low, s.high))
+        if low is not None and high is not None and y.shown(high) is not None:
+            least, most = y.limits or (0.0, 1.0)
+            row |= {"low": min(max(low, least), most), "high": max(min(high, most), least)}
+        if s.markers and row["y"] is not None:
+            row["mark"] = i % step == first or i == len(s.x) - 1
+            said = f"{name}\n{clean(y.label)}: {y.words(row['y'])}\n{clean(x.label)}: {x.words(row['x'])}"
+            row["note"] = said if s.notes is None else clean(s.notes[i])
+        if s.label and not s.line and i == len(s.x) - 1:
+            row["beside"] = name if len(name) <= _LONGEST_BESIDE else name[: _LONGEST_BESIDE - 1] + "…"
+        rows.append(row)
+    return rows
+
+
+def _names(base: Any, looks: _Looks) -> Any:
+    """Names beside points. The script of the page moves them to where they lie on nothing, or hides them."""
+    alt, _ = modules()
+    colour = looks.colour()
+    colour.condition = {"test": "datum.rest", "value": looks.colours["soft"]}
+    text = base.transform_filter("isValid(datum.beside) && names").mark_text(
+        align="left", dx=9, fontSize=12, clip=False
+    )
+    text = text.encode(alt.Text("beside:N"), colour, looks.faded(1.0))
+    return text.add_params(alt.param(name="names", value=False)).properties(name="names")
+
+
+def _unique(series: Sequence[Series]) -> list[str]:
+    """The names, without what cannot be shown; one that has been there is told from it by a number."""
+    made: list[str] = []
+    for s in series:
+        name = plain = clean(s.name).replace("\n", " ").strip() or "\N{EN DASH}"
+        while name in made:
+            name = f"{plain} ({made.count(plain) + sum(one.startswith(f'{plain} (') for one in made) + 1})"
+        made.append(name)
+    return made
+
+
+def _turned(style: int | None) -> int:
+    """Which marker and dash: others than before, when the colours begin anew."""
+    return 0 if style is None else (style + style // N_STYLES) % N_STYLES
+
+
+def mark(style: int | None, line: bool) -> str:
+    """The marker of a style, with a piece of its line, as a small SVG for legends and tables."""
+    colour = "var(--rest)" if style is None else f"var(--s{style % N_STYLES})"
+    width, size = (30, 4.5) if line else (14, 4.5 if style is not None else 2.8)
+    dashes = " ".join(map(str, DASHES[_turned(style)]))
+    drawn = f'<path d="M1 8H29" stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes}"/>' if line else ""
+    shape = f'<path d="{SHAPES[_turned(style)]}" transform="translate({width / 2:g} 8) scale({size})"'
+    size_of = f'viewBox="0 0 {width} 16" width="{width}" height="16"'
+    return f'<svg class="mark" {size_of} aria-hidden="true">{drawn}{shape} fill="{colour}"/></svg>'

@@ -1,0 +1,189 @@
+"""Error along a stream, as a table and as a picture."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .charts import Axis, Chart, Reference, Series
+from .text_table import text_table
+
+if TYPE_CHECKING:
+    import altair
+
+Floats = npt.NDArray[np.float64]
+
+_FORMATS = {"learner": "{}", "mistakes": "{:,}", "seconds": "{:.3g}"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prequential:
+    """What `prequential` found. What there is for each learner is a dict by its name.
+
+    Attributes
+    ----------
+    examples : array of shape (n_points,)
+        The numbers of examples after which there is a point of the curves; the last is that of all.
+    error : dict of arrays of shape (n_points,)
+        The share of all examples so far that were predicted wrongly, each before it was learned from.
+    windowed_error : dict of arrays of shape (n_points,)
+        The same of the latest `window` examples, or of all as long as there are fewer.
+    mistakes : dict of int
+        How many of all examples were predicted wrongly.
+    seconds : dict of float
+        How long learning took, with predicting where that was apart.
+    estimators : dict of estimators
+        Trained: copies of those that were passed.
+    window : int
+        Examples of the windowed error.
+    drifts : tuple of int
+        The numbers of examples after which something changed, as far as the stream came to them.
+    """
+
+    examples: npt.NDArray[np.int64]
+    error: dict[str, Floats]
+    windowed_error: dict[str, Floats]
+    mistakes: dict[str, int]
+    seconds: dict[str, float]
+    estimators: dict[str, Any]
+    window: int
+    drifts: tuple[int, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Of the learners, in the order in which they were given."""
+        return list(self.error)
+
+    @property
+    def n_examples(self) -> int:
+        """How many there were in all."""
+        return int(self.examples[-1])
+
+    def recovery(self, name: str, drift: int, factor: float = 1.2, *, width: int = 0) -> float:
+        """How many examples after a drift a learner is as good as before, by its windowed error.
+
+        That is when the windowed error is at most `factor` times what it was at the drift. Just after the drift the
+        window is still full of examples from before it, so the error is followed from its peak: its largest value while
+        the window holds such examples, and at the first point where it no longer does.
+
+        Parameters
+        ----------
+        name : str
+            Of the learner.
+        drift : int
+            The number of examples after which the drift begins. Name it in `drifts` of `prequential` too: then there is
+            a point of the curves right there.
+        factor : float, default=1.2
+            How much worse than before is good enough.
+        width : int, default=0
+            Examples over which the drift goes on; the peak is looked for until the window is past them.
+
+        Returns
+        -------
+        int or float
+            The number of examples from `drift` to the first point of the curve after the peak at which the windowed
+            error is back; 0 if it never went beyond. Infinity if it did not come back before the next drift or the end,
+            which says no more than that it takes longer.
+        """
+        if name not in self.windowed_error:
+            raise KeyError(f"There is no learner {name!r} here, but {', '.join(map(repr, self.names))}.")
+        for what, value, least in (("drift", drift, 0), ("width", width, 0)):
+            if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+                raise ValueError(f"{what} must be an integer of at least {least}. Got {value!r} instead.")
+        if isinstance(factor, bool) or not isinstance(factor, Real) or not 0 < float(factor) < math.inf:
+            raise ValueError(f"factor must be a positive number. Got {factor!r} instead.")
+        end = min((other for other in self.drifts if other > drift), default=self.n_examples)
+        past = int(drift) + int(width) + self.window  # the first number of examples with none of before in the window
+        if drift < self.window or past > end:
+            raise ValueError(
+                f"drift={drift} must have window={self.window} examples before it, and as many after it (and after "
+                f"width={width}) up to the next drift or the end, {end}."
+            )
+        error = self.windowed_error[name]
+        before = int(np.searchsorted(self.examples, drift, side="right")) - 1
+        if before < 0:
+            raise ValueError(f"There is no point of the curves up to drift={drift}: name it in drifts, or lower every.")
+        enough = float(factor) * float(error[before]) * (1 + 1e-12)
+        stop = int(np.searchsorted(self.examples, end, side="right"))
+        first_past = int(np.searchsorted(self.examples, past))
+        peak = before + 1 + int(np.argmax(error[before + 1 : min(first_past + 1, stop)]))
+        if error[peak] <= enough:
+            return 0
+        back = np.flatnonzero(error[peak:stop] <= enough)
+        return int(self.examples[peak + back[0]]) - int(drift) if len(back) else math.inf
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each learner, with what it had come to at the end."""
+        return [
+            {
+                "learner": name,
+                "mistakes": self.mistakes[name],
+                "error": float(self.error[name][-1]),
+                "windowed_error": float(self.windowed_error[name][-1]),
+                "seconds": self.seconds[name],
+            }
+            for name in self.names
+        ]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The curves as columns, as ``pandas.DataFrame`` takes them, with a row for each learner and point."""
+        n_points = len(self.examples)
+        return {
+            "learner": [name for name in self.names for _ in range(n_points)],
+            "examples": self.examples.tolist() * len(self.names),
+            "error": [value for name in self.names for value in self.error[name].tolist()],
+            "windowed_error": [value for name in self.names for value in self.windowed_error[name].tolist()],
+        }
+
+    def __repr__(self) -> str:
+        rows = self.table()
+        cells = [[_FORMATS.get(name, "{:.4f}").format(value) for name, value in row.items()] for row in rows]
+        heading = f"Prequential over {self.n_examples:,} examples, windows of {self.window:,}"
+        if self.drifts:
+            heading += f", {len(self.drifts)} drift{'s' if len(self.drifts) > 1 else ''}"
+        return f"{heading}\n{text_table([list(rows[0]), *cells])}"
+
+    def plot(
+        self, path: str | Path | None = None, *, metric: str = "windowed_error", title: str | None = None
+    ) -> altair.LayerChart:
+        """Draw the error of all learners against the number of examples. Needs Altair.
+
+        Parameters
+        ----------
+        path : str or Path, default=None
+            A file to save the chart to as well: .png, .svg, .pdf or .html by its ending.
+        metric : {"windowed_error", "error"}, default="windowed_error"
+            The error of the latest examples, which shows drift, or of all so far.
+        title : str, default=None
+            Above the curves.
+
+        Returns
+        -------
+        altair.LayerChart
+            A notebook shows it. A click on a name in the legend brings out its curve.
+        """
+        if metric not in ("windowed_error", "error"):
+            raise ValueError(f"metric must be 'windowed_error' or 'error'. Got {metric!r} instead.")
+        curves: dict[str, Floats] = getattr(self, metric)
+        # The first points are means of few examples, and would make all others small.
+        settled = self.examples >= min(self.window, self.examples[-1])
+        highest = max(float(values[settled].max()) for values in curves.values())
+        label = f"error over the latest {self.window:,} examples" if metric == "windowed_error" else "error so far"
+        x = self.examples.tolist()
+        figure = Chart(
+            title or "",
+            Axis("examples", limits=(0.0, 1.01 * self.n_examples), whole=True),
+            Axis(label, percent=True, limits=(0.0, 1.08 * highest or 0.01)),
+            [Series(name, x, values.tolist(), i) for i, (name, values) in enumerate(curves.items())],
+            [Reference(f"drift after {drift:,} examples", "x", drift) for drift in self.drifts],
+        )
+        if path is not None:
+            figure.save(path)
+        chart: altair.LayerChart = figure.draw()
+        return chart

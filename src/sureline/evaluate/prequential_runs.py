@@ -1,0 +1,151 @@
+"""A learner along the stream of `prequential`: predict, count, learn."""
+
+from __future__ import annotations
+
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from .._inputs import is_sparse
+from ..learners.batch import BatchLearner, widened
+from ..stream.arrays import Batch
+from .prequential_source import Source
+
+
+class Run(ABC):
+    """A learner on its way through a stream; `seconds` is the time that it took."""
+
+    def __init__(self, name: str, estimator: Any, source: Source) -> None:
+        self.name = name
+        self.model = deepcopy(estimator)
+        self.seconds = 0.0
+        begun = hasattr(self.model, "classes_")
+        # To a model that has begun, classes that were only found in the labels are no news.
+        self._classes = source.classes if source.named or not begun else None
+        # Chunks of files are as wide as their largest column, and classes that nobody has named come as they come.
+        opens = source.classes is None or not source.one_width
+        self._to_close = opens and getattr(self.model, "growing", None) is False
+        if self._to_close:
+            self.model.growing = True
+        self._one_width = source.one_width and self._to_close
+        self._width: int | None = None
+
+    def take(self, batch: Batch, start: int) -> int:
+        """The mistakes on these rows, each predicted before it is learned from. `start` is the number of the first."""
+        with self._at(start, start + len(batch)):
+            if self._one_width and self._width not in (None, batch.X.shape[1]):
+                raise ValueError(f"X has {batch.X.shape[1]} columns, and {self._width} in the rows before.")
+            self._width = batch.X.shape[1]
+            return self._take(batch)
+
+    def finish(self, n_rows: int) -> None:
+        """All rows have come."""
+        if self._to_close:
+            self.model.growing = False
+
+    @contextmanager
+    def _at(self, start: int, stop: int) -> Iterator[None]:
+        """Take the time, and say in errors which learner and which rows they come from."""
+        begin = time.perf_counter()
+        try:
+            yield
+        except (ValueError, TypeError, AttributeError) as error:
+            which = f"row {start}" if stop - start == 1 else f"the rows from {start} to {stop - 1}"
+            origin = f" Rows are counted from row {start}." if start and "row" in str(error).lower() else ""
+            raise ValueError(f"The learner {self.name!r} failed on {which} of the stream: {error}{origin}") from error
+        finally:
+            self.seconds += time.perf_counter() - begin
+
+    @abstractmethod
+    def _take(self, batch: Batch) -> int: ...
+
+    def _learn(self, X: Any, y: Any, weight: Any) -> None:
+        more: dict[str, Any] = {} if weight is None else {"sample_weight": weight}
+        if self._classes is not None:
+            more["classes"] = self._classes
+        self.model.partial_fit(X, y, **more)
+        self._classes = None
+
+
+class CountingRun(Run):
+    """A learner that counts its own mistakes, each before it learns from the row: rows are handed to it whole."""
+
+    def _take(self, batch: Batch) -> int:
+        before = getattr(self.model, "n_mistakes_", 0)  # a fresh one has none
+        self._learn(batch.X, batch.y, batch.weight)
+        mistakes: int = self.model.n_mistakes_ - before
+        return mistakes
+
+
+class PredictingRun(Run):
+    """Any other classifier, or a learner of batches: it is asked first, and learns `size` rows at a time."""
+
+    def __init__(self, name: str, estimator: Any, source: Source, size: int) -> None:
+        super().__init__(name, estimator, source)
+        if source.classes is None and not hasattr(estimator, "classes_"):
+            raise ValueError(f"classes must name all classes for the learner {name!r}, a {type(estimator).__name__}.")
+        self._guess = None if self._classes is None else self._classes[0]  # by a model that knows nothing yet
+        self._size = size
+        self._waiting: list[Batch] = []
+        self._n_waiting = 0
+
+    def _take(self, batch: Batch) -> int:
+        mistakes, start = 0, 0
+        while start < len(batch):
+            stop = min(len(batch), start + self._size - self._n_waiting)
+            part = batch.part(start, stop)
+            fitted = hasattr(self.model, "classes_")
+            mistakes += int(np.count_nonzero((self.model.predict(part.X) if fitted else self._guess) != part.y))
+            self._waiting.append(part)
+            self._n_waiting += len(part)
+            if self._n_waiting == self._size:
+                self._learn_waiting()
+            start = stop
+        return mistakes
+
+    def finish(self, n_rows: int) -> None:
+        if self._n_waiting:
+            with self._at(n_rows - self._n_waiting, n_rows):
+                self._learn_waiting()
+        super().finish(n_rows)
+
+    def _learn_waiting(self) -> None:
+        batches, self._waiting, self._n_waiting = self._waiting, [], 0
+        weight = None
+        if any(batch.weight is not None for batch in batches):
+            weight = np.concatenate([np.ones(len(b)) if b.weight is None else b.weight for b in batches])
+        self._learn(_stacked([b.X for b in batches]), np.concatenate([b.y for b in batches]), weight)
+
+
+def run_of(name: str, estimator: Any, source: Source, batch: int | None) -> Run:
+    if isinstance(estimator, BatchLearner) and not estimator.by_rows:
+        if batch is None:
+            raise ValueError(
+                f"The learner {name!r}, a {type(estimator).__name__}, learns from batches: batch must say of how many "
+                "rows."
+            )
+        return PredictingRun(name, estimator, source, batch)
+    if hasattr(type(estimator), "n_mistakes_"):
+        return CountingRun(name, estimator, source)
+    return PredictingRun(name, estimator, source, batch or 1)
+
+
+def _stacked(blocks: list[Any]) -> Any:
+    """The rows of all, as wide as the widest."""
+    if len(blocks) == 1:
+        return blocks[0]
+    if all(hasattr(block, "iloc") for block in blocks):
+        return sys.modules["pandas"].concat(blocks)
+    width = max(block.shape[1] for block in blocks)
+    blocks = [widened(block, width) for block in blocks]
+    if not any(is_sparse(block) for block in blocks):
+        return np.concatenate(blocks)
+    from scipy.sparse import vstack
+
+    return vstack(blocks, format="csr")

@@ -1,0 +1,225 @@
+"""Learners that see one example at a time, whatever is to be predicted: a rule, and the state that it changes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from .._inputs import Array
+from .._native import _core
+from ..models.numbers import COVARIANCE_SCALE, Policy, Rule, Shape
+from ..models.rows import as_rows, in_dtype, without_columns_beyond
+from ..models.scaling import Normalizer
+from ..models.state import State
+from .learner import Floats, Learner
+from .one import OneByOne, compressed
+from .parameters import Constraint, Flag, Number
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class RuleLearner(Learner):
+    """Base of the learners that see one example at a time.
+
+    A subclass names its rule; it adds no loop and no state.
+    """
+
+    bits: int = 20
+    passes: int = 1
+    shuffle: bool = False
+    random_state: Any = None
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **Learner._constraints,
+        "bits": Number(1, 30, integer=True),
+        "passes": Number(1, 1e9, integer=True),
+        "shuffle": Flag(),
+    }
+
+    if TYPE_CHECKING:
+        _state: State = field(init=False)
+        _one: OneByOne | None = field(init=False)
+    _one = None  # what learn_one keeps from one call to the next
+    _grows_by_one = False  # it began with learn_one
+
+    # -- what an algorithm says of itself --------------------------------------------------------------------
+
+    @abstractmethod
+    def _rule(self) -> Rule:
+        """The rule with this estimator's parameters."""
+
+    def _shape(self) -> Shape:
+        rule = self._rule()
+        return rule.shape if isinstance(rule, _core.CoordinateRule) else Shape.identity
+
+    def _initial_scalars(self) -> dict[str, Any]:
+        """What the state starts with, where that is not the default: covariance_scale, c, max_nonzero."""
+        return {}
+
+    @property
+    def shape(self) -> Shape:
+        """What the numbers of a feature are."""
+        return self._shape()
+
+    @property
+    def model(self) -> State:
+        return self._fitted_state("model")
+
+    @property
+    def rule(self) -> Rule:
+        """The rule with the parameters of this learner."""
+        return self._rule()
+
+    def warm_up(self) -> None:
+        self._rule()
+
+    def _width_to_begin_with(self, n_columns: int) -> int:
+        """For a stream whose first rows have that many columns."""
+        return n_columns
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        self._initial_scalars()  # refuses a budget beside a penalty
+
+    # -- answers ---------------------------------------------------------------------------------------------
+
+    def judge_rows(self, values: Array, indices: Array, indptr: Array, n_columns: int) -> tuple[Floats, Floats | None]:
+        return self._judge_rows(values, indices, indptr, n_columns, variances=self.has_variances)
+
+    def _judge_rows(
+        self, values: Array, indices: Array, indptr: Array, n_columns: int, *, variances: bool
+    ) -> tuple[Floats, Floats | None]:
+        state = self._fitted_state("scores")
+        values = values if values.dtype == state.dtype else values.astype(state.dtype)
+        values = self._normalizer.apply_values(values, indices, indptr, n_columns)
+        n_rows = len(indptr) - 1
+        beyond = None
+        if n_columns > state.n_columns:
+            here = indices < state.n_columns
+            row_of = np.repeat(np.arange(n_rows), np.diff(indptr))
+            squares = values[~here].astype(np.float64) ** 2
+            beyond = np.bincount(row_of[~here], weights=squares, minlength=n_rows).astype(np.float64)
+            indptr = np.concatenate([[0], np.cumsum(np.bincount(row_of[here], minlength=n_rows))]).astype(np.int32)
+            values, indices = values[here], indices[here]
+        # A full covariance needs rows of its own width.
+        width = state.n_columns if state.factors is not None else min(n_columns, state.n_columns)
+        return self._judged(_core.Rows.csr(values, indices, indptr, n_rows, width), beyond, variances=variances)
+
+    def judge(self, X: Any, *, variances: bool) -> tuple[Floats, Floats | None]:
+        """Scores of the rows of X, and their variances if those are asked for; one column for each head."""
+        state = self._state
+        if self._normalizer.core is not None:
+            X = self._normalizer.apply(in_dtype(X, state.dtype))
+        beyond = None
+        if X.shape[1] > state.n_columns:
+            # Refuses what is wrong with X, before SciPy cuts it and some columns are left out.
+            State(Shape.identity, state.dtype, X.shape[1], False).scores(as_rows(X, state.dtype))
+            X, beyond = without_columns_beyond(X, state.n_columns)
+        width = state.n_columns if state.factors is not None else None
+        return self._judged(as_rows(X, state.dtype, width), beyond, variances=variances)
+
+    def _judged(self, rows: _core.Rows, beyond: Floats | None, *, variances: bool) -> tuple[Floats, Floats | None]:
+        """`beyond` has the sum of squares of each row in columns that the model does not have."""
+        scores = self._scores(rows)
+        if not variances:
+            return scores, None
+        state = self._state
+        prior = state.prior * state.memory[:, COVARIANCE_SCALE]
+        return scores, state.variances(rows) + (0.0 if beyond is None else beyond[:, np.newaxis] * prior)
+
+    def _scores(self, rows: _core.Rows) -> Floats:
+        return self._fitted_state("scores").scores(rows)
+
+    # -- pieces ----------------------------------------------------------------------------------------------
+
+    def _fitted_state(self, attribute: str) -> State:
+        super()._fitted_state(attribute)
+        return self._state
+
+    def _refuse_state(self, state: Any) -> None:
+        # Before the other check, which would name a parameter for it.
+        if (
+            not isinstance(state, State)
+            or state.shape != self._shape()
+            or (state.policy is Policy.regression) != (self._policy() is Policy.regression)
+        ):
+            raise ValueError(f"{type(self).__name__} with these parameters has no state like that")
+        self._refuse_another_shape(state)
+
+    def fresh_normalizer(self) -> Normalizer:
+        return Normalizer(self.normalize, self.dtype)
+
+    def fresh_state(self, n_columns: int, n_classes: int = 1) -> State:
+        intercept = bool(self.fit_intercept)
+        state = State(
+            self._shape(), self.dtype, n_columns, intercept, n_classes, self._policy(), **self._initial_scalars()
+        )
+        state.look(self._rule())
+        return state
+
+    def _refuse_another_shape(self, state: State) -> None:
+        """Parameters that shape the state cannot change under it."""
+        self._refuse_changes(state, *self._shaped_by(state), *self._shaped_by_classes(state))
+
+    def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
+        """Further parameters that shape the state, and whether they are what the state was made with."""
+        return [("covariance", state.shape == self._shape())]
+
+    def _shaped_by_classes(self, state: State) -> list[tuple[str, bool]]:
+        """The same where there are classes."""
+        return []
+
+    def _state_to_change(
+        self, rows: _core.Rows, n_columns: int, nonzeros: int, *, more_classes: bool = False
+    ) -> tuple[State, bool]:
+        """The state to learn these rows in, and whether with a journal.
+
+        It is the learner's own where a refusal leaves no trace or can be undone, otherwise a draft, which is a copy as
+        soon as it parts from the original.
+        """
+        state = self._state
+        max_nonzero = self._initial_scalars().get("max_nonzero")
+        # The first row that is refused leaves no trace, unless the learner takes it in before it predicts.
+        alone = rows.n_rows == 1 and state.policy is not Policy.ovr and not state.shape.absorbs
+        alone &= state.ascent is None
+        grows = more_classes or n_columns > state.n_columns
+        journal = not (alone or grows) and state.factors is None and state.nbytes > 16 * nonzeros
+        journal &= state.shape is not Shape.simplex  # all of whose weights change with every row
+        if not (alone or journal) or grows or not state.writeable or not state.has_budget(max_nonzero):
+            state = state.draft()
+        state.widen(n_columns)
+        state.set_budget(max_nonzero)
+        return state, journal
+
+    # -- one example at a time -------------------------------------------------------------------------------
+
+    @property
+    def _may_grow(self) -> bool:
+        """A model that began with `learn_one` grows as it has begun; others only if they are told so."""
+        return bool(self.growing) or self._grows_by_one
+
+    def _codes(self) -> dict[Any, int]:
+        """Of the labels, if there are any."""
+        return {}
+
+    def _scores_of_one(self, x: Any) -> Array:
+        """w.x of one example for each head, as an array of one row."""
+        one = self._one
+        if one is None or one.state is not self._state:
+            one = OneByOne.begun(self)
+        return (
+            one.scores(x) if one.state.factors is None else self._judge_rows(*compressed(self, x), variances=False)[0]
+        )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        # A parameter may have changed. Objects whose __dict__ was never asked for find their attributes sooner.
+        if not name.startswith("_") and self._one is not None:
+            self._one = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state.pop("_one", None)
+        return state

@@ -1,0 +1,197 @@
+"""How a state grows: columns, heads for more classes, and the budget that goes with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from .._inputs import Array
+from .._native import _core
+from .._system import usable_memory
+from .numbers import NORM2, Numbers, Policy, Shape, flip_one, fresh_tally
+from .touched import Touched
+
+
+def diagonal_positions(n_slots: int) -> npt.NDArray[np.int64]:
+    """Where D is in a packed factor."""
+    j = np.arange(n_slots)
+    return j * (j + 3) // 2
+
+
+class Growing(Numbers):
+    """Numbers that make room for more columns and classes."""
+
+    _fresh_memory: npt.NDArray[np.float64]  # what a problem begins with
+
+    def widen(self, n_columns: int) -> None:
+        """Make room for `n_columns` columns. New ones start as every column started."""
+        if n_columns <= self.n_columns:
+            return
+        if self.shape is Shape.simplex:
+            raise ValueError(
+                f"A row has {n_columns} columns, and regularizer='kl' spreads its weights over {self.n_columns}, which "
+                "cannot change: give columns=N for all that will come."
+            )
+        slots = n_columns + 1
+        if slots > len(self.weights):
+            # A full covariance has exactly its columns; otherwise widening bit by bit must not copy every time.
+            capacity = slots if self.factors is not None else max(slots, len(self.weights) + len(self.weights) // 2)
+            wider = self._fresh_weights(capacity, self.n_heads)
+            _core.copy_touched(wider, self.weights)
+            if self.shape.has_variances and (self.prior != 1).any():
+                self._refuse_to_fill(wider)
+                wider[len(self.weights) :, :, 1] = flip_one(self.prior.astype(self.dtype))
+            self.weights = wider
+        if self.factors is not None:
+            factors = np.tile(self._fresh_factor(slots), (self.n_heads, 1))
+            factors[:, diagonal_positions(slots)] = self.prior[:, np.newaxis]
+            factors[:, : self.factors.shape[1]] = self.factors
+            self.factors = factors
+        self.n_columns = n_columns
+
+    def add_heads(self, n_classes: int, policy: Policy) -> None:
+        """Go on with one head for each of `n_classes` classes; `policy` is for a model that was binary so far.
+
+        A binary model becomes the model of two classes that decides the same. Under policy ovr each class has the old
+        weights with its own sign. Under rival it is the difference of the two scores that decides. With a margin rule
+        each class gets half of the weights and half of the covariance, so that the difference has the mean and the
+        variance that the one score had. With a coordinate rule the second class gets all and the first none: halves
+        would be truncated more, and both together would be twice as many nonzeros. Both get all of the covariance, as
+        if they had been there all along: it comes from the rows alone.
+        """
+        n_before = self.n_heads
+        if self.shape is Shape.simplex:
+            raise ValueError("regularizer='kl' must know all classes from the start: give classes=[...], or --labels.")
+        if self.policy is Policy.binary:
+            share = 0.5 if policy is Policy.rival and not self.shape.has_rounds else 1.0
+            rescales_variances = self.shape.has_variances and share != 1.0
+
+            def split(block: Array) -> Array:
+                both: Array = np.concatenate([block, block], axis=1)
+                first, mean = (0.0, 1.0) if policy is Policy.rival and share == 1.0 else (-share, share)
+                if self.shape is Shape.theta:  # the share is in S
+                    first, mean = -1.0, 1.0
+                scales = np.array([first, mean])
+                numbers = both if both.ndim == 2 else both[..., 0]
+                numbers *= scales
+                if self.shape.is_dual and both.ndim > 2:  # u goes with theta, and n counts the examples that are in it
+                    both[..., 1:-1] *= scales[:, np.newaxis]
+                    both[..., -1] *= abs(scales)
+                numbers += 0.0  # no -0
+                if rescales_variances:
+                    both[..., 1] = flip_one(flip_one(both[..., 1]) * share)
+                return both
+
+            self._rearrange(n_classes, split, everywhere=rescales_variances)
+            if self.factors is not None:
+                self.factors = np.concatenate([self.factors, self.factors])
+                self.factors[:, diagonal_positions(self.n_columns + 1)] *= share
+            self.memory[:, NORM2] *= 2 * share * share
+            if policy is Policy.ovr:
+                self.memory = np.concatenate([self.memory, self.memory])
+            if self.ascent is not None:
+                self.ascent.split(policy)
+            self.prior = np.full(2, share)
+            self.policy = policy
+        else:
+            self._rearrange(n_classes, lambda block: block)
+        missing = n_classes - len(self.prior)
+        self.prior = np.concatenate([self.prior, np.ones(missing)])
+        if self.factors is not None:
+            fresh = np.tile(self._fresh_factor(self.n_columns + 1), (missing, 1))
+            self.factors = np.concatenate([self.factors, fresh])
+        if self.policy is Policy.ovr:
+            self.memory = np.concatenate([self.memory, np.tile(self._fresh_memory, (missing, 1))])
+            if self.ascent is not None:
+                self.ascent.add_problems(missing)
+        self.tally = np.concatenate([self.tally, fresh_tally(n_classes - len(self.tally))])
+        if self.view is not None:  # until the next look, which all of them need
+            self.view = np.repeat(self.view[:1], len(self.memory), axis=0)
+        if isinstance(self.budget, _core.Budget):
+            self._choose_anew(self.budget.threshold)
+        elif self.budget is not None:
+            slots, heads = np.divmod(self.budget.members, n_before)
+            if n_before == 1:  # both classes have its weights
+                slots, heads = np.tile(slots, 2), np.repeat([0, 1], len(slots))
+            self.budget = _core.FeatureSelection.restored(self.budget.max, n_classes, slots * n_classes + heads)
+
+    def _rearrange(self, n_heads: int, rearranged: Callable[[Array], Array], *, everywhere: bool = False) -> None:
+        """Make room for `n_heads` heads, of which the first come from `rearranged(slots)`, the others are fresh.
+
+        Slots that nobody has touched are passed over, unless the change is to be `everywhere`.
+        """
+        wider = self._fresh_weights(len(self.weights), n_heads)
+        if everywhere:
+            self._refuse_to_fill(wider)
+            size = 1 << 16
+            for start in range(0, len(self.weights), size):
+                changed = rearranged(self.weights[start : start + size])
+                wider[start : start + size, : changed.shape[1]] = changed
+        else:
+            for slots in Touched(self.weights).rows():
+                block = self.weights[slots]
+                some = block.reshape(len(block), -1).any(axis=1)  # those that have nothing but -0 become fresh
+                changed = rearranged(block[some])
+                wider[slots[some], : changed.shape[1]] = changed
+        self.weights = wider
+
+    def has_budget(self, max_nonzero: int | None) -> bool:
+        return (None if self.budget is None else self.budget.max) == max_nonzero
+
+    def set_budget(self, max_nonzero: int | None) -> None:
+        """At most that many nonzero weights from now on, or as many as there are."""
+        if not self.has_budget(max_nonzero):
+            self.budget = self._fresh_budget(max_nonzero)
+            self._choose_anew(0.0)
+
+    def _fresh_budget(self, max_nonzero: int | None) -> _core.Budget | _core.FeatureSelection | None:
+        if max_nonzero is None:
+            return None
+        return (
+            _core.FeatureSelection(max_nonzero, self.n_heads) if self.shape.has_selection else _core.Budget(max_nonzero)
+        )
+
+    def _choose_anew(self, least: float) -> None:
+        """The smallest threshold, from `least` on, that keeps the budget."""
+        if isinstance(self.budget, _core.Budget):
+            self.core.choose_anew(least)
+
+    # -- pieces ----------------------------------------------------------------------------------------------
+
+    def _fresh_weights(self, n_slots: int, n_heads: int) -> Array:
+        width = self.shape.width
+        shape = (n_slots, n_heads) if width == 1 else (n_slots, n_heads, width)
+        size = n_slots * n_heads * width
+        if size * self.dtype.itemsize < 1 << 20:
+            return np.zeros(shape, self.dtype)
+        zeros = _core.zeros_float32 if self.dtype == np.float32 else _core.zeros_float64
+        try:
+            return cast(Array, zeros(size)).reshape(shape)
+        except MemoryError:
+            raise MemoryError(f"there is no room for the addresses of {n_slots - 1} features") from None
+
+    def _refuse_to_fill(self, weights: Array) -> None:
+        """Raise MemoryError if these weights, of which all are to be written, exceed the memory of this machine."""
+        there = usable_memory()
+        if there is not None and weights.nbytes > there:
+            raise MemoryError(
+                f"after a third class has come, the variances of all {len(weights) - 1} features change, which takes "
+                f"{weights.nbytes / 2**30:.0f} GiB, more than there is; name all classes at the start (classes=[...], "
+                "or --labels), or have fewer features (--bits)"
+            )
+
+    def _fresh_factor(self, n_slots: int) -> Array:
+        size = n_slots * (n_slots + 1) // 2
+        try:
+            factor = np.zeros(size, self.dtype)
+        except (MemoryError, ValueError):
+            gigabytes = size * self.dtype.itemsize / 2**30
+            raise MemoryError(
+                f"covariance='full' needs {gigabytes:.0f} GiB for {n_slots - 1} features, more than there is; "
+                "covariance='diag' needs a few bytes per feature"
+            ) from None
+        factor[diagonal_positions(n_slots)] = 1
+        return factor

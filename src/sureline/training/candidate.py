@@ -1,0 +1,184 @@
+"""Learners on their way through a tournament."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ..learners.batch import BatchLearner
+from ..learners.learner import ClassLearner
+from ..models.groups import GroupState
+from ..models.numbers import MISTAKES, UPDATES
+from ..models.precision.state import PrecisionState
+from ..models.state import State
+from ..stream import Chunk
+from ..stream.classes import Classes
+from .chunks import LabelledChunk, RowBuffer
+from .grid import Entry
+from .metric import Counts
+from .race import points
+from .reliability import Reliability
+from .result import Status
+
+
+class Candidate:
+    """A learner, what is known of its mistakes at the points of the curve, and how it ended."""
+
+    def __init__(self, entry: Entry, *, reliability: bool) -> None:
+        self.name, self.learner, self.parameters = entry.name, entry.learner, entry.parameters
+        self.others = entry.others
+        self.status: Status = "finished"
+        self.reason: str | None = None
+        self.begun = False
+        self.seconds = 0.0  # of the processor, for learning alone
+        self.mistakes: list[Counts] = []  # of each class, at each point
+        self.reliability = Reliability() if reliability and entry.learner.has_probabilities else None
+        self.n_updates = self.n_features = self.n_bytes = 0
+        self.n_nonzero: int | None = None
+
+    @property
+    def alive(self) -> bool:
+        return self.status == "finished"
+
+    def settings(self) -> list[ClassLearner]:
+        """Learners like this one, as it is and with the settings that may take its place."""
+        kind, given = type(self.learner), self.learner.parameters()
+        return [kind(**{**given, **settings}) for settings in ({}, *self.others)]
+
+    def use(self, settings: Mapping[str, Any]) -> None:
+        """Take part with these, before it begins."""
+        for name, value in settings.items():
+            setattr(self.learner, name, value)
+        self.parameters = {**self.parameters, **settings}
+
+    def fit(self, batch: LabelledChunk) -> None:
+        """Learn from a chunk. A learner that refuses a row fails, and no other does."""
+        learner = self.learner
+        begin = time.thread_time()
+        try:
+            if not self.begun:
+                batch.begin(learner)
+                self.begun = True
+            start = 0
+            for stop in batch.cuts:
+                self._learn(batch, start, stop)
+                self.mistakes.append(learner.model.tally[:, MISTAKES].copy())
+                start = stop
+            self._learn(batch, start, batch.chunk.n_rows)
+            batch.end(learner)
+        except (ValueError, MemoryError) as error:
+            self.leave("failed", str(error) or "out of memory")
+        self.seconds += time.thread_time() - begin
+
+    def _learn(self, batch: LabelledChunk, start: int, stop: int) -> None:
+        if self.reliability is not None and start in batch.samples:
+            rows = batch.samples[start]
+            truth = batch.labels[rows.labels[0]].astype(np.int32, copy=False)
+            begin = time.thread_time()
+            with suppress(ValueError):  # a score that overflows: learning says so, if it matters there
+                self.reliability.ask(self.learner, rows, truth)
+            self.seconds -= time.thread_time() - begin
+        batch.fit(self.learner, start, stop)
+
+    def finish(self) -> None:
+        """All of the stream has come."""
+
+    def mistakes_by_class(self) -> Counts:
+        """All of them so far, in the order of the tournament's classes."""
+        found: Counts = self.learner.model.tally[:, MISTAKES]
+        return found
+
+    def leave(self, status: Status, reason: str) -> None:
+        """Be done with it before the end; its memory is given back."""
+        self.status, self.reason = status, reason
+        self.measure()
+        if self.begun:
+            self.learner.forget()
+            self.begun = False
+
+    def measure(self) -> None:
+        """Note what the result says of the model."""
+        if self.begun:
+            state = self.learner.model
+            self.n_updates = int(state.tally[:, UPDATES].sum())
+            self.n_nonzero = state.count_nonzero()
+            self.n_features = state.n_columns
+            assert isinstance(state, State | PrecisionState | GroupState)
+            self.n_bytes = state.nbytes
+
+
+class BatchCandidate(Candidate):
+    """One whose learner takes its rows in batches of `size`.
+
+    What such a learner counts are no predictions of what it has not seen, since a batch is looked at whole. So it is
+    asked for a batch before it learns from it; the first one is taken to be predicted as the first class. It is as far
+    behind the others as rows are waiting for their batch, and is never dropped.
+    """
+
+    def __init__(self, entry: Entry, classes: Classes, size: int, *, reliability: bool) -> None:
+        super().__init__(entry, reliability=reliability)
+        self.reason = f"learns in batches of {size:,} rows; each was predicted whole before it was learned from"
+        self._all = classes  # of the tournament
+        # Those of the first batch are sorted, as they are where it learns alone.
+        self._classes = Classes(classes.labels if classes.fixed else None)
+        self._size = size
+        self._buffer = RowBuffer()
+        self.done = 0
+        self._counts: Counts = np.zeros(0, np.int64)
+
+    def fit(self, batch: LabelledChunk) -> None:
+        self._buffer.add(batch.chunk_for(self.learner))
+        self._go_on(last=False)
+
+    def finish(self) -> None:
+        self._go_on(last=True)
+
+    def _go_on(self, *, last: bool) -> None:
+        begin = time.thread_time()
+        try:
+            for batch in self._buffer.batches(self._size, last=last):
+                self._learn_batch(batch)
+                self._buffer.done(batch.n_rows)
+        except (ValueError, MemoryError) as error:
+            self.leave("failed", str(error) or "out of memory")
+        self.seconds += time.thread_time() - begin
+
+    def _learn_batch(self, batch: Chunk) -> None:
+        learner = cast(BatchLearner, self.learner)
+        codes = self._classes.of(batch, "", self.done)
+        wrong = codes != 0
+        if self.begun:
+            begin = time.thread_time()
+            scores, variances = learner.judge_rows(batch.values, batch.indices, batch.indptr, batch.n_columns)
+            wrong = learner.chosen(scores) != codes
+            if self.reliability is not None:
+                self.reliability.add(learner, scores, variances, codes)
+            self.seconds -= time.thread_time() - begin
+        else:
+            learner.begin(self._classes.array(), batch.n_columns)
+            self.begun = True
+        learner.take_batch(batch.X, codes, batch.weights)
+        learner.classes_ = self._classes.array()
+        self._count(wrong if batch.weights is None else wrong & (batch.weights > 0), codes)
+
+    def _count(self, wrong: npt.NDArray[np.bool_], codes: npt.NDArray[np.int32]) -> None:
+        labels = self._all.labels
+        place = np.array([labels.index(label) for label in self._classes.labels])[codes]
+        counts = np.pad(self._counts, (0, max(len(labels), 2) - len(self._counts)))
+        start = 0
+        for row in [*points(self.done, self.done + len(codes)), self.done + len(codes)]:
+            part = slice(start, row - self.done)
+            counts = counts + np.bincount(place[part][wrong[part]], minlength=len(counts))
+            start = row - self.done
+            if len(self.mistakes) < len(points(0, row)):
+                self.mistakes.append(counts)
+        self._counts = counts
+        self.done += len(codes)
+
+    def mistakes_by_class(self) -> Counts:
+        return self._counts

@@ -1,0 +1,144 @@
+"""Metrics of a run by its mistakes, with their standard errors.
+
+All three metrics are the mean of a loss over the examples, sum_k w_k (mistakes of class k) / n: the error has
+w_k = 1, the mean cost the cost of a mistake on class k, and 1 minus the balanced accuracy w_k = n / (K n_k) for the K
+classes that came. So they are told apart by weights alone, and differences of runs are judged in one way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from ..learners.cost import is_cost
+from ..metrics import wilson
+from .result import MetricName
+
+Counts = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+Z95 = 1.959963984540054  # of the normal distribution
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What decides a tournament, and what a missed positive and a false alarm cost."""
+
+    name: MetricName = "error"
+    cost: tuple[float, float] = (1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if self.name not in get_args(MetricName):
+            raise ValueError(f"The metric must be one of {', '.join(get_args(MetricName))}. Got {self.name!r} instead.")
+        pair = self.cost
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(is_cost(c) for c in pair):
+            raise ValueError(
+                f"The cost must be a pair of positive numbers, of a missed positive and of a false alarm. Got {pair!r}."
+            )
+
+    def weights(self, seen: Counts) -> Floats:
+        """Weight of a mistake on each class, after so many examples of each."""
+        if self.name == "cost":
+            return self.costs(len(seen))
+        if self.name == "error":
+            return np.ones(len(seen))
+        came = seen > 0
+        weights: Floats = np.zeros(len(seen))
+        weights[came] = seen.sum() / (came.sum() * seen[came])
+        return weights
+
+    def costs(self, n_classes: int) -> Floats:
+        """Cost of a mistake on each class. The second of two is the positive one; of more all have the cost 1."""
+        positive, negative = self.cost
+        return np.array([negative, positive]) if n_classes == 2 else np.ones(n_classes)
+
+    def loss(self, seen: Counts, mistakes: Counts) -> float:
+        """The mean of an example, by the examples of each class and the mistakes on them."""
+        known = mistakes[: len(seen)]
+        return float((self.weights(seen)[: len(known)] * known).sum()) / max(int(seen.sum()), 1)
+
+    def value(self, loss: float) -> float:
+        """The metric of a mean loss."""
+        return 1 - loss if self.name == "balanced_accuracy" else loss
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The metrics of a run with their standard errors."""
+
+    error: float
+    error_se: float
+    error_interval: tuple[float, float]
+    balanced_accuracy: float
+    balanced_accuracy_se: float
+    cost: float
+    cost_se: float
+
+    @classmethod
+    def of(cls, seen: Counts, mistakes: Counts, metric: Metric) -> Measures:
+        """By the examples of each class and the mistakes on them.
+
+        The error is a share of independent trials, as far as its standard error goes: sqrt(p (1 - p) / n). A run gets
+        better as it goes, which makes it smaller, so this is on the safe side. That of the cost is the same with the
+        variance of the cost of an example. That of the balanced accuracy is the one of a mean of independent shares,
+        the recalls, each with its own p (1 - p) / n. The interval is Wilson's.
+        """
+        n = max(int(seen.sum()), 1)
+        p = float(mistakes.sum()) / n
+        costs = metric.costs(len(seen))
+        cost = float((costs * mistakes).sum()) / n
+        came = seen > 0
+        rates = mistakes[came] / seen[came]
+        K = max(int(came.sum()), 1)
+        return cls(
+            error=p,
+            error_se=sqrt(p * (1 - p) / n),
+            error_interval=wilson(int(mistakes.sum()), n),
+            balanced_accuracy=1 - float(rates.sum()) / K,
+            balanced_accuracy_se=sqrt(float((rates * (1 - rates) / seen[came]).sum())) / K,
+            cost=cost,
+            cost_se=sqrt(max(float((costs**2 * mistakes).sum()) / n - cost**2, 0.0) / n),
+        )
+
+    def score(self, metric: MetricName) -> tuple[float, float]:
+        """The value of a metric, and its standard error."""
+        value, se = getattr(self, metric), getattr(self, metric + "_se")
+        return float(value), float(se)
+
+
+_ENOUGH_BLOCKS = 8
+
+
+def tied(at: npt.NDArray[np.int64], losses: Floats, squares: Floats) -> bool:
+    """Whether a run cannot be told from another at 95 %, by their differences from block to block.
+
+    Parameters
+    ----------
+    at : array of shape (n_points,)
+        The numbers of examples after which a block ends.
+    losses : array of shape (n_points,)
+        By how much the run's loss exceeds the other's until then.
+    squares : array of shape (n_points,)
+        The sum of both's squared losses until then: the variance of the difference is less.
+
+    Notes
+    -----
+    A block of m examples has a difference d with the mean m delta and the variance m s^2, s^2 being estimated by
+    sum (d - m delta)^2 / m over the blocks. The difference of all is compared with Student's t. Fewer than 8 blocks say
+    little of s^2, and the bound stands for it.
+    """
+    sizes = np.diff(at, prepend=0).astype(np.float64)
+    blocks = np.diff(losses, prepend=0.0)
+    n, gap = float(at[-1]), float(losses[-1])
+    late = sizes >= 8  # the first ones are of single examples
+    if late.sum() < _ENOUGH_BLOCKS:
+        return abs(gap) <= Z95 * sqrt(float(squares[-1]))
+    from scipy.special import stdtrit
+
+    rest = blocks[late] - sizes[late] * gap / n
+    variance = float((rest**2 / sizes[late]).sum()) / (int(late.sum()) - 1)
+    return abs(gap) <= float(stdtrit(int(late.sum()) - 1, 0.975)) * sqrt(variance * n)

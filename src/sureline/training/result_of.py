@@ -1,0 +1,167 @@
+"""From a tournament to its result."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from .candidate import Candidate
+from .commands import TrainCommands
+from .metric import Counts, Measures, tied
+from .race import RULE
+from .result import Curve, Label, Run, StreamFacts, TopFeature, TournamentResult
+from .tournament import Tournament
+
+_TOP = 20
+_CHOICE = (
+    "Each learner whose settings were not named took part with those that did best on the first {:,} rows. "
+    "Errors over hardly more rows than these are a little too good."
+)
+
+
+def result_of(tournament: Tournament, command: str, *, models: bool = False) -> TournamentResult:
+    """All that is known by now; with the trained estimators, if they are asked for."""
+    from .. import __version__
+
+    commands = TrainCommands(tournament.stream, tournament.labels, tournament.batch)
+    runs = [_run(tournament, candidate, commands) for candidate in tournament.candidates]
+    winner = tournament.best()
+    best = None if winner is None else winner.name
+    return TournamentResult(
+        version=__version__,
+        date=tournament.date,
+        command=command,
+        metric=tournament.metric.name,
+        seconds=round(tournament.seconds, 6),
+        memory_bytes=tournament.memory_bytes,
+        stream=_facts(tournament),
+        choice=_CHOICE.format(tournament.chosen_by) if tournament.chosen_by else None,
+        rules=None if tournament.race is None else RULE,
+        runs=runs,
+        best=best,
+        ties=[] if best is None else _ties(tournament, best),
+        models=_estimators(tournament) if models else {},
+    )
+
+
+def _estimators(tournament: Tournament) -> dict[str, Any]:
+    """The learners that finished, as estimators."""
+    from ..estimators.saving import as_estimator  # brings scikit-learn along, which the command line does without
+
+    return {c.name: as_estimator(c.learner) for c in tournament.candidates if c.alive and c.begun}
+
+
+def _facts(tournament: Tournament) -> StreamFacts:
+    labels = tournament.classes.labels
+    return StreamFacts(
+        paths=list(tournament.stream.paths),
+        rows=tournament.rows,
+        columns=tournament.columns,
+        nonzeros=tournament.nonzeros,
+        skipped_lines=tournament.stream.faults.count,
+        classes=[_plain(label) for label in labels],
+        class_counts=[int(n) for n in [*tournament.seen, *[0] * len(labels)][: len(labels)]],
+        complete=tournament.complete,
+        problem=tournament.problem,
+    )
+
+
+def _plain(label: Any) -> Label:
+    """A label as JSON can have it."""
+    known = isinstance(label, str | int) or (isinstance(label, float) and isfinite(label))
+    return label if known else str(label)
+
+
+def _run(tournament: Tournament, candidate: Candidate, commands: TrainCommands) -> Run:
+    learner, metric = candidate.learner, tournament.metric
+    candidate.measure()
+    points = min(len(candidate.mistakes), len(tournament.at))
+    if tournament.has_seen_all(candidate):
+        seen, mistakes = tournament.seen, candidate.mistakes_by_class()
+    elif points:
+        seen, mistakes = tournament.seen_at[points - 1], candidate.mistakes[points - 1]
+    else:
+        seen, mistakes = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    mistakes = np.pad(mistakes, (0, max(len(seen) - len(mistakes), 0)))[: len(seen)]
+    told: dict[str, Any] = {}
+    if seen.any():
+        measures = Measures.of(seen, mistakes, metric)
+        score, score_se = measures.score(metric.name)
+        told = {**measures.__dict__, "error_interval": list(measures.error_interval)}
+        told |= {"score": score, "score_se": score_se}
+    return Run(
+        name=candidate.name,
+        algorithm=type(learner).__name__,
+        parameters=dict(candidate.parameters),
+        all_parameters=learner.parameters(),
+        normalize=getattr(learner, "normalize", None),
+        status=candidate.status,
+        reason=candidate.reason,
+        examples=int(seen.sum()),
+        mistakes=int(mistakes.sum()),
+        **told,
+        updates=candidate.n_updates,
+        nonzeros=candidate.n_nonzero,
+        features=candidate.n_features,
+        seconds=round(candidate.seconds, 6),
+        model_bytes=candidate.n_bytes,
+        curve=_curve(tournament, candidate, points, seen, mistakes),
+        reliability=None if candidate.reliability is None else candidate.reliability.table(),
+        top_features=_top(tournament, candidate),
+        # Of a stream that was not read whole there is none: it would read on, or fail where this one did.
+        train_command=commands.of(learner, candidate.parameters) if tournament.complete else None,
+    )
+
+
+def _curve(tournament: Tournament, candidate: Candidate, points: int, seen: Counts, mistakes: Counts) -> Curve:
+    """At the points, and at the end."""
+    metric = tournament.metric
+    # Rows of weight 0 are no examples, so that nothing may have come from one point to the next.
+    known = {
+        at: (then, made)
+        for at, then, made in zip(tournament.at[:points], tournament.seen_at, candidate.mistakes, strict=False)
+        if at
+    }
+    if n := int(seen.sum()):
+        known[n] = seen, mistakes
+    curve = Curve(examples=list(known), error=[int(made.sum()) / at for at, (_, made) in known.items()])
+    if metric.name != "error":
+        curve["score"] = [metric.value(metric.loss(then, made)) for then, made in known.values()]
+    return curve
+
+
+def _top(tournament: Tournament, candidate: Candidate) -> list[TopFeature]:
+    """The largest weights of a run that finished."""
+    if not (candidate.alive and candidate.begun):
+        return []
+    learner = candidate.learner
+    several = learner.model.n_heads > 1
+    return [
+        TopFeature(
+            {
+                "name": weight.title,
+                "column": weight.feature,
+                "weight": weight.weight,
+                "std": weight.std,
+                "class": _plain(weight.label) if several else None,
+            }
+        )
+        for weight in learner.top_weights(_TOP, tournament.names)
+    ]
+
+
+def _ties(tournament: Tournament, best: str) -> list[str]:
+    """The other runs that finished and cannot be told from the best."""
+    finished = [c for c in tournament.candidates if tournament.has_seen_all(c)]
+    at = np.array(tournament.at, np.int64)
+    if not len(at):
+        return []
+    sums, squares = tournament.losses(finished, 0, len(at) - 1)
+    first = [c.name for c in finished].index(best)
+    return [
+        candidate.name
+        for j, candidate in enumerate(finished)
+        if j != first and tied(at, sums[:, j] - sums[:, first], squares[:, j] + squares[:, first])
+    ]

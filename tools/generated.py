@@ -1,0 +1,114 @@
+"""Write what follows from the classes of the learners: the stub of `sureline.estimators`, and the table of learners.
+
+`python tools/generated.py` writes both; with `--check` it only says whether they are up to date. The table stands
+wherever a document has its header.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from dataclasses import MISSING, fields
+from math import isinf, log2
+from pathlib import Path
+from typing import Any
+
+from sureline import estimators
+from sureline.estimators.derived import bases_of
+from sureline.learners.catalogue import EVERY_LEARNER, IN_MEMORY
+from sureline.learners.gaussian import GaussianLearner
+from sureline.learners.online import OnlineLearner
+from sureline.learners.parameters import OneOf
+
+ROOT = Path(__file__).parent.parent
+STUB = ROOT / "src/sureline/estimators/__init__.pyi"
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+HEADER = """\
+| class | algorithm | from | parameters and defaults (what the papers have, where it differs) |
+|---|---|---|---|
+"""
+# Parameters that many learners share, which the text around the table tells of.
+_SHARED = {field.name for kind in (OnlineLearner, GaussianLearner) for field in fields(kind)}
+
+
+def stub() -> str:
+    """The estimators for type checkers: their bases and nothing else."""
+    imports: defaultdict[str, set[str]] = defaultdict(set)
+    classes = []
+    for name, learner in EVERY_LEARNER.items():
+        bases = bases_of(learner)
+        for base in bases:
+            imports[base.__module__.rpartition(".")[2]].add(base.__name__)
+        module = learner.__module__.rpartition(".")[2]
+        classes.append(f"class {name}({', '.join(base.__name__ for base in bases)}, {module}.{name}): ...")
+    for name, module in IN_MEMORY.items():
+        imports[module].add(f"{name} as {name}")
+    modules = sorted({learner.__module__.rpartition(".")[2] for learner in EVERY_LEARNER.values()})
+    lines = ["# Written by tools/generated.py.", "from ..learners import (", *(f"    {m}," for m in modules), ")"]
+    lines += [
+        f"from .{module} import {name}" if " as " in name else f"from .{module} import {names}"
+        for module in sorted(imports)
+        for names in [", ".join(sorted(name for name in imports[module] if " as " not in name))]
+        for name in ([names] if names else sorted(imports[module]))
+    ]
+    return "\n".join([*lines, "", *classes]) + "\n"
+
+
+def learners_table() -> str:
+    """Every learner with its paper and parameters, in Markdown."""
+    kinds = [*EVERY_LEARNER.values(), *(getattr(estimators, name) for name in IN_MEMORY)]
+    return HEADER + "".join(
+        f"| `{kind.__name__}` | {kind.algorithm} | {kind.paper} | {_parameters(kind)}".rstrip() + " |\n"
+        for kind in kinds
+    )
+
+
+def _parameters(kind: Any) -> str:
+    told = []
+    for field in sorted(fields(kind), key=lambda field: field.kw_only):  # as they can be passed
+        if field.name in _SHARED or field.default is MISSING:
+            continue
+        text = f"`{field.name}`" if field.default is None else f"`{field.name}={_short(field.default)}`"
+        constraint = kind._constraints.get(field.name)
+        if isinstance(constraint, OneOf) and field.name != "loss":
+            others = [f'`"{word}"`' for word in constraint.words if word != field.default]
+            text += f" (or {', '.join(others)})" if others else ""
+        published = getattr(kind, "published", {})
+        told.append(text + (f" ({_short(published[field.name])})" if field.name in published else ""))
+    return ", ".join(told)
+
+
+def _short(value: Any) -> str:
+    """As a person would write it: 1/32 rather than 0.03125."""
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, float) and not isinf(value):
+        if 0 < value < 0.2 and log2(value).is_integer():
+            return f"1/{round(1 / value)}"
+        return "√2" if value == 2**0.5 else f"{value:g}".replace("e-0", "e-")
+    return str(value)
+
+
+def with_table(text: str) -> str:
+    """A document with the table as it is now, in the place of the one that it has."""
+    start = text.find(HEADER.splitlines()[0])
+    if start < 0:
+        return text
+    end = text.index("\n\n", start) + 1
+    return text[:start] + learners_table() + text[end:]
+
+
+def outdated() -> list[Path]:
+    """The files that are not as they would be written."""
+    return [path for path, text in _texts().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+
+
+def _texts() -> dict[Path, str]:
+    return {STUB: stub(), **{path: with_table(path.read_text(encoding="utf-8")) for path in DOCUMENTS}}
+
+
+if __name__ == "__main__":
+    if "--check" not in sys.argv:
+        for path, text in _texts().items():
+            path.write_text(text, encoding="utf-8")
+    sys.exit("".join(f"{path} is out of date: run python tools/generated.py\n" for path in outdated()) or 0)
