@@ -1,4 +1,4 @@
-"""What the site makes of the package itself: the pages of the API, and pictures of the gallery."""
+"""Sphinx extension of this site: pages of the API, and pictures of the gallery."""
 
 from __future__ import annotations
 
@@ -17,17 +17,13 @@ MODULES = (
 
 
 def altair_scraper(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Save the Altair charts that a block of an example made, each once, and show them."""
-    import altair
+    """Show the Altair chart that a block of an example calls `chart`. It is taken from the namespace, so it is shown once."""
     from sphinx_gallery.scrapers import figure_rst
 
-    shown = gallery_conf.setdefault("_charts", [])
-    paths: list[str] = []
-    for value in list(block_vars["example_globals"].values()):
-        if isinstance(value, altair.TopLevelMixin) and not any(value is chart for chart in shown):
-            shown.append(value)
-            paths.append(next(block_vars["image_path_iterator"]))
-            value.save(paths[-1], scale_factor=2)
+    chart, paths = block_vars["example_globals"].pop("chart", None), []
+    if chart is not None:
+        paths.append(next(block_vars["image_path_iterator"]))
+        chart.save(paths[0], scale_factor=2)
     return figure_rst(paths, gallery_conf["src_dir"])
 
 

@@ -37,7 +37,7 @@ rows = pd.DataFrame(
         "answer": ["right" if right else "wrong" for right in clf.predict(X_test) == y_test],
     }
 )
-doubt = (
+chart = (
     alt.Chart(rows, width=420, height=260)
     .mark_circle(size=50)
     .encode(x="score", y=alt.Y("standard deviation").scale(zero=False), color="answer")

@@ -55,7 +55,7 @@ def run_page(page: Path, folder: Path) -> int:
             if block.language == "python":
                 printed = io.StringIO()
                 with contextlib.redirect_stdout(printed):
-                    exec(compile(block.text, where, "exec"), namespace)
+                    exec(compile(block.text, where, "exec", dont_inherit=True), namespace)
                 if following is not None and following.language == "text":
                     _compare(following.text, printed.getvalue(), where)
             elif block.language == "console" and "$ " in block.text:
