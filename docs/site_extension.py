@@ -17,7 +17,10 @@ MODULES = (
 
 
 def altair_scraper(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Show the Altair chart that a block of an example calls `chart`. It is taken from the namespace, so it is shown once."""
+    """Show the Altair chart that a block of an example calls `chart`.
+
+    It is taken from the namespace, so that the next block does not show it again.
+    """
     from sphinx_gallery.scrapers import figure_rst
 
     chart, paths = block_vars["example_globals"].pop("chart", None), []

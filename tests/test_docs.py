@@ -104,6 +104,16 @@ def test_relative_links_point_to_files(page: Path) -> None:
     assert missing == []
 
 
+@pytest.mark.parametrize(
+    "page", [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs/development").glob("*.md"))], ids=name_of
+)
+def test_files_that_the_pages_for_contributors_name_exist(page: Path) -> None:
+    named = re.findall(r"`([\w./-]+\.(?:py|hpp|cpp|md|toml))`", page.read_text(encoding="utf-8"))
+    homes = [ROOT, *(ROOT / "src" / name for name in ("sureline", "sureline/reference", "sureline/learners"))]
+    homes += [*(ROOT / "src/core" / name for name in (".", "rules"))]
+    assert [name for name in named if not any((home / name).exists() for home in homes)] == []
+
+
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
 
