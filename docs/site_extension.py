@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,27 @@ def write_api(app: Any) -> None:
         target.write_text(text, encoding="utf-8")
 
 
+# Code and literal blocks, which stay as they are; or a character of plain text that would be taken for markup.
+_MARKUP = re.compile(
+    r"(?P<code>``.+?``|`[^`]+`|::\n\n(?P<indent> +)\S.*(?:\n(?:(?P=indent).*)?)*|>>> .*(?:\n.+)*)"
+    r"|\||(?<=\w)_(?![\w`])"
+)
+_SKLEARN_LABEL = re.compile(r":ref:`([^`<]+?)\s*<(?:accuracy_score|r2_score)>`")
+
+
+def plain_text(lines: list[str]) -> None:
+    """Escape |x| and n_iter_ in docstrings and help texts, and drop links into scikit-learn's own site."""
+    text = _SKLEARN_LABEL.sub(r"\1", "\n".join(lines))
+    lines[:] = _MARKUP.sub(lambda match: match[0] if match["code"] else "\\" + match[0], text).split("\n")
+
+
 def setup(app: Any) -> dict[str, Any]:
+    for extension in ("sphinx.ext.autodoc", "sphinx_click"):  # whose events are used below
+        app.setup_extension(extension)
     app.connect("builder-inited", write_api, priority=100)
+    # after numpydoc, which makes reStructuredText of the docstring
+    app.connect(
+        "autodoc-process-docstring", lambda app, what, name, obj, options, lines: plain_text(lines), priority=900
+    )
+    app.connect("sphinx-click-process-options", lambda app, context, lines: plain_text(lines))
     return {"parallel_read_safe": True}
