@@ -36,7 +36,7 @@ def _summary(names: list[str], module: str) -> list[str]:
     return ["```{eval-rst}", f".. currentmodule:: {module}", "", *directive, *(f"   {n}" for n in names), "```", ""]
 
 
-def write_api(app: Any) -> None:
+def write_api(app: Any, config: Any) -> None:
     """Write reference/api.md: every public name, by what it is."""
     public = {name: getattr(sureline, name) for name in sureline.__all__}
     classes = [name for name, value in public.items() if inspect.isclass(value)]
@@ -71,7 +71,7 @@ def plain_text(lines: list[str]) -> None:
 def setup(app: Any) -> dict[str, Any]:
     for extension in ("sphinx.ext.autodoc", "sphinx_click"):  # whose events are used below
         app.setup_extension(extension)
-    app.connect("builder-inited", write_api, priority=100)
+    app.connect("config-inited", write_api)  # before documents are looked for
     # after numpydoc, which makes reStructuredText of the docstring
     app.connect(
         "autodoc-process-docstring", lambda app, what, name, obj, options, lines: plain_text(lines), priority=900
