@@ -138,6 +138,12 @@ def test_examples_in_docstrings(name: str) -> None:
     assert result.failed == 0
 
 
+def test_docstrings_begin_with_what_a_thing_is_or_does() -> None:
+    opening = re.compile(r'"""(What|Where|Whoever|Nobody|Whether) .*')
+    sources = Path(sureline.__file__).parent.rglob("*.py")
+    assert [match[0] for file in sources for match in opening.finditer(file.read_text(encoding="utf-8"))] == []
+
+
 def test_every_learner_documents_its_parameters() -> None:
     for estimator in [case.make() for case in ALL] + [
         KernelSCW(normalize="none"),
