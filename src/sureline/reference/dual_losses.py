@@ -40,7 +40,7 @@ class Loss(ABC):
 
     @abstractmethod
     def g_star(self, b: float) -> float:
-        """True where low <= b <= high."""
+        """The conjugate g*, for low <= b <= high."""
 
     @abstractmethod
     def dg_star(self, b: float) -> float:
