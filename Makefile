@@ -1,5 +1,6 @@
 # make demo    from a compressed file to models, scores and pictures
 # make test    lint and tests: what has to pass before anything lands
+# make docs    the documentation, into docs/_build/html
 # make bench   speed, as ratios measured in one run
 .DEFAULT_GOAL := help
 VENV := .venv
@@ -13,7 +14,7 @@ CXX_FILES = $(shell find src benchmarks fuzz -name '*.?pp')
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
 
-.PHONY: help install tools demo test quicktest lint format fuzz torture bench bench-batch bench-large bench-width bench-selection defaults results wheel test-wheel clean
+.PHONY: help install tools demo test docs quicktest lint format fuzz torture bench bench-batch bench-large bench-width bench-selection defaults results wheel test-wheel clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
@@ -55,6 +56,16 @@ demo: install
 # BLAS with threads of its own in each of the two processes would only get in its own way.
 test: lint
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests
+
+# Warnings are errors. Pages that did not change are kept; `make clean` removes them.
+docs: $(VENV)/docs
+	OPENBLAS_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	@echo "The documentation is in docs/_build/html/index.html."
+
+$(VENV)/docs: $(VENV)/installed pyproject.toml
+	@$(EXTRAS) docs > $(VENV)/docs.txt
+	$(PIP) install -r $(VENV)/docs.txt
+	@touch $@
 
 # A million made-up inputs for each parser and for the model reader, with clang's address and undefined behaviour checkers.
 RUNS ?= 1000000
@@ -137,4 +148,5 @@ test-wheel: $(VENV)/bin/python
 		&& echo "CPython $$version: the wheel passed." || { echo "CPython $$version: the wheel failed." >&2; exit 1; }; done
 
 clean:
-	rm -rf build dist out $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf build dist out docs/_build docs/gallery docs/reference/api.md docs/reference/generated docs/sg_execution_times.rst
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,52 +1,126 @@
-"""What the documents say is true: the README's example runs, docstrings' examples hold, the demo draws."""
+"""Code, links and commands in the documents; examples in docstrings; the demo."""
 
 import doctest
 import importlib
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import click
+import documents
 import pytest
 from catalogue import ALL
 
 import sureline
+import sureline.cli
 from sureline import L1SVM, SDCA, KernelSCW, SparseDCA, demo
 
 ROOT = Path(__file__).parent.parent
 
 
-def test_the_examples_of_the_readme_run(capsys, tmp_path: Path, monkeypatch) -> None:
-    streamed, dense, small, batches, drifting = re.findall(
-        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
-    )
-    monkeypatch.chdir(tmp_path)
-    exec(compile(streamed, "README.md", "exec"), {})
-    printed = capsys.readouterr().out
-    assert "mistakes of 20000" in printed
-    assert "\nspam {'ham': 0.9" in printed
-    assert "(" in printed.splitlines()[-1]
-    exec(compile(dense, "README.md", "exec"), {})
-    printed = capsys.readouterr().out
-    assert printed.startswith("6 seen,")
-    assert "['ham' 'spam' " in printed or "['spam' 'spam' " in printed
-    exec(compile(small, "README.md", "exec"), {})
-    nonzeros, sparsity, *_ = capsys.readouterr().out.split()
-    assert 0 < int(nonzeros) <= 2000
-    assert float(sparsity.rstrip("%")) > 99.9
-    exec(compile(batches, "README.md", "exec"), {})
-    printed = capsys.readouterr().out.splitlines()
-    assert printed[0].startswith("(54, 54)")
-    assert printed[-1].startswith("(3000, 100) (7, 7) 0.9")
-    exec(compile(drifting, "README.md", "exec"), {})
-    *table, recovery = capsys.readouterr().out.splitlines()
-    assert table[0] == "Prequential over 40,000 examples, windows of 2,000, 1 drift"
-    assert 0 < int(recovery) < 10_000
-    assert (tmp_path / "drift.png").stat().st_size > 10_000
+PAGES = [
+    ROOT / "README.md",
+    *sorted(
+        page
+        for page in (ROOT / "docs").rglob("*.md")
+        if page.relative_to(ROOT / "docs").parts[0] not in ("results", "_build", "gallery", "reference")
+    ),
+]
+WITH_LINKS = [
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY", "CHANGELOG")),
+    *sorted(
+        page
+        for page in (ROOT / "docs").rglob("*.md")
+        if not {"_build", "gallery", "generated"} & {*page.parts} and page.name != "api.md"
+    ),
+]
 
 
-def test_the_readme_lists_every_learner() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.fixture(scope="module")
+def mail(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that `make demo` leaves."""
+    folder = tmp_path_factory.mktemp("mail")
+    demo.write_mail(folder, 60_000)
+    return folder
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if documents.blocks_of(page)], ids=name_of)
+def test_the_code_of_a_page_prints_what_the_page_says(
+    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if "out/demo" in page.read_text(encoding="utf-8"):
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out/demo").symlink_to(request.getfixturevalue("mail"))
+    ran = documents.run_page(page, tmp_path)
+    code = [block for block in documents.blocks_of(page) if block.language == "python"]
+    assert ran >= len(code)
+
+
+def options_in_shell_blocks() -> list[tuple[str, str, str]]:
+    """Page, command and option, for every option of a `sureline` command in a shell block."""
+    found = []
+    for page in PAGES:
+        for block in documents.blocks_of(page):
+            if block.language != "sh":
+                continue
+            for line in block.text.replace("\\\n", " ").splitlines():
+                for command in re.findall(r"(?:^|\| *)sureline ([^|]*)", line):
+                    name, *words = shlex.split(command, comments=True)
+                    options = [word.partition("=")[0] for word in words if word.startswith("--")]
+                    found += [(name_of(page), name, option) for option in options or [""]]
+    return sorted({*found})
+
+
+@pytest.mark.parametrize(("page", "name", "option"), options_in_shell_blocks())
+def test_commands_and_options_that_pages_name_exist(page: str, name: str, option: str) -> None:
+    context = click.Context(sureline.cli.sureline)
+    command = sureline.cli.sureline.get_command(context, name)
+    assert command is not None, f"{page} names a command {name}"
+    known = {
+        spelling
+        for parameter in command.get_params(context)
+        for spelling in (*parameter.opts, *parameter.secondary_opts)
+    }
+    assert option in known | {""}
+
+
+@pytest.mark.parametrize("page", WITH_LINKS, ids=name_of)
+def test_relative_links_point_to_files(page: Path) -> None:
+    text = re.sub(r"^( *)```.*?^\1```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    targets = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'<img [^>]*src="([^"]+)"', text)
+    missing = [
+        target
+        for target in targets
+        if "://" not in target
+        and not target.startswith(("#", "mailto:"))
+        and not (page.parent / target.partition("#")[0]).exists()
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs/development").glob("*.md"))], ids=name_of
+)
+def test_files_that_the_pages_for_contributors_name_exist(page: Path) -> None:
+    named = re.findall(r"`([\w./-]+\.(?:py|hpp|cpp|md|toml))`", page.read_text(encoding="utf-8"))
+    homes = [ROOT, *(ROOT / "src" / name for name in ("sureline", "sureline/reference", "sureline/learners"))]
+    homes += [*(ROOT / "src/core" / name for name in (".", "rules"))]
+    missing = [name for name in named if not any((home / name).exists() for home in homes)]
+    assert [name for name in missing if "NAME" not in name] == []
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+def test_the_page_of_learners_lists_every_learner() -> None:
+    text = (ROOT / "docs/learners.md").read_text(encoding="utf-8")
     assert all(f"| `{name}` |" in text for name in sureline.__all__ if isinstance(getattr(sureline, name), type))
 
 
@@ -62,6 +136,12 @@ def test_examples_in_docstrings(name: str) -> None:
     result = doctest.testmod(importlib.import_module(name))
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_docstrings_begin_with_what_a_thing_is_or_does() -> None:
+    opening = re.compile(r'"""(What|Where|Whoever|Nobody|Whether) .*')
+    sources = Path(sureline.__file__).parent.rglob("*.py")
+    assert [match[0] for file in sources for match in opening.finditer(file.read_text(encoding="utf-8"))] == []
 
 
 def test_every_learner_documents_its_parameters() -> None:

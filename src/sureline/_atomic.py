@@ -41,12 +41,12 @@ class WriteError(OSError):
 
 
 def why(error: OSError) -> str:
-    """What the system says, without number and path."""
+    """The system's message, without number and path."""
     return os.strerror(error.errno) if error.errno else str(error)
 
 
 class Output:
-    """What `replacing` hands out: bytes go to the end, or over those at an offset."""
+    """The file that `replacing` hands out: bytes go to the end, or over those at an offset."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd

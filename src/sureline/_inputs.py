@@ -13,7 +13,7 @@ Array = npt.NDArray[Any]
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether X is a sparse matrix of SciPy, which is not imported for that: who has one, has it imported."""
+    """True if X is a sparse matrix of SciPy, which is not imported for that: who has one, has it imported."""
     module = sys.modules.get("scipy.sparse")
     return module is not None and bool(module.issparse(X))
 

@@ -128,7 +128,7 @@ class FirstOrderLearner(OnlineClassifier):
 
     @contextmanager
     def _own_errors(self) -> Iterator[None]:
-        """What `step` has raised, rather than that the core has refused the row."""
+        """Raise what `step` has raised, rather than that the core has refused the row."""
         errors = self._errors()
         try:
             yield

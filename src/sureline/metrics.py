@@ -266,7 +266,7 @@ def balanced_accuracy(y_true: Any, y_pred: Any, *, classes: Any = None) -> float
 def weighted_cost(
     y_true: Any, y_pred: Any, *, cost: Sequence[float] | None = None, classes: Any = None, pos_label: Any = None
 ) -> float:
-    """What the mistakes of predictions cost: see `Tally.weighted_cost`, and `tally` for the labels."""
+    """The cost of the mistakes of predictions: see `Tally.weighted_cost`, and `tally` for the labels."""
     return tally(y_true, y_pred, classes, pos_label=pos_label).weighted_cost(cost)
 
 

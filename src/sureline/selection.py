@@ -1,4 +1,4 @@
-"""What a number of features costs and gives: several selectors at several numbers, as table and picture."""
+"""Accuracy and time against the number of features: several selectors at several numbers, as table and picture."""
 
 from .evaluate.agreement import jaccard, stability
 from .evaluate.feature_path import feature_path

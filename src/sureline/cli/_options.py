@@ -190,7 +190,7 @@ def refuse_unwritable(option: str, path: Path) -> None:
 
 
 def refuse_without_charts(option: str) -> None:
-    """Whether what pages and pictures are made with is installed: before hours of work, not after them."""
+    """Check that the packages for pages and pictures are installed: before hours of work, not after them."""
     for module, package in (("jinja2", "jinja2"), ("altair", "altair"), ("vl_convert", "vl-convert-python")):
         if find_spec(module) is None:
             raise click.ClickException(f"{option} needs {package}: pip install 'sureline[report]'.")

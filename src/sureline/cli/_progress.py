@@ -75,7 +75,7 @@ class LiveLine(Generic[T]):
 
 
 class Doublings:
-    """Whether 1, 2, 4, ... examples have come, each told once; those up to `begin` are not told."""
+    """True if 1, 2, 4, ... examples have come, each told once; those up to `begin` are not told."""
 
     def __init__(self, begin: int = 0) -> None:
         self._next = 1 << begin.bit_length()
@@ -173,7 +173,7 @@ class Reporter:
 
 
 class _Told(NamedTuple):
-    """What is told of the predictions so far."""
+    """The report on the predictions so far."""
 
     word: str
     total: float  # of all examples

@@ -1,4 +1,4 @@
-"""What the generators share: checks of their arguments, and random choices without repetition."""
+"""Helpers of the generators: checks of their arguments, and random choices without repetition."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Ascent:
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
-        """What the core refuses is told by its row."""
+        """Name the row that the core refuses."""
         try:
             yield
         except _core.Refused as refused:

@@ -1,4 +1,4 @@
-"""What all estimators share: scikit-learn's checks of their input, and the answers of the classifiers."""
+"""The base of all estimators: scikit-learn's checks of their input, and the answers of the classifiers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def refuse_missing(estimator: Learner, y: Any) -> None:
 
 @contextmanager
 def all_or_nothing(estimator: Learner) -> Iterator[None]:
-    """What refuses its input, or is interrupted, leaves the model as it was."""
+    """Leave the model as it was if the input is refused, or the call interrupted."""
     before = estimator.__dict__.copy()
     normalizer, state = estimator.normalizer, before.get("_state")
     normalizer.commit()
@@ -126,7 +126,7 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
     # -- classes ---------------------------------------------------------------------------------------------
 
     def _all_to_learn_from(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array, Any]:
-        """What `fit` got, checked, and its classes: X, y, classes, weights."""
+        """The checked input of `fit` and its classes: X, y, classes, weights."""
         X, y = validated(self, X, y, reset=True)
         classes = sorted_classes(y)
         if y.dtype.kind not in "biu":
@@ -186,7 +186,7 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
 
 
 class GaussianAnswers(Classifier):
-    """What a learner whose weights have a covariance tells of its scores."""
+    """Answers of a learner whose weights have a covariance: how sure its scores are."""
 
     def decision_std(self, X: Any) -> npt.NDArray[np.float64]:
         """Standard deviation of the score, sqrt(x'Sx), in the shape of `decision_function`.

@@ -22,7 +22,7 @@ def estimator_of(learner: type[Learner], module: str) -> type[Any]:
 
 
 def bases_of(learner: type[Learner]) -> list[type[Any]]:
-    """What is put before a learner to make it an estimator. Imports no more of scikit-learn than it needs."""
+    """The bases that make an estimator of a learner. Imports no more of scikit-learn than it needs."""
     if issubclass(learner, TargetLearner):
         from .regressor import OnlineRegressor
 

@@ -24,7 +24,7 @@ class Fit(Generic[Model]):
 
 @dataclass
 class _Search(Generic[Model]):
-    """What is known so far: strengths with too few features and with enough, and the best fit of the latter."""
+    """The state of the search: strengths with too few features and with enough, and the best fit of the latter."""
 
     fit: Callable[[float], tuple[int, Model]]
     n_features: int

@@ -17,7 +17,7 @@ from .base import validated
 
 
 class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no types
-    """What is put before a classifier that selects features, and says which by `selected_columns`."""
+    """A base for classifiers that select features, and say which by `selected_columns`."""
 
     def get_support(self, indices: bool = False) -> Array:
         """Which features are selected.

@@ -53,7 +53,7 @@ class PathPoint:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FeaturePath:
-    """What `feature_path` found.
+    """The result of `feature_path`.
 
     Attributes
     ----------

@@ -86,7 +86,7 @@ def _bin_of(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 
 
 class Evaluation:
-    """What a model makes of labelled rows, chunk by chunk."""
+    """Measures of a model on labelled rows, added up chunk by chunk."""
 
     def __init__(self, learner: ClassLearner) -> None:
         self.learner = learner

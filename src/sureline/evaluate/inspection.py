@@ -1,4 +1,4 @@
-"""What a model has learned: its largest weights, by name where there are names, and how sure it is of them."""
+"""The contents of a model: its largest weights, by name where there are names, and their certainty."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _FORMATS = {"learner": "{}", "mistakes": "{:,}", "seconds": "{:.3g}"}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prequential:
-    """What `prequential` found. What there is for each learner is a dict by its name.
+    """The result of `prequential`. Values for each learner are in dicts by its name.
 
     Attributes
     ----------

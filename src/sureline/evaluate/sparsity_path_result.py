@@ -29,7 +29,7 @@ _AXIS_LABELS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparsityPath:
-    """What `sparsity_path` found, with an entry for each value of the parameter.
+    """The result of `sparsity_path`, with an entry for each value of the parameter.
 
     Attributes
     ----------

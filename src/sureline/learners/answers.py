@@ -1,4 +1,4 @@
-"""What a model says of the rows of a chunk."""
+"""Answers of a model for the rows of a chunk."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Labels = npt.NDArray[np.int32]
 
 
 class BatchModel(Model, Protocol):
-    """What a learner of batches has learned. It is not changed: a batch makes a new one of it."""
+    """The model of a learner of batches. It is not changed: a batch makes a new one of it."""
 
     def grown(self, n_columns: int, n_classes: int, policy: Policy) -> Self:
         """With at least that many columns and classes; itself if it has them."""
@@ -36,7 +36,7 @@ class LinearBatchModel(BatchModel, Protocol):
         """x'Sx for every row and head."""
 
     def variances_beyond(self, squares: Floats) -> Floats:
-        """What columns that the model does not have add to the variance of rows with these sums of squares in them."""
+        """The variance that columns outside the model add to rows with these sums of squares in them."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -1,4 +1,4 @@
-"""What a mistake costs, by the class it is made on."""
+"""The costs of mistakes, by the class they are made on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class LabelCosts:
     reason = ""  # why classes must be named
 
     def pair(self, learner: Any) -> Pair | None:
-        """What a mistake on a negative and on a positive example costs; None to balance them along the stream."""
+        """The costs of a mistake on a negative and on a positive example; None to balance them along the stream."""
         return 1.0, 1.0
 
     def uneven(self, learner: Any) -> str | None:
@@ -84,7 +84,7 @@ class MarginParameters(LabelCosts):
 
 
 def is_cost(value: Any) -> bool:
-    """Whether it is a positive number."""
+    """True if it is a positive number."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
     try:

@@ -200,7 +200,7 @@ class _CuttingPlanes:
         return self.s
 
     def _room_for(self, columns: Columns, selection: _core.GroupRows | None = None) -> bool:
-        """Whether there is memory for a group of these columns, which then are in the selection."""
+        """True if there is memory for a group of these columns, which then are in the selection."""
         selection = selection or self.selection
         rows, C, left = self.batch.rows, self.batch.C, self._bytes_left()
         with self._refusals():

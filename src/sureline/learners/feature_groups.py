@@ -113,7 +113,7 @@ class _GroupLearner(BatchLearner):
         return Policy.ovr
 
     def most_bytes(self, n_columns: int, n_heads: int, n_batches: int) -> int:
-        """What a model takes at most on its way through so many batches, their rows not counted."""
+        """Most bytes that a model takes on its way through so many batches, their rows not counted."""
         plan = self._plan()
         n = plan.n_features
         if n is None:

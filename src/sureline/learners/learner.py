@@ -1,4 +1,4 @@
-"""What every learner is, without scikit-learn: its parameters, and what it answers and tells once it has learned.
+"""The base of every learner, without scikit-learn: its parameters, its answers, and what it tells once it has learned.
 
 The command line works with these classes alone, since importing scikit-learn takes longer than many a job. The
 estimators put scikit-learn's contract around them.
@@ -86,7 +86,7 @@ class Learner(ABC):
 
     @abstractmethod
     def _policy(self) -> Policy:
-        """What the heads are for, if there are more than one, or if there are no classes."""
+        """The meaning of the heads, if there are more than one, or if there are no classes."""
 
     @abstractmethod
     def _refuse_state(self, state: Any) -> None:
@@ -94,7 +94,7 @@ class Learner(ABC):
 
     @property
     def costs(self) -> tuple[float, float] | None:
-        """What a mistake on a negative and on a positive example costs; None to balance them along the stream."""
+        """The costs of a mistake on a negative and on a positive example; None to balance them along the stream."""
         return 1.0, 1.0
 
     # -- parameters ------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class Learner(ABC):
 
     @classmethod
     def constraint_of(cls, parameter: str) -> Constraint | None:
-        """What that parameter may be; None if anything goes, or if there is no such parameter."""
+        """The constraint of that parameter; None if anything goes, or if there is no such parameter."""
         return cls._constraints.get(parameter)
 
     def refuse_stream(self) -> None:  # noqa: B027  # most learners need nothing
@@ -123,12 +123,12 @@ class Learner(ABC):
 
     @property
     def has_begun(self) -> bool:
-        """Whether there is a model."""
+        """True if there is a model."""
         return hasattr(self, "_state")
 
     @property
     def model(self) -> Model:
-        """What was learned. AttributeError before the learner has begun."""
+        """The model. AttributeError before the learner has begun."""
         return self._fitted_state("model")
 
     @property
@@ -138,7 +138,7 @@ class Learner(ABC):
 
     @property
     def normalizer(self) -> Normalizer:
-        """What rows are divided by."""
+        """The normalizer of the rows."""
         return self._normalizer
 
     @normalizer.setter
@@ -147,7 +147,7 @@ class Learner(ABC):
 
     @property
     def takes_names(self) -> bool:
-        """Whether single examples may name their features: False if columns are no hashes of names, or other hashes."""
+        """True if single examples may name their features: False if columns are no hashes of names, or other hashes."""
         return self._takes_names
 
     @takes_names.setter
@@ -169,7 +169,7 @@ class Learner(ABC):
 
     @property
     def has_weights(self) -> bool:
-        """Whether a score is a sum over features."""
+        """True if a score is a sum over features."""
         return True
 
     @property
@@ -282,7 +282,7 @@ class Learner(ABC):
 
 
 def scales_of(model: Any, normalizer: Normalizer, n_columns: int) -> Floats:
-    """What its features are divided by; AttributeError if that is nothing."""
+    """The divisors of its features; AttributeError if there are none."""
     if normalizer.kind != "scale":
         raise AttributeError(
             f"This {type(model).__name__} has no scale_: it was made with normalize={normalizer.kind!r}."
@@ -346,7 +346,7 @@ class ClassLearner(Learner):
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether scores mean probabilities: for the log loss, or by the covariance of the weights."""
+        """True if scores mean probabilities: for the log loss, or by the covariance of the weights."""
         return self.has_variances or getattr(self, "loss", None) == "log"
 
     @property

@@ -57,7 +57,7 @@ class OneByOne:
         return one
 
     def learn_otherwise(self, learner: RuleLearner, learn: Callable[[_core.OneByOne], int]) -> None:
-        """Where the model has to grow first, or has no way to take back what a refused row changed.
+        """Learn one example where the model has to grow first, or cannot take back what a refused row changed.
 
         `learn` lets the core have the row, and returns the width that the model needs first, or 0.
         """
@@ -84,7 +84,7 @@ class OneByOne:
 
 
 def width_of_first(learner: RuleLearner, x: Any) -> int:
-    """What a model is to begin with whose first example is x; refuses what is wrong with that."""
+    """The initial width of a model whose first example is x; refuses what is wrong with that."""
     _, _, named = _core.read_row(x, learner.bits)
     return 1 << learner.bits if named and not learner.shape.has_factors else 0
 

@@ -169,7 +169,7 @@ class OnlineLearner(RuleLearner, ClassLearner):
         return self
 
     def _learn_one_otherwise(self, x: Any, y: Any, sample_weight: float) -> None:
-        """Where the model has to grow first, or has no way to take back what a refused row changed."""
+        """Learn one example where the model has to grow first, or cannot take back what a refused row changed."""
         one = self._one
         assert one is not None
         if y not in one.codes:

@@ -71,7 +71,7 @@ def _ascent(losses: str, *, rho: str, smoothing: str) -> str:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DualAscent(RuleLearner):
-    """What the learners of this family share: their parameters, and the rule made of them."""
+    """The base of this family: its parameters, and the rule made of them."""
 
     rho: float = 1e-4
     window: str = "infinite"

@@ -1,4 +1,4 @@
-"""What a parameter may be, as data on the class that has it."""
+"""Constraints of parameters, as data on the class that has them."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Link(ABC):
-    """What a score means as a probability."""
+    """The link from a score to a probability."""
 
     @abstractmethod
     def positive(self, scores: Floats, variances: Floats | None) -> Floats:

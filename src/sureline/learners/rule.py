@@ -55,12 +55,12 @@ class RuleLearner(Learner):
         return rule.shape if isinstance(rule, _core.CoordinateRule) else Shape.identity
 
     def _initial_scalars(self) -> dict[str, Any]:
-        """What the state starts with, where that is not the default: covariance_scale, c, max_nonzero."""
+        """Initial values of the state that are not the default: covariance_scale, c, max_nonzero."""
         return {}
 
     @property
     def shape(self) -> Shape:
-        """What the numbers of a feature are."""
+        """The kind of numbers that a feature has."""
         return self._shape()
 
     @property

@@ -24,7 +24,7 @@ _NAMES = "names."  # what the tensors of the table of names begin with
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a file holds."""
+    """The contents of a file."""
 
     learner: Learner
     labels: list[Any]  # none of a regressor
@@ -78,7 +78,7 @@ def write_learner(
 
 
 def read_learner(path: Path) -> ModelFile:
-    """What was written by `write_learner`, everything checked."""
+    """Read back the output of `write_learner`, everything checked."""
     contents = read_model(path)
 
     def refuse(reason: str) -> NoReturn:
@@ -153,5 +153,5 @@ def _names(tensors: Mapping[str, Array]) -> _core.NameTable | None:
 
 
 def takes_names(input_options: Mapping[str, Any]) -> bool:
-    """Whether columns are the hashes of names that single examples may come with: not those of LIBSVM and VW text."""
+    """True if columns are the hashes of names that single examples may come with: not those of LIBSVM and VW text."""
     return input_options.get("format") not in ("libsvm", "vw")

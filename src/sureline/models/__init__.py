@@ -1,1 +1,1 @@
-"""What was learned: arrays of weights, how they grow, learn and score, and their file form."""
+"""Models: arrays of weights, how they grow, learn and score, and their file form."""

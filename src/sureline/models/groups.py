@@ -1,4 +1,4 @@
-"""What learning in groups of features has learned: a few columns in groups, each group with a covariance of its own."""
+"""The model of learning in groups of features: a few columns in groups, each group with a covariance of its own."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class GroupState:
 
     @cached_property
     def bounds(self) -> npt.NDArray[np.int64]:
-        """Where the groups begin in `columns`, and the end."""
+        """The starts of the groups in `columns`, and the end."""
         return np.cumsum([0, *map(len, self.groups)])
 
     @cached_property
@@ -271,7 +271,7 @@ class GroupState:
         policy: Policy,
         tally: npt.NDArray[np.int64],
     ) -> Self:
-        """What `to_arrays` made arrays of; ValueError if they are not of such a state, or do not fit each other."""
+        """Read back the arrays of `to_arrays`; ValueError if they are not of such a state, or do not fit each other."""
         for name, ndim in TENSORS.items():
             if name == "precisions" and name not in arrays:
                 continue

@@ -16,7 +16,7 @@ from .touched import Touched
 
 
 def diagonal_positions(n_slots: int) -> npt.NDArray[np.int64]:
-    """Where D is in a packed factor."""
+    """The places of D in a packed factor."""
     j = np.arange(n_slots)
     return j * (j + 3) // 2
 

@@ -13,7 +13,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Model(Protocol):
-    """What a learner has learned, as far as everybody else is concerned.
+    """The interface of a model.
 
     There is one head, or one for each class. Slot 0 is the intercept and slot j + 1 is column j.
     """

@@ -82,7 +82,7 @@ class Numbers:
 
     @property
     def beside(self) -> _core.Budget | _core.FeatureSelection | _core.DualMemory | None:
-        """What the rule works with besides the numbers of the weights."""
+        """The budget, selection or memory of the rule, besides the numbers of the weights."""
         return self.budget if self.ascent is None else self.ascent
 
     @property

@@ -31,7 +31,7 @@ class RefusedRow(ValueError):
 
 
 def refusal(rows: _core.Rows, refused: _core.Refused, dtype: npt.DTypeLike) -> Exception:
-    """What to raise for a row that a loop over numbers of that dtype has refused."""
+    """The exception for a row that a loop over numbers of that dtype has refused."""
     row, reason = refused.row, refused.reason
     if reason is Reason.contents:
         return ValueError(rows.describe(row))
@@ -50,7 +50,7 @@ def refusal(rows: _core.Rows, refused: _core.Refused, dtype: npt.DTypeLike) -> E
 
 
 def or_float64(dtype: npt.DTypeLike) -> str:
-    """What else helps where numbers are too large for `dtype`."""
+    """Advice where numbers are too large for `dtype`."""
     return ', or take dtype="float64" (--dtype float64), which goes further' if np.dtype(dtype) == np.float32 else ""
 
 

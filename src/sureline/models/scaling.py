@@ -15,7 +15,7 @@ DEFAULT = "scale"  # of every learner
 
 
 class Normalizer:
-    """What divides the rows of a learner: nothing, their length, or the scale of each feature so far.
+    """The divisor of a learner's rows: nothing, their length, or the scale of each feature so far.
 
     The scale of a feature is the mean of its sizes in the rows in which it is not zero; core/scaling/scales.hpp has the
     recursion. It depends on the rows alone: learners of the same rows and the same dtype can share what they become.
@@ -78,7 +78,7 @@ class Normalizer:
     # -- what it knows ---------------------------------------------------------------------------------------
 
     def sizes(self, columns: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """What these columns are divided by; 1 of those that were never seen, and of all if there are no scales."""
+        """The divisors of these columns; 1 of those that were never seen, and of all if there are no scales."""
         if self.core is None or self.kind != "scale":
             return np.ones(len(columns))
         return np.asarray(self.core.means_of(np.ascontiguousarray(columns, np.int64)))

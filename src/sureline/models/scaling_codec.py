@@ -23,7 +23,7 @@ def arrays_of_scales(scales: Normalizer | None) -> dict[str, Array]:
 
 
 def checked_scales(tensors: dict[str, Array], state: Any) -> Normalizer | None:
-    """What `arrays_of_scales` made tensors of, everything checked; None if there are none."""
+    """Read back the tensors of `arrays_of_scales`, everything checked; None if there are none."""
     if _COLUMNS not in tensors:
         return None
     columns = take_tensor(tensors, _COLUMNS, "uint32")

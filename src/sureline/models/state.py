@@ -150,7 +150,7 @@ class State(Growing):
 
     @property
     def forgets(self) -> bool:
-        """Whether single features can be left out: nothing is known of all of them together."""
+        """True if single features can be left out: nothing is known of all of them together."""
         return self.factors is None and self.length == 0
 
     def only_nonzero(self) -> State:

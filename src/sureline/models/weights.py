@@ -77,7 +77,7 @@ def top_weights(
 
 
 def _largest(sizes: Any, n: int) -> Any:
-    """Where the n largest are, the largest first, of equal ones the first; without sorting all of them."""
+    """Indices of the n largest, the largest first, of equal ones the first; without sorting all of them."""
     near = np.arange(len(sizes))
     if 0 < n < len(sizes):
         near = np.flatnonzero(sizes >= np.partition(sizes, len(sizes) - n)[len(sizes) - n])

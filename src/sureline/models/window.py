@@ -1,4 +1,4 @@
-"""What online dual coordinate ascent remembers besides its weights, as tensors, and back."""
+"""The memory of online dual coordinate ascent besides its weights, as tensors, and back."""
 
 from __future__ import annotations
 

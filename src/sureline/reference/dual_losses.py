@@ -1,4 +1,4 @@
-"""What dual coordinate ascent is made of: six losses and three regularisers, each with its conjugate.
+"""The parts of dual coordinate ascent: six losses and three regularisers, each with its conjugate.
 
 Ying, Yuan & Sayed, "Online dual coordinate ascent learning", EUSIPCO 2016, eqs (10) and (11) and table I.
 
@@ -40,7 +40,7 @@ class Loss(ABC):
 
     @abstractmethod
     def g_star(self, b: float) -> float:
-        """Where low <= b <= high."""
+        """The conjugate g*, for low <= b <= high."""
 
     @abstractmethod
     def dg_star(self, b: float) -> float:

@@ -1,4 +1,4 @@
-"""What becomes of rows with each value of the parameter `normalize`, one row after the other."""
+"""Rows divided as each value of the parameter `normalize` says, one row after the other."""
 
 from __future__ import annotations
 

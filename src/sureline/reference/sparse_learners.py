@@ -230,7 +230,7 @@ class FTRL(GradientLearner):
 
 
 class SOL(GradientLearner):
-    """What the first-order and the second-order learner of the paper have in common: theta, and when lam applies."""
+    """The base of the paper's first-order and second-order learner: theta, and when lam applies."""
 
     def __init__(self, eta: float, lam: float, cost: Any, schedule: str, loss: str, **common: Any) -> None:
         super().__init__(loss, cost, **common)

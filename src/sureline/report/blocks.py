@@ -1,4 +1,4 @@
-"""What pages are made of: sections of paragraphs, notices, tables, verdicts, figures and commands.
+"""The blocks of pages: sections of paragraphs, notices, tables, verdicts, figures and commands.
 
 A page is a list of `Section`, each a list of blocks. Words are a string, or a list of strings and of `Strong`, `Code`
 and `Link`. Whatever they hold is shown as it is, never taken for HTML.
@@ -130,7 +130,7 @@ class Interval:
 
     @property
     def shares(self) -> tuple[float, float, float]:
-        """Where low, value and high are, in per cent of the width."""
+        """The places of low, value and high, in per cent of the width."""
         start, stop = self.limits
         length = (stop - start) or 1.0
         low, value, high = (100 * min(max((v - start) / length, 0.0), 1.0) for v in (self.low, self.value, self.high))

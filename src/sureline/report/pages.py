@@ -101,7 +101,7 @@ def _environment() -> Environment:
 
 @cache
 def _script(charts: bool) -> str:
-    """What the page does; with charts, together with the libraries that draw them."""
+    """The script of the page; with charts, together with the libraries that draw them."""
     script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
     return javascript(script + (_TEMPLATES / "charts.js").read_text(encoding="utf-8")) if charts else script
 

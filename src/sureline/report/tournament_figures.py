@@ -26,7 +26,7 @@ _BETTER = {"error": "Down is more accurate", "cost": "Down is cheaper", "balance
 
 
 class Figures:
-    """What all pictures of one result share: which runs are in colour."""
+    """Facts that all pictures of one result share: which runs are in colour."""
 
     def __init__(self, result: TournamentResult, recommended: Run | None) -> None:
         self.result = result
@@ -76,7 +76,7 @@ class Figures:
         return Picture(chart, "", caption, True)
 
     def _guess(self, metric: str) -> float | None:
-        """What always giving the most frequent answer comes to; of a cost that is not known."""
+        """The measure of always giving the most frequent answer; None for a cost that is not known."""
         if metric == "error":
             return guess_error(self.result)
         came = sum(n > 0 for n in self.result.stream["class_counts"])

@@ -67,7 +67,7 @@ def table_of(result: TournamentResult, figures: Figures) -> Section:
 
 
 def _costs_say_more(result: TournamentResult) -> bool:
-    """Whether costs are something else than the share of wrong answers."""
+    """True if costs are something else than the share of wrong answers."""
     if result.metric == "cost":
         return True
     pairs = [(run.cost, run.error) for run in result.runs if run.cost is not None and run.error is not None]

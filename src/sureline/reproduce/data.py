@@ -161,7 +161,7 @@ class Split:
         return replace(self, X=normalize(self.X), X_test=normalize(self.X_test))
 
     def in_words(self) -> str:
-        """What there is of it."""
+        """Numbers of rows and features, in words."""
         n, n_features = self.X.shape
         positive, positive_test = int((self.y > 0).sum()), int((self.y_test > 0).sum())
         return (
@@ -209,7 +209,7 @@ _SPLITS = ("first", "shuffled", "imbalanced")
 
 @dataclass(frozen=True)
 class Effort:
-    """What is done with one data set.
+    """Rows, splits and repetitions for one data set.
 
     Attributes
     ----------
@@ -246,7 +246,7 @@ class Effort:
 
 
 def efforts(entry: Entry, common: Mapping[str, Any], sets: Mapping[str, Mapping[str, Any]]) -> dict[str, Effort]:
-    """What is done with each data set, by its name: what is common to all, and over it what is its own."""
+    """The effort for each data set, by its name: the common settings, overridden by its own."""
     known = [data.name for data in entry.data_sets]
     stranger = [name for name in sets if name not in known]
     if stranger:

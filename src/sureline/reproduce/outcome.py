@@ -1,4 +1,4 @@
-"""What a reproduction has found: tables with ours beside the paper's, pictures, verdicts, and what was missing."""
+"""The results of a reproduction: tables with ours beside the paper's, pictures, verdicts, and what was missing."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """What the row is about, such as data set and learner, and its cells."""
+    """The subject of a row, such as data set and learner, and its cells."""
 
     head: tuple[str, ...]
     cells: tuple[Cell, ...]
@@ -152,7 +152,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a protocol returns."""
+    """The return value of a protocol."""
 
     tables: tuple[Table, ...] = ()
     pictures: tuple[Picture, ...] = ()

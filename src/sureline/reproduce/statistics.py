@@ -80,12 +80,12 @@ TIMES = (
 
 
 def lower(a: Sequence[float] | Any, b: Sequence[float] | Any) -> bool | None:
-    """Whether the mean of the runs `a` is below that of `b`, by the paired t-test at 95 %; with one run, None."""
+    """True if the mean of the runs `a` is below that of `b`, by the paired t-test at 95 %; with one run, None."""
     return bool(np.mean(a) < np.mean(b)) if p_value(a, b) < 0.05 else None
 
 
 def longer(ratio: float, *, no: float = SAME, yes: float = LONGER) -> bool | None:
-    """Whether a time is longer that is `ratio` times another. What differs from run to run needs a wide margin."""
+    """True if a time that is `ratio` times another counts as longer. Times vary from run to run: the margin is wide."""
     return True if ratio >= yes else False if ratio <= no else None
 
 
@@ -94,18 +94,18 @@ def opposite(told: bool | None) -> bool | None:
 
 
 def all_of(told: Iterable[bool | None]) -> bool | None:
-    """Whether all of some statements are true: one that is not decides, and then one that cannot be told."""
+    """True if all of some statements are true: one that is not decides, and then one that cannot be told."""
     known = list(told)
     return False if False in known else True if known and None not in known else None
 
 
 def any_of(told: Iterable[bool | None]) -> bool | None:
-    """Whether some of them is true."""
+    """True if some of them is true."""
     return opposite(all_of(opposite(one) for one in told))
 
 
 def most_of(told: Iterable[bool | None]) -> bool | None:
-    """Whether more than half of them are true, whatever those are that cannot be told."""
+    """True if more than half of them are true, whatever those are that cannot be told."""
     known = list(told)
     if known.count(True) > len(known) / 2:
         return True

@@ -65,7 +65,7 @@ def provenance(outcome: Outcome) -> str:
 
 
 def partly(outcome: Outcome) -> str:
-    """What to say first if not all data were there; nothing if they were, or if none were."""
+    """A first paragraph if not all data were there; nothing if they were, or if none were."""
     missing = [one.data for one in outcome.findings.missing]
     if not missing or outcome.is_empty:
         return ""
@@ -73,7 +73,7 @@ def partly(outcome: Outcome) -> str:
 
 
 def has_theirs(outcome: Outcome) -> bool:
-    """Whether there are numbers of the paper, for which `explanation` is needed."""
+    """True if there are numbers of the paper, for which `explanation` is needed."""
     return any(cell.paper is not None for cell in _cells(outcome))
 
 
@@ -86,7 +86,7 @@ def _cells(outcome: Outcome) -> list[Cell]:
 
 
 def explanation(outcome: Outcome) -> str:
-    """What the columns of a table mean in which ours are beside the paper's."""
+    """The meaning of the columns of a table with our numbers beside the paper's."""
     gap = (
         "; the difference is in standard errors of the difference of the two means, above zero where ours is larger"
         if has_differences(outcome)
@@ -156,5 +156,5 @@ def as_markdown(outcome: Outcome, pictures: list[str], kept: str = "") -> str:
 
 
 def kept_part(old: str) -> str:
-    """What was written by hand at the end of a page that is made anew."""
+    """The text written by hand at the end of a page that is made anew."""
     return old[old.index(KEPT_HEADING) :] if KEPT_HEADING in old else ""

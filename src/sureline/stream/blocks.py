@@ -34,7 +34,7 @@ class AtThisLine(Exception):
 
 
 class RowEnds(Protocol):
-    """Where rows end in a buffer: after the last one in [0, n) and after the first one in [begin, n), or 0."""
+    """Ends of rows in a buffer: after the last one in [0, n) and after the first one in [begin, n), or 0."""
 
     def last(self, buffer: bytearray, n: int) -> int: ...
 
@@ -234,7 +234,7 @@ def next_line(fd: int, begin: int, end: int) -> int | None:
 
 
 def row_start(fd: int, at: int, length: int) -> int:
-    """Where the first row begins that begins at byte `at` or later."""
+    """The offset of the first row that begins at byte `at` or later."""
     if at <= 0:
         return 0
     found = next_line(fd, at - 1, length)

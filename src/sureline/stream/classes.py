@@ -76,7 +76,7 @@ class Classes:
         return label_array(self.labels)
 
     def look_sorted(self, seen: npt.NDArray[np.int64]) -> bool:
-        """Whether the label changed far less often than in rows that come in any order, by those of each class."""
+        """True if the label changed far less often than in rows that come in any order, by those of each class."""
         examples = int(seen.sum())
         expected = examples * float(1 - ((seen / max(examples, 1)) ** 2).sum())
         return expected > 100 and self.changes < 0.05 * expected

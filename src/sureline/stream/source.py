@@ -44,7 +44,7 @@ def expand(paths: PATH | Iterable[PATH]) -> list[str]:
 
 
 class Stopped(Exception):
-    """Nobody wants the rest."""
+    """The reader has stopped: the rest is not needed."""
 
 
 class Stop:
@@ -156,7 +156,7 @@ class Reader:
 
     @property
     def failed(self) -> bool:
-        """Whether the content ends because something is wrong with it."""
+        """True if the content ends because something is wrong with it."""
         return self._decoder.failure is not None
 
     def check(self) -> None:

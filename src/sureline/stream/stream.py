@@ -59,12 +59,12 @@ class Stream:
 
     @property
     def duplicates(self) -> str:
-        """What happens where an index comes twice in a row: "error" or "sum"."""
+        """The treatment of an index that comes twice in a row: "error" or "sum"."""
         return self.options.duplicates
 
     @property
     def format_recognised(self) -> bool:
-        """Whether `read` finds the format by the files alone. They are opened only if it was given, or helped."""
+        """True if `read` finds the format by the files alone. They are opened only if it was given, or helped."""
         if self._format_recognised is None:
             try:
                 sources = [part.source for part in self._parts]
@@ -163,7 +163,7 @@ class Stream:
 
     @property
     def looked_at(self) -> bool:
-        """Whether first chunks, which `peek` has given, are kept for the next pass."""
+        """True if first chunks, which `peek` has given, are kept for the next pass."""
         return self._begun is not None
 
     def shards(self, n: int) -> list[Stream]:

@@ -20,7 +20,7 @@ _PRICE = 1.25  # how much more error a run may have that is named for its speed 
 
 @dataclass(frozen=True)
 class Advice:
-    """What to use.
+    """A recommendation.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ def chosen(result: TournamentResult) -> Run | None:
 
 
 def advise(result: TournamentResult) -> Advice:
-    """What a reader needs to know first."""
+    """The recommendation for a result."""
     run = chosen(result)
     if run is None:
         return Advice(None, *_nothing(result))
@@ -173,13 +173,13 @@ def _beside_the_best(result: TournamentResult, run: Run) -> list[str]:
 
 
 def _alike(run: Run, other: Run) -> bool:
-    """Whether they cost much the same."""
+    """True if they cost much the same."""
     pairs = ((run.seconds, other.seconds), (run.nonzeros or 0, other.nonzeros or 0))
     return all(max(pair) <= _ALIKE * min(pair) for pair in pairs) and bool(run.reliability) == bool(other.reliability)
 
 
 def _advantages(run: Run, best: Run) -> list[str]:
-    """What a run has that the best one, which is not more accurate as far as one can tell, has not."""
+    """Advantages of a run over the best one, which is not more accurate as far as one can tell."""
     told = []
     if run.seconds * _ALIKE < best.seconds:
         told.append(f"learns in {duration(run.seconds)} where {called(best)} takes {duration(best.seconds)}")
@@ -261,7 +261,7 @@ def _value(result: TournamentResult, run: Run) -> str:
 
 
 def score_of(run: Run, metric: str) -> float | None:
-    """What decides."""
+    """The score of a run by the metric that decides."""
     own = {"error": run.error, "cost": run.cost, "balanced_accuracy": run.balanced_accuracy}[metric]
     return run.score if run.score is not None else own
 

@@ -19,7 +19,7 @@ from ..stream import Label, Position, Stream
 
 @dataclass
 class Checkpointing:
-    """Where to save checkpoints, and how often: after so many examples, or seconds."""
+    """The file of checkpoints, and their interval in examples or seconds."""
 
     path: Path
     examples: int | None = None

@@ -76,7 +76,7 @@ class LabelledChunk:
         return self._chunks[learner.dtype]
 
     def _rows_for(self, learner: Learner) -> Callable[[int | None], _core.Rows]:
-        """What makes rows of the chunk as this learner takes them, of their own width or of another."""
+        """A function that makes rows of the chunk as this learner takes them, of their own width or of another."""
         chunk = self._chunks[learner.dtype]
         if self._normalizers is None:
             return partial(self._divided_in_turn, chunk, learner.normalizer)

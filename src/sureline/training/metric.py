@@ -26,7 +26,7 @@ Z95 = 1.959963984540054  # of the normal distribution
 
 @dataclass(frozen=True)
 class Metric:
-    """What decides a tournament, and what a missed positive and a false alarm cost."""
+    """The measure that decides a tournament, and the costs of a missed positive and a false alarm."""
 
     name: MetricName = "error"
     cost: tuple[float, float] = (1.0, 1.0)
@@ -114,7 +114,7 @@ _ENOUGH_BLOCKS = 8
 
 
 def tied(at: npt.NDArray[np.int64], losses: Floats, squares: Floats) -> bool:
-    """Whether a run cannot be told from another at 95 %, by their differences from block to block.
+    """True if a run cannot be told from another at 95 %, by their differences from block to block.
 
     Parameters
     ----------

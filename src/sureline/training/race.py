@@ -67,7 +67,7 @@ class Race:
     looks: int = 0
 
     def due(self, n: int, total: float | None) -> bool:
-        """Whether it is time for a look after n examples, of a stream of `total` as far as that is known."""
+        """True if a look is due after n examples, of a stream of `total` as far as that is known."""
         return n >= FIRST and n & (n - 1) == 0 and (total is None or total / SHARE <= n < total)
 
     def behind(

@@ -75,7 +75,7 @@ class Reliability:
     def add(
         self, learner: ClassLearner, scores: Floats, variances: Floats | None, truth: npt.NDArray[np.int32]
     ) -> None:
-        """What a learner has predicted."""
+        """Add the predictions of a learner."""
         self._calibration.add_confidence(learner.confidences(scores, variances), learner.chosen(scores) == truth)
 
     def table(self) -> list[ReliabilityBin]:

@@ -36,7 +36,7 @@ _UNKNOWN_MEMORY = 8 << 30  # taken for what there is, where the system does not 
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a tournament stands."""
+    """The progress of a tournament."""
 
     examples: int
     seconds: float
@@ -330,7 +330,7 @@ class Tournament:
         return min(finished, key=self._loss)
 
     def has_seen_all(self, candidate: Candidate) -> bool:
-        """Whether it is still there, and has learned from all that has been read."""
+        """True if it is still there, and has learned from all that has been read."""
         waits = isinstance(candidate, BatchCandidate) and candidate.done < self.rows
         return candidate.alive and candidate.begun and not waits
 

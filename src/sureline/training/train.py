@@ -33,7 +33,7 @@ BATCH = 100_000  # rows, for the learners that take batches
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a training stands."""
+    """The progress of a training."""
 
     examples: int
     mistakes: int | None  # None of a regressor
@@ -151,7 +151,7 @@ class Training:
 
     @property
     def can_be_saved(self) -> bool:
-        """Whether something has been learned, and the latest chunk whole."""
+        """True if something has been learned, and the latest chunk whole."""
         return self.begun and not self._learning
 
     def _take(self, chunk: Chunk, tell: Callable[[], None]) -> None:
@@ -208,7 +208,7 @@ class Training:
 
     @property
     def looks_sorted(self) -> bool:
-        """Whether the label changed far less often than in rows that come in any order."""
+        """True if the label changed far less often than in rows that come in any order."""
         if not self.begun or not isinstance(self.learner, ClassLearner):
             return False
         return self.classes.look_sorted(self.learner.progressive_.seen)

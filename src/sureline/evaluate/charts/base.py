@@ -1,4 +1,4 @@
-"""What all charts share: drawing with Altair, which is imported then, and files (.png, .svg, .pdf, .html)."""
+"""The base of all charts: drawing with Altair, which is imported then, and files (.png, .svg, .pdf, .html)."""
 
 from __future__ import annotations
 

@@ -244,7 +244,7 @@ class HeatMap(Figure):
         return f"{100 * value:.{min(max(places, 0), 5)}f}{unit}"
 
     def _scale(self) -> Any:
-        """What the colours mean, from the best to the worst."""
+        """The legend of the colours, from the best to the worst."""
         alt, _ = modules()
         if not self._known():
             return None

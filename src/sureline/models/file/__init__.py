@@ -42,7 +42,7 @@ Label = bool | int | float | str
 
 @dataclass(frozen=True)
 class ModelContents:
-    """What is in a model file.
+    """The contents of a model file.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ def write_model(
 
 
 def read_model(path: str | os.PathLike[str]) -> ModelContents:
-    """What is in a model file.
+    """The contents of a model file.
 
     Raises
     ------

@@ -30,12 +30,12 @@ def take_tensor(tensors: dict[str, Array], name: str, dtype: Any, shape: tuple[i
 
 
 def everywhere(check: Callable[[Array], Array], numbers: Array, overlap: int = 0) -> bool:
-    """Whether the check holds everywhere, with no array as large as the numbers. Blocks may overlap."""
+    """True if the check holds everywhere, with no array as large as the numbers. Blocks may overlap."""
     return all(bool(check(numbers[i : i + _BLOCK + overlap]).all()) for i in range(0, len(numbers), _BLOCK))
 
 
 def sparse_rows_fit(values: Array, columns: Array, starts: Array, n_columns: int) -> bool:
-    """Whether these are rows in compressed form, finite, with columns that ascend in each."""
+    """True if these are rows in compressed form, finite, with columns that ascend in each."""
     fits = values.ndim == columns.ndim == starts.ndim == 1 and len(starts) > 0 and values.shape == columns.shape
     if not fits or int(starts[0]) != 0 or int(starts[-1]) != len(values) or (np.diff(starts) < 0).any():
         return False

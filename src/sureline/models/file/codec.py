@@ -49,7 +49,7 @@ _BLOCK = 1 << 16
 
 
 def encode(state: AnyState) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """What the metadata says of a state, and its tensors."""
+    """The metadata of a state, and its tensors."""
     if state.n_columns > MOST_COLUMNS or (isinstance(state, State) and _bytes_of(state) > MOST_BYTES):
         raise ValueError(
             f"The model has {state.n_columns} columns and {state.n_heads} heads; a model file holds at most "

@@ -70,7 +70,7 @@ def kernel_state(
     dtype: np.dtype[Any],
     tally: Array,
 ) -> KernelModel:
-    """What `kernel_arrays` made tensors of, everything checked."""
+    """Read back the tensors of `kernel_arrays`, everything checked."""
     take = partial(take_tensor, tensors)
     kernel = _kernel(take("kernel", "float64", (4,)), intercept)
     examples = _examples(tensors, n_columns, dtype)

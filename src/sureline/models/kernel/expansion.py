@@ -32,7 +32,7 @@ BLOCK = 32  # rows that are taken together
 
 
 class Head:
-    """What a score is made of: the examples that it moved for, L, z, 1 / diag L, and what bounds S^-1 from above."""
+    """The parts of a score: the examples that it moved for, L, z, 1 / diag L, and what bounds S^-1 from above."""
 
     def __init__(self) -> None:
         self.n = 0

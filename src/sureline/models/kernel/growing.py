@@ -120,7 +120,7 @@ class Cholesky:
 
     @classmethod
     def of_rows(cls, packed: Floats, n: int) -> Cholesky:
-        """What `rows` made."""
+        """Rebuild a factor from what `rows` made."""
         factor = cls()
         for t in range(n):
             row = packed[t * (t + 1) // 2 : (t + 1) * (t + 2) // 2]

@@ -85,7 +85,7 @@ class Kernel:
         return k + 1 if self.intercept else k
 
     def _called(self, A: Any, B: Any) -> Floats:
-        """What the function returns, looked at."""
+        """The function's return value, checked."""
         assert callable(self.kind)
         expected = A.shape[0], B.shape[0]
         if 0 in expected:

@@ -1,4 +1,4 @@
-"""What a kernel learner has learned: examples, and how mean and covariance are made of them."""
+"""The model of a kernel learner: examples, and how mean and covariance are made of them."""
 
 from __future__ import annotations
 

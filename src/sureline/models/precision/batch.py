@@ -49,7 +49,7 @@ class Batch:
 
     @property
     def plain(self) -> bool:
-        """Whether the rows can be worked with where they are: dense, and all of the same C."""
+        """True if the rows can be worked with where they are: dense, and all of the same C."""
         return not is_sparse(self.X) and self.same_C
 
     def blocks(self, dtype: Any, size: int | None = None) -> Iterator[tuple[slice, Array]]:

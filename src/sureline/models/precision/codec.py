@@ -46,7 +46,7 @@ def precision_state(
     dtype: np.dtype[Any],
     tally: Array,
 ) -> PrecisionState:
-    """What `arrays_of` made tensors of, everything checked."""
+    """Read back the tensors of `arrays_of`, everything checked."""
     n_slots = n_columns + intercept
     mu = take_tensor(tensors, "mu", "float64", (n_heads, n_slots))
     if not everywhere(np.isfinite, mu.reshape(-1)):

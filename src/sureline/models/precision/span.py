@@ -18,7 +18,7 @@ _ROWS = 1024  # that are worked on at a time
 
 
 def span_is_smaller(n_rows: int, n_slots: int) -> bool:
-    """Whether so many rows take less work than a triangle."""
+    """True if so many rows take less work than a triangle."""
     return 2 * n_rows <= n_slots
 
 

@@ -1,4 +1,4 @@
-"""What online-batch confidence-weighted learning has learned."""
+"""The model of online-batch confidence-weighted learning."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class PrecisionState:
         return self.mu.nbytes + self.precision.nbytes
 
     def after(self, X: Any, labels: npt.NDArray[np.int32], C: Floats, q: int) -> PrecisionState:
-        """What a batch makes of it: Algorithm 1."""
+        """The model after a batch: Algorithm 1."""
         batch = Batch(X, labels, C, self.intercept, self.dtype, same_C=bool((C == C[0]).all()))
         precision = self.precision.absorbed(batch)
         tally = self.tally.copy()
@@ -149,6 +149,6 @@ def fresh_precision(n_slots: int) -> Precision:
 
 
 def most_bytes(n_slots: int, n_heads: int, n_rows: int) -> int:
-    """What a model takes at most on its way to so many rows; not counted are these, and blocks of some MB."""
+    """Most bytes that a model takes on its way to so many rows; not counted are these, and blocks of some MB."""
     few = n_slots > NARROW and span_is_smaller(n_rows, n_slots)
     return bytes_of_weights(n_slots, n_heads) + (most_bytes_of_span(n_rows) if few else most_bytes_of_triangle(n_slots))

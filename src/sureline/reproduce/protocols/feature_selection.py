@@ -22,7 +22,7 @@ from ..statistics import MEANS, TIMES, best_of, how_many_hold, longer, lower, me
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the protocol consists of.
+    """The parameters of the protocol.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ from ..statistics import LONGER, SAME, TIMES, all_of, best_of, difference, how_m
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the protocol consists of.
+    """The parameters of the protocol.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the protocol consists of.
+    """The parameters of the protocol.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ def verdicts(results: Results) -> Iterator[Verdict]:
 
 
 def _median(curves: Mapping[str, Curves], names: tuple[str, ...]) -> Any:
-    """What is usual in a group of learners, in each permutation."""
+    """The median of a group of learners, in each permutation."""
     return np.median([curves[name].last("rates") for name in names], axis=0)
 
 

@@ -85,7 +85,7 @@ def tune(
 
 
 def is_error(metric: str) -> bool:
-    """Whether less of it is better."""
+    """True if less of it is better."""
     return metric.endswith("error")
 
 
@@ -103,7 +103,7 @@ class Curve:
 
     @property
     def free(self) -> int:
-        """Where the model without penalty is."""
+        """The place of the model without penalty."""
         return int(np.flatnonzero(self.lams == 0)[0])
 
     def at(self, levels: Floats) -> Floats:
@@ -165,7 +165,7 @@ def _joined(paths: list[SparsityPath], metric: str) -> Curve:
 
 @dataclass(frozen=True)
 class Result:
-    """What a learner reached: a curve for each order of the rows if it is sparse, else a number."""
+    """The results of a learner: a curve for each order of the rows if it is sparse, else a number."""
 
     name: str
     point: Point

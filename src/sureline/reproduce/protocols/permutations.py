@@ -20,7 +20,7 @@ from ..statistics import TIMES, all_of, best_of, difference, how_many_hold, long
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the protocol consists of.
+    """The parameters of the protocol.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Runs:
-    """What each permutation gave for one learner on one data set."""
+    """Results of each permutation for one learner on one data set."""
 
     point: dict[str, float]
     rate: list[float]

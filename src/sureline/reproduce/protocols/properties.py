@@ -27,7 +27,7 @@ PROPERTIES = ("large margin", "confidence", "non-separable", "adaptive margin")
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the protocol consists of.
+    """The parameters of the protocol.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was computed for one learner.
+    """Computed properties of one learner.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What sections 5.2, 5.3 and 5.5 of the paper on sparse online learning say about its figures, checked by numbers."""
+"""Claims of sections 5.2, 5.3 and 5.5 of the paper on sparse online learning about its figures, checked by numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _verdict(claim: str, holds: Iterable[bool | None], evidence: str) -> Verdict
 
 
 def _lowest(runs: Mapping[str, Floats], ours: str) -> bool | None:
-    """Whether one learner is below all others, each over the orders of the rows."""
+    """True if one learner is below all others, each over the orders of the rows."""
     return all_of(lower(runs[ours], runs[other]) for other in runs if other != ours)
 
 

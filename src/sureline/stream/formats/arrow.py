@@ -317,7 +317,7 @@ class ColumnPieces:
         return Task(self._file, start, start + end - begin, self._consumed, size, run, release=release)
 
     def _piece_end(self, batch: Any, begin: int) -> tuple[int, int]:
-        """Where the piece that begins at a row of the batch ends, and about how many bytes it has."""
+        """The end of the piece that begins at a row of the batch, and about how many bytes it has."""
         if not self._layout.listed:
             end = min(begin + WIDE_ROWS, batch.num_rows)
             return end, (end - begin) * 100 * len(self._layout.columns)

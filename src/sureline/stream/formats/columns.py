@@ -262,7 +262,7 @@ def numbers(array: Any, instead_of_null: int | None = None) -> Array:
 
 
 def nulls(array: Any) -> npt.NDArray[np.bool_]:
-    """Where an array has nulls."""
+    """The mask of an array's nulls."""
     bitmap = array.buffers()[0]
     if bitmap is None:
         return np.full(len(array), array.null_count > 0)
@@ -356,7 +356,7 @@ def _only(content: Array, starts: Array, keep: npt.NDArray[np.bool_]) -> tuple[A
 
 
 def _ascends(indices: Array, starts: Array) -> bool:
-    """Whether the indices of each row ascend. Looked at in pieces that stay in the cache."""
+    """True if the indices of each row ascend. Looked at in pieces that stay in the cache."""
     step = 1 << 16
     inner = starts[1:-1]
     for begin in range(1, len(indices), step):

@@ -88,7 +88,7 @@ class NativeParser:
 
 
 def line_start(block: Any, line: int) -> int:
-    """Where line number `line` of the block begins."""
+    """The offset of line number `line` of the block."""
     newlines = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
     return 0 if line <= 1 else int(newlines[line - 2]) + 1
 

@@ -1,0 +1,80 @@
+"""Sphinx extension of this site: pages of the API, and pictures of the gallery."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import sureline
+
+HERE = Path(__file__).parent
+MODULES = (
+    *("evaluate", "metrics", "datasets", "stream", "report", "modelfile"),
+    *("contest", "selection", "sparsity", "rules", "reference"),
+)
+
+
+def altair_scraper(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
+    """Show the Altair chart that a block of an example calls `chart`.
+
+    It is taken from the namespace, so that the next block does not show it again.
+    """
+    from sphinx_gallery.scrapers import figure_rst
+
+    chart, paths = block_vars["example_globals"].pop("chart", None), []
+    if chart is not None:
+        paths.append(next(block_vars["image_path_iterator"]))
+        chart.save(paths[0], scale_factor=2)
+    return figure_rst(paths, gallery_conf["src_dir"])
+
+
+def _summary(names: list[str], module: str) -> list[str]:
+    directive = [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
+    return ["```{eval-rst}", f".. currentmodule:: {module}", "", *directive, *(f"   {n}" for n in names), "```", ""]
+
+
+def write_api(app: Any, config: Any) -> None:
+    """Write reference/api.md: every public name, by what it is."""
+    public = {name: getattr(sureline, name) for name in sureline.__all__}
+    classes = [name for name, value in public.items() if inspect.isclass(value)]
+    functions = [name for name, value in public.items() if not inspect.isclass(value)]
+    lines = ["# Python API", "", "## Estimators", "", *_summary(classes, "sureline")]
+    lines += ["## Functions", "", *_summary(functions, "sureline")]
+    for name in MODULES:
+        module = import_module(f"sureline.{name}")
+        listed = [public for public in getattr(module, "__all__", ()) if callable(getattr(module, public))]
+        if listed:
+            first = inspect.getdoc(module).splitlines()[0]
+            lines += [f"## sureline.{name}", "", first, "", *_summary(listed, f"sureline.{name}")]
+    target, text = HERE / "reference" / "api.md", "\n".join(lines)
+    if not target.exists() or target.read_text(encoding="utf-8") != text:  # an unchanged page is not built again
+        target.write_text(text, encoding="utf-8")
+
+
+# Code and literal blocks, which stay as they are; or a character of plain text that would be taken for markup.
+_MARKUP = re.compile(
+    r"(?P<code>``.+?``|`[^`]+`|::\n\n(?P<indent> +)\S.*(?:\n(?:(?P=indent).*)?)*|>>> .*(?:\n.+)*)"
+    r"|\||(?<=\w)_(?![\w`])"
+)
+_SKLEARN_LABEL = re.compile(r":ref:`([^`<]+?)\s*<(?:accuracy_score|r2_score)>`")
+
+
+def plain_text(lines: list[str]) -> None:
+    """Escape |x| and n_iter_ in docstrings and help texts, and drop links into scikit-learn's own site."""
+    text = _SKLEARN_LABEL.sub(r"\1", "\n".join(lines))
+    lines[:] = _MARKUP.sub(lambda match: match[0] if match["code"] else "\\" + match[0], text).split("\n")
+
+
+def setup(app: Any) -> dict[str, Any]:
+    for extension in ("sphinx.ext.autodoc", "sphinx_click"):  # whose events are used below
+        app.setup_extension(extension)
+    app.connect("config-inited", write_api)  # before documents are looked for
+    # after numpydoc, which makes reStructuredText of the docstring
+    app.connect(
+        "autodoc-process-docstring", lambda app, what, name, obj, options, lines: plain_text(lines), priority=900
+    )
+    app.connect("sphinx-click-process-options", lambda app, context, lines: plain_text(lines))
+    return {"parallel_read_safe": True}

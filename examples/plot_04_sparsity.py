@@ -1,0 +1,24 @@
+"""
+Error against sparsity
+======================
+
+Train many penalties in one pass over the data, and choose where to stop.
+"""
+
+# %%
+# ``sparsity_path`` trains one model per penalty, all in the same reading.
+
+from sklearn.feature_extraction.text import HashingVectorizer
+
+from sureline import FSOL, SSOL, plot_sparsity_paths, sparsity_path
+from sureline.datasets import make_mail
+
+texts, labels = make_mail(20_000, random_state=0)
+X = HashingVectorizer(n_features=2**20, alternate_sign=False, norm=None).transform(texts)
+
+ssol = sparsity_path(SSOL(eta=1.0, r=1000.0, schedule="constant"), X, labels, [0, 0.3, 1, 3, 10, 20, 40])
+fsol = sparsity_path(FSOL(), X, labels, [0, 0.001, 0.003, 0.01, 0.03, 0.1])
+print(ssol)
+
+# %%
+chart = plot_sparsity_paths([ssol, fsol])

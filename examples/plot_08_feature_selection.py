@@ -1,0 +1,19 @@
+"""
+A hundred features among twenty thousand
+========================================
+
+Compare selectors: accuracy and time against the number of features.
+"""
+
+# %%
+# 100 relevant features, in correlated groups.
+
+from sureline import FGM, SBCW, SOFS, SparseDCA, feature_path
+from sureline.datasets import make_correlated_groups
+
+X, y, relevant = make_correlated_groups(2_000, 20_000, random_state=0)
+path = feature_path([SBCW(), FGM(), SparseDCA(), SOFS()], X, y, [20, 50, 100])
+print(path)
+
+# %%
+chart = path.plot()
