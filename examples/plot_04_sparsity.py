@@ -17,7 +17,7 @@ texts, labels = make_mail(20_000, random_state=0)
 X = HashingVectorizer(n_features=2**20, alternate_sign=False, norm=None).transform(texts)
 
 ssol = sparsity_path(SSOL(eta=1.0, r=1000.0, schedule="constant"), X, labels, [0, 0.3, 1, 3, 10, 20, 40])
-fsol = sparsity_path(FSOL(), X, labels, [0, 0.001, 0.003, 0.01, 0.03, 0.1])
+fsol = sparsity_path(FSOL(), X, labels, [0, 1, 3, 10, 30, 100])
 print(ssol)
 
 # %%

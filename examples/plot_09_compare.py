@@ -26,10 +26,12 @@ print("best:", result.best)
 # Error with its 95 % interval.
 
 table = pd.DataFrame(
-    [{"model": run.name, "error": run.error, "learner": run.name.split("(")[0].split()[0]} for run in result.runs]
+    [
+        {"model": run.name, "error": run.error, "low": run.error_interval[0], "high": run.error_interval[1]}
+        | {"learner": run.name.split("(")[0].split()[0]}
+        for run in result.runs
+    ]
 )
-chart = (
-    alt.Chart(table, width=420)
-    .mark_point(filled=True, size=70)
-    .encode(x=alt.X("error").scale(zero=False), y=alt.Y("model").sort("x"), color="learner")
-)
+base = alt.Chart(table, width=420).encode(y=alt.Y("model").sort(field="error"), color="learner")
+points = base.mark_point(filled=True, size=70).encode(x=alt.X("error").scale(zero=False))
+chart = base.mark_rule().encode(x=alt.X("low").title("error"), x2="high") + points
