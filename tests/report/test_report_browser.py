@@ -147,6 +147,18 @@ def test_odd_results_lie_well(browser: Browser, name: str) -> None:
         assert browser.complaints() == []
 
 
+@pytest.mark.parametrize("longest", [0.0185, 0.01799, 1.85])
+def test_ticks_stay_in_the_picture_whatever_was_measured(browser: Browser, longest: float) -> None:
+    result = tournaments.few()
+    runs = [
+        replace(run, seconds=longest * (0.6 + 0.4 * k / (len(result.runs) - 1))) for k, run in enumerate(result.runs)
+    ]
+    page = browser.write(replace(result, runs=runs), f"times {longest}")
+    for width in WIDTHS:
+        browser.show(page, width)
+        assert browser.ask(LAYOUT)["wrong"] == [], width
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_can_be_read(browser: Browser, scheme: str) -> None:
     for name in ("compared", "tuned"):
@@ -392,7 +404,7 @@ def test_the_checks_would_notice(browser: Browser) -> None:
     result = tournaments.few()
     html = browser.write(replace(result, version="checks"), "checks").read_text(encoding="utf-8")
     for old, new, check in (
-        ('"labelFontSize":12', '"labelFontSize":60', "lies on"),
+        ('"labelBound":4', '"labelBound":false,"labelAngle":0,"labelOverlap":false,"labelFontSize":60', "lies on"),
         ("overflow-x: auto;", "", "goes from"),
         ("</style>", ".facts > div { margin-bottom: -40px; }</style>", "lies on"),
     ):

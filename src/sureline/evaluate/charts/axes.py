@@ -94,8 +94,11 @@ class Axis:
         )
         return alt.Scale(type=kind, domain=list(self.limits or (0, 1)), nice=False, **more)
 
-    def guide(self, length: int | str, room: int, **more: Any) -> Any:
-        """Ticks for Altair, about so many pixels from each other; a chart as wide as its place counts them itself."""
+    def guide(self, length: int | str, room: int, *, across: bool = False, **more: Any) -> Any:
+        """Ticks for Altair, about so many pixels from each other; a chart as wide as its place counts them itself.
+
+        Of an axis that goes `across`, labels that would leave the picture at its ends are left out.
+        """
         alt, _ = modules()
         expression = _PLAIN
         if self.percent:
@@ -117,4 +120,6 @@ class Axis:
             more["tickCount"] = length // room if isinstance(length, int) else alt.ExprRef(f"ceil(width / {room})")
         if self.whole:
             more["tickMinStep"] = 1
+        if across:
+            more["labelBound"] = 4
         return alt.Axis(labelExpr=f"replace({expression}, '-', '\N{MINUS SIGN}')", **more)

@@ -54,7 +54,9 @@ class Bars(Figure):
         axis = Axis(self.label, limits=(low - pad, high + pad) if pad else (-1.0, 1.0))
         rows = [_bar_row(k, bar) for k, bar in enumerate(self.bars)]
         names = json.dumps([clean(bar.name) for bar in self.bars])
-        guide = axis.guide(width, 80, title=clean(self.label), grid=True, titleAnchor="end" if page else "middle")
+        guide = axis.guide(
+            width, 80, across=True, title=clean(self.label), grid=True, titleAnchor="end" if page else "middle"
+        )
         across = alt.X("value:Q", scale=axis.scale(), axis=guide)
         labels = alt.Axis(labelExpr=f"{names}[datum.value]", labelLimit=150, labelColor=colours["ink"], title=None)
         down = alt.Y("row:O", sort=None, scale=alt.Scale(paddingInner=0.35, paddingOuter=0.2), axis=labels)
@@ -123,7 +125,7 @@ class Histogram(Figure):
         ]
         bars = alt.Chart(alt.Data(values=rows)).mark_bar(color=colours["s0"], opacity=0.82, binSpacing=1)
         return bars.encode(
-            alt.X("from:Q", scale=x.scale(), axis=x.guide(width, 60, title=clean(x.label))),
+            alt.X("from:Q", scale=x.scale(), axis=x.guide(width, 60, across=True, title=clean(x.label))),
             alt.X2("to:Q"),
             alt.Y("n:Q", scale=y.scale(), axis=y.guide(240, 40, title=None)),
             alt.Y2("floor:Q"),

@@ -113,7 +113,7 @@ class Chart(Figure):
         rows = [row for s, name in named for row in _rows(s, name, x, y)]
         looks = _Looks(named, colours, width, page)
         across, up = (
-            alt.X("x:Q", scale=x.scale(), axis=x.guide(width, 80, title=clean(x.label))),
+            alt.X("x:Q", scale=x.scale(), axis=x.guide(width, 80, across=True, title=clean(x.label))),
             alt.Y("y:Q", scale=y.scale(), axis=y.guide(int(self.height), 50, title=None)),
         )
         base = alt.Chart().encode(across, up, looks.colour())
