@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,16 +26,16 @@ def modules() -> tuple[Any, Any]:
     return altair, vl_convert
 
 
-class Figure:
+class Figure(ABC):
     """Something that can be drawn."""
 
     title: str
     widest: int | None = None  # pixels that it takes on a page, at most
     zooms: bool = False  # whether a page offers to zoom in
 
+    @abstractmethod
     def chart(self, colours: Mapping[str, str], width: int | str, page: bool, number: int = 0) -> Any:
         """The Altair chart but for fonts and frame, so that it can stand beside others; `number` is its place."""
-        raise NotImplementedError
 
     def draw(self, *, colours: Mapping[str, str] = LIGHT, width: int | str = 640, page: bool = False) -> Any:
         """The Altair chart. `page` leaves out title and legend, which a page has beside it."""
