@@ -14,14 +14,15 @@ CXX_FILES = $(shell find src benchmarks fuzz -name '*.?pp')
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
 
-.PHONY: help install tools demo test docs quicktest lint format fuzz torture bench bench-batch bench-large bench-width bench-selection defaults results wheel test-wheel clean
+.PHONY: help install tools demo test docs quicktest lint format fuzz torture sanitize bench bench-batch bench-large bench-width bench-selection confidence defaults results wheel test-wheel clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
 	@echo "make lint    formatting, types, layers, compiler warnings      make results  the papers' tables and figures, into docs/results (hours)"
 	@echo "make wheel   an abi3 wheel in dist/, checked                   make test-wheel   it, on every Python from 3.11 to 3.14 found here"
 	@echo "make clean   remove what was built"
-	@echo "make fuzz    a million inputs to every parser (an hour)        make torture kill and resume, hundreds of times (minutes)"
+	@echo "make fuzz    a million inputs to every parser (an hour)        make torture  every promise, forty times as long (an hour)"
+	@echo "make sanitize   the core and its threads under sanitizers (an hour)"
 	@echo "make bench-width   time a row and memory, as the width grows   make bench-batch, bench-large   BCW against its rivals"
 	@echo "make bench-selection   selectors of features, compared        make defaults   untuned against tuned (an hour)"
 
@@ -74,8 +75,17 @@ fuzz: tools
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris cmake ninja nanobind
 	fuzz/run_model.sh $(BIN)/python $(RUNS)
 
+# Every test that is marked `torture`, so many times as long as in `make test`: kill and resume, threads, forged models and
+# checkpoints, bombs, outputs against inputs, files that change.
+TIMES ?= 40
 torture: tools
-	SURELINE_KILLS=200 $(BIN)/python -m pytest -n 2 tests/test_atomic.py tests/training/test_resume.py
+	SURELINE_TORTURE=$(TIMES) OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m torture tests
+
+# The core's tests, and threads that share models of all kinds, under clang's address and thread sanitizers.
+sanitize: tools
+	@$(BIN)/python -c 'import cmake, ninja, nanobind' 2>/dev/null || $(PIP) install cmake ninja 'nanobind>=3.1,<4'
+	tools/sanitize.sh $(BIN)/python address
+	tools/sanitize.sh $(BIN)/python thread
 
 quicktest: tools
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -x -q tests
@@ -120,6 +130,9 @@ results: install
 	@for name in $(NAMES); do OPENBLAS_NUM_THREADS=1 $(BIN)/sureline reproduce $$name $(if $(wildcard $(DATA)),--data "$(DATA)") --output out/results >/dev/null \
 		|| echo "$$name could not be run"; done
 	@find out/results \( -name '*.md' -o -name '*.svg' \) -exec cp {} docs/results \;
+
+confidence: install
+	$(BIN)/python benchmarks/confidence.py --data "$(DATA)" --output docs/results/confidence.md
 
 defaults: install
 	$(BIN)/python benchmarks/defaults.py --data "$(DATA)" --output docs/results/defaults.md

@@ -27,7 +27,8 @@ from sklearn.linear_model import SGDClassifier
 import sureline
 from sureline import AROW, ODCA, PA, Perceptron
 from sureline._native import _core
-from sureline.datasets import make_stream_like
+from sureline.custom import FirstOrderLearner, Step
+from sureline.datasets import make_sparse_stream, make_stream_like
 from sureline.models.rows import as_rows
 
 
@@ -71,8 +72,8 @@ class Stream:
 
     def pass_over_rows(self, model: Any) -> None:
         """What fit does between checking y and setting attributes."""
-        state = model._fresh_state(self.X.shape[1], 2)
-        state.learn(model._rule(), self.rows, self.labels, None, None, journal=False)
+        state = model.fresh_state(self.X.shape[1], 2)
+        state.learn(model.rule, self.rows, self.labels, None, None, journal=False)
 
     def sgd(self, **parameters: Any) -> Any:
         return SGDClassifier(loss="hinge", max_iter=1, tol=None, **parameters).fit(self.X, self.y)
@@ -158,6 +159,18 @@ def normalizations(stream: Stream) -> None:
             print(f"  {what:<58}{seconds / none:>8.2f}   {'':18}{stream.cost(seconds)}")
         else:
             report(what, seconds / none, limit, detail=stream.cost(seconds))
+
+
+def recording(stream: Stream) -> None:
+    """What it costs to put predictions on record before their labels are learned from."""
+    model = AROW(dtype="float32", normalize="none")
+
+    def learn(*, record: bool) -> None:
+        state = model.fresh_state(stream.X.shape[1], 2)
+        state.learn(model.rule, stream.rows, stream.labels, None, None, False, model.costs, record=record)
+
+    without, recorded = shortest(lambda: learn(record=False), lambda: learn(record=True))
+    report("AROW with a record / without", recorded / without, 1.05, detail=stream.cost(recorded))
 
 
 def sparse_learners(floors: ctypes.CDLL, stream: Stream, penalties: dict[str, float]) -> None:
@@ -304,7 +317,8 @@ TIMED = """
 import time
 import numpy as np
 from sureline import AROW
-from sureline.datasets import make_stream_like
+from sureline.custom import FirstOrderLearner, Step
+from sureline.datasets import make_sparse_stream, make_stream_like
 rng = np.random.default_rng(0)
 dense = rng.standard_normal((2000, 500)) / 22, rng.integers(0, 2, 2000)
 sparse = make_stream_like("rcv1", 40_000, random_state=0)
@@ -411,15 +425,54 @@ def one_by_one() -> None:
 def imports() -> None:
     """In processor time, which other work on the machine disturbs least."""
 
-    def of(module: str) -> float:
-        program = f"import time; begin = time.process_time(); import {module}; print(time.process_time() - begin)"
+    def of(name: str, module: str) -> float:
+        statement = f"from {module} import {name}"  # modules may load their names when they are asked for
+        program = f"import time; begin = time.process_time(); {statement}; print(time.process_time() - begin)"
         return float(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout)
 
-    times = np.array([[of("sureline.estimators"), of("sklearn.linear_model")] for _ in range(11)])
+    times = np.array([[of("AROW", "sureline"), of("SGDClassifier", "sklearn.linear_model")] for _ in range(11)])
     ours, theirs = times.min(axis=0)
     print("\nImport, processor time")
     detail = f"{ours:.2f} s against {theirs:.2f} s"
-    report("import sureline.estimators / import sklearn.linear_model", ours / theirs, 1.0, detail=detail)
+    report("import of AROW / import of SGDClassifier", ours / theirs, 1.0, detail=detail)
+
+
+def start_up() -> None:
+    """The command line, from its start to its end, wall clock."""
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "rows.svm"
+        data.write_text("1 1:1 2:0.5\n-1 2:1 3:0.5\n" * 5)
+        sureline = [sys.executable, "-m", "sureline"]
+        training = [*sureline, "train", data, "--algorithm", "arow", "--model", f"{folder}/m.sureline", "--quiet"]
+        commands = {"sureline --version": [*sureline, "--version"], "sureline train of ten rows": training}
+        run = partial(subprocess.run, check=True, capture_output=True)
+        times = shortest(*(partial(run, command) for command in commands.values()))
+    print("\nStart-up, wall clock")
+    for what, seconds in zip(commands, times, strict=True):
+        print(f"  {what:<58}{seconds:>8.2f} s")
+
+
+@dataclass(eq=False, repr=False)
+class PythonPA(FirstOrderLearner):
+    """PA-I as a learner of `sureline.custom`."""
+
+    C: float = 1.0
+    active_below = 1.0
+
+    def step(self, m: float, v: float, weight: float) -> Step:
+        return Step(alpha=min(self.C * weight, (1 - m) / v))
+
+
+def rule_in_python() -> None:
+    """What it costs to write a rule in Python, on short rows and on long ones."""
+    print("\nPA-I with its step in Python, against the same in C++")
+    for n_rows, nonzeros in ((20_000, 20), (5_000, 1000)):
+        X, y = make_sparse_stream(n_rows, 50_000, nonzeros, random_state=0)
+        ours, theirs = (partial(kind(C=1.0, normalize="none").fit, X, y) for kind in (PythonPA, PA))
+        slow, fast = shortest(ours, theirs)
+        steps = PA(C=1.0, normalize="none").fit(X, y).n_updates_
+        detail = f"{1e6 * (slow - fast) / steps:.1f} us for each of {steps:,} steps"
+        print(f"  {f'in Python / in C++, {nonzeros:,} nonzeros a row':<58}{slow / fast:>8.2f}   {'':18}{detail}")
 
 
 def main() -> int:
@@ -433,12 +486,14 @@ def main() -> int:
     stream = Stream("rcv1-like", *make_stream_like("rcv1", options.rows, random_state=0))
     dense_learners(floors, stream, 0.9)
     normalizations(stream)
+    recording(stream)
     online_dual(stream)
     sparse_learners(floors, stream, {"FSOL": 0.5, "SSOL": 8e4, "AdaRDA": 3e-6, "FOBOS": 1e-4})
     vowpal_wabbit(floors, stream, l1=0.3)
     stream = Stream("url-like", *make_stream_like("url", options.rows, random_state=0))
     dense_learners(floors, stream, 1.2)
     normalizations(stream)
+    recording(stream)
     online_dual(stream)
     sparse_learners(floors, stream, {"FSOL": 0.1, "SSOL": 2e4, "AdaRDA": 1e-6, "FOBOS": 3e-6})
     vowpal_wabbit(floors, stream, l1=0.1)
@@ -448,7 +503,9 @@ def main() -> int:
     instruction_sets()
     river()
     one_by_one()
+    rule_in_python()
     imports()
+    start_up()
     print(f"\n{len(failures)} limits not met{': ' + ', '.join(failures) if failures else '.'}")
     return 1 if failures else 0
 

@@ -40,10 +40,10 @@ def table(floors: ctypes.CDLL, streams: list[Stream]) -> list[float]:
     actions: list[Callable[[], Any]] = []
     for stream in streams:
         model, d = make(), stream.X.shape[1]
-        state = model._fresh_state(d, 2)
+        state = model.fresh_state(d, 2)
 
         def again(state: Any = state, model: Any = model, stream: Stream = stream) -> None:
-            state.learn(model._rule(), stream.rows, stream.labels, None, None, journal=False)
+            state.learn(model.rule, stream.rows, stream.labels, None, None, journal=False)
 
         again()
         actions += [
@@ -122,7 +122,7 @@ before = resident("VmRSS")
 model = SSOL(eta=1.0, lam=1.0, r=1.0, dtype="float32", normalize="none").fit(X, y)
 assert model.n_seen_ == len(y)
 grown, peak = resident("VmRSS") - before, resident("VmHWM") - before
-print(json.dumps({"state": model._state.nbytes / 2**20, "grown": grown, "peak": peak}))
+print(json.dumps({"state": model.model.nbytes / 2**20, "grown": grown, "peak": peak}))
 """
 
 FEW_OCCUR = """
@@ -141,7 +141,7 @@ model.partial_fit(X[:half], y[:half], classes=[0, 1])
 model.partial_fit(X[half:], y[half:])
 assert model.n_seen_ == len(y) and X.indices.max() == d - 1 and len(np.unique(X.indices)) == occurring
 model.predict(X)
-print(json.dumps({"peak": resident("VmHWM"), "before": before, "state": model._state.nbytes / 2**20}))
+print(json.dumps({"peak": resident("VmHWM"), "before": before, "state": model.model.nbytes / 2**20}))
 """
 
 

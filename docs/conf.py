@@ -53,6 +53,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "min_reported_time": 1e9,
+    "write_computation_times": False,
     "abort_on_example_error": True,
     "within_subsection_order": "FileNameSortKey",
     "capture_repr": (),
@@ -61,8 +62,9 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "sureline"
 html_static_path = ["_static"]
+html_css_files = ["site.css"]
 # Pages without pages below them need no navigation at their side.
-_ALONE = ("index", "getting-started", "learners", "how-it-compares", "correctness", "benchmarks", "search")
+_ALONE = ("index", "getting-started", "learners", "questions", "how-it-compares", "correctness", "benchmarks", "search")
 html_sidebars = {page: [] for page in _ALONE}
 html_show_sourcelink = False
 html_copy_source = False

@@ -18,7 +18,7 @@ MODULES = (
 
 
 def altair_scraper(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Show the Altair chart that a block of an example calls `chart`.
+    """Show the Altair chart that a block of an example calls `chart`, with its description as the alternative text.
 
     It is taken from the namespace, so that the next block does not show it again.
     """
@@ -28,7 +28,10 @@ def altair_scraper(block: Any, block_vars: dict[str, Any], gallery_conf: dict[st
     if chart is not None:
         paths.append(next(block_vars["image_path_iterator"]))
         chart.save(paths[0], scale_factor=2)
-    return figure_rst(paths, gallery_conf["src_dir"])
+        if not isinstance(chart.description, str):
+            raise ValueError("A chart of the gallery needs a description: chart.properties(description=...).")
+        return figure_rst(paths, gallery_conf["src_dir"], chart.description)
+    return ""
 
 
 def _summary(names: list[str], module: str) -> list[str]:
@@ -68,6 +71,40 @@ def plain_text(lines: list[str]) -> None:
     lines[:] = _MARKUP.sub(lambda match: match[0] if match["code"] else "\\" + match[0], text).split("\n")
 
 
+def link_names(app: Any, doctree: Any) -> None:
+    """Link every `SCW` or `sureline.train` of a written page to its page of the API."""
+    from docutils import nodes
+    from sphinx.addnodes import pending_xref
+
+    if app.env.docname.startswith(("reference/", "gallery/")):
+        return
+    for literal in list(doctree.findall(nodes.literal)):
+        name = literal.astext().removeprefix("sureline.").removesuffix("()")
+        if name not in sureline.__all__ or isinstance(literal.parent, (nodes.reference, pending_xref)):
+            continue
+        kind = "class" if inspect.isclass(getattr(sureline, name)) else "func"
+        link = pending_xref(
+            "", refdomain="py", reftype=kind, reftarget=f"sureline.{name}", refexplicit=True, refwarn=True
+        )
+        link["refdoc"] = app.env.docname
+        literal.replace_self(link)
+        link += literal
+
+
+_TOGETHER = re.compile(r"(?<=\d) ([±/]) (?=\d)")
+
+
+def keep_numbers_together(app: Any, doctree: Any) -> None:
+    """Break no line inside `0.29 ± 0.01` or `1.2 / 1.3` of a table."""
+    from docutils import nodes
+
+    for cell in doctree.findall(nodes.entry):
+        for text in list(cell.findall(nodes.Text)):
+            together = _TOGETHER.sub("\u00a0\\1\u00a0", str(text))
+            if together != str(text):
+                text.parent.replace(text, nodes.Text(together))
+
+
 def setup(app: Any) -> dict[str, Any]:
     for extension in ("sphinx.ext.autodoc", "sphinx_click"):  # whose events are used below
         app.setup_extension(extension)
@@ -76,5 +113,7 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect(
         "autodoc-process-docstring", lambda app, what, name, obj, options, lines: plain_text(lines), priority=900
     )
+    app.connect("doctree-read", link_names)
+    app.connect("doctree-read", keep_numbers_together)
     app.connect("sphinx-click-process-options", lambda app, context, lines: plain_text(lines))
     return {"parallel_read_safe": True}

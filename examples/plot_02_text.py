@@ -2,7 +2,7 @@
 Words that speak for spam
 =========================
 
-Hash words to a million columns, train SCW, and look at the largest weights with their standard deviations.
+Hash words to a million columns, train SCW, and look at the scores of words with their standard deviations.
 """
 
 # %%
@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 import altair as alt
 import pandas as pd
+from sklearn.feature_extraction.text import HashingVectorizer
 
 import sureline
 from sureline.datasets import make_mail
@@ -25,12 +26,14 @@ with TemporaryDirectory() as folder:
 print(clf.progressive_)
 
 # %%
-# Words, scored one at a time. A word that was never seen gets little more than the intercept.
+# Score words one at a time. A positive score speaks for spam, the bar is one standard deviation. "zebra" was never
+# seen: its score is that of the intercept, and the least certain.
 
 words = ["free", "prize", "claim", "urgent", "casino", "meeting", "monday", "lunch", "report", "zebra"]
-scores = [clf.predict_proba_one({word: 1.0})["spam"] for word in words]
+rows = HashingVectorizer(n_features=2**20, norm=None).transform(words)  # the columns that training used
+scores, stds = clf.decision_function(rows), clf.decision_std(rows)
+table = pd.DataFrame({"word": words, "score": scores, "low": scores - stds, "high": scores + stds})
+base = alt.Chart(table, width=420).encode(y=alt.Y("word").sort(alt.EncodingSortField("score", order="descending")))
 chart = (
-    alt.Chart(pd.DataFrame({"word": words, "probability of spam": scores}), width=420)
-    .mark_bar()
-    .encode(x=alt.X("probability of spam").scale(domain=[0, 1]), y=alt.Y("word").sort("-x"))
-)
+    base.mark_rule().encode(x=alt.X("low").title("score"), x2="high") + base.mark_circle(size=60).encode(x="score")
+).properties(description="Scores of ten words with error bars. Free, prize and claim speak for spam, meeting for ham.")

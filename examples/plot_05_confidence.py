@@ -2,11 +2,12 @@
 How sure is it, and is it right?
 ================================
 
-Compare what learners say of themselves with how often they are right.
+Compare how sure learners say they are with how often they are right.
 """
 
 # %%
-# Confidence against accuracy in ten bins. On the diagonal a model is as often right as it says.
+# Accuracy against confidence, in ten bins. On the diagonal a model is right as often as it says. `confidence` is
+# calibrated by the predictions that preceded their labels. `belief` is what the covariance of the weights says.
 
 import altair as alt
 import numpy as np
@@ -19,14 +20,20 @@ from sureline.datasets import make_mail
 texts, labels = make_mail(16_000, random_state=0)
 X, y = HashingVectorizer(n_features=2**20, alternate_sign=False, norm=None).transform(texts), np.array(labels)
 rows = []
-for clf in (SCW(C=0.1), AROW(), FTRL()):
-    clf.fit(X[:8_000], y[:8_000])
-    proba, right = clf.predict_proba(X[8_000:]).max(axis=1), clf.predict(X[8_000:]) == y[8_000:]
-    bins = np.minimum(((proba - 0.5) * 20).astype(int), 9)
+scw, arow, ftrl = (clf.fit(X[:8_000], y[:8_000]) for clf in (SCW(C=0.1), AROW(), FTRL()))
+told = {
+    "SCW, confidence": (scw, scw.confidence(X[8_000:])),
+    "AROW, confidence": (arow, arow.confidence(X[8_000:])),
+    "FTRL, confidence": (ftrl, ftrl.confidence(X[8_000:])),
+    "SCW, belief": (scw, scw.belief(X[8_000:]).max(axis=1)),
+}
+for name, (clf, says) in told.items():
+    right = clf.predict(X[8_000:]) == y[8_000:]
+    bins = np.clip(((says - 0.5) * 20).astype(int), 0, 9)
     for b in np.unique(bins):
         here = bins == b
         rows.append(
-            {"learner": type(clf).__name__, "says": proba[here].mean(), "right": right[here].mean(), "rows": here.sum()}
+            {"learner": name, "confidence": says[here].mean(), "accuracy": right[here].mean(), "rows": here.sum()}
         )
 
 # %%
@@ -35,11 +42,14 @@ curves = (
     alt.Chart(table, width=340, height=340)
     .mark_line(point=True)
     .encode(
-        x=alt.X("says").scale(domain=[0.5, 1]),
-        y=alt.Y("right").scale(domain=[0.3, 1]),
+        x=alt.X("confidence").scale(domain=[0.5, 1]),
+        y=alt.Y("accuracy").scale(domain=[0.3, 1]),
         color="learner",
-        tooltip=["learner", "says", "right", "rows"],
+        tooltip=["learner", "confidence", "accuracy", "rows"],
     )
 )
-diagonal = alt.Chart(pd.DataFrame({"says": [0.5, 1], "right": [0.5, 1]})).mark_line(strokeDash=[4, 4], color="gray")
-chart = diagonal.encode(x="says", y="right") + curves
+ends = pd.DataFrame({"confidence": [0.5, 1], "accuracy": [0.5, 1]})
+diagonal = alt.Chart(ends).mark_line(strokeDash=[4, 4], color="gray").encode(x="confidence", y="accuracy")
+chart = (curves + diagonal).properties(
+    description="Accuracy against confidence of SCW, AROW and FTRL, with the diagonal of a calibrated model."
+)

@@ -24,7 +24,12 @@ for start in range(0, 20_000, 2_000):
 
 # %%
 chart = (
-    alt.Chart(pd.DataFrame(rows), width=460, height=280)
+    alt.Chart(
+        pd.DataFrame(rows),
+        width=460,
+        height=280,
+        description="Test error after each batch. BCW is the lowest and the steadiest, PA jumps up and down.",
+    )
     .mark_line(point=True)
     .encode(x="rows", y=alt.Y("test error").scale(zero=False), color="learner")
 )

@@ -34,4 +34,6 @@ table = pd.DataFrame(
 )
 base = alt.Chart(table, width=420).encode(y=alt.Y("model").sort(field="error"), color="learner")
 points = base.mark_point(filled=True, size=70).encode(x=alt.X("error").scale(zero=False))
-chart = base.mark_rule().encode(x=alt.X("low").title("error"), x2="high") + points
+chart = (base.mark_rule().encode(x=alt.X("low").title("error"), x2="high") + points).properties(
+    description="Error of eleven settings with 95 % intervals, the best on top."
+)

@@ -24,4 +24,8 @@ result = prequential(learners, (X, y), window=500)
 print(result)
 
 # %%
-chart = result.plot()
+# CW takes every label for the truth, so noise hurts it most. The soft margin of SCW and AROW copes.
+
+chart = result.plot().properties(
+    description="Error of five second-order learners on noisy data. CW is the highest; SCW and AROW are the lowest."
+)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sureline._inputs import Floats
 from sureline.metrics import tally
 from sureline.reproduce.data import Effort, Split, efforts, split_of
 from sureline.reproduce.entry import Entry, EntryError, built, values_of
@@ -23,7 +24,6 @@ from sureline.reproduce.progress import Progress
 from sureline.reproduce.protocols.penalty_paths import (
     Candidate,
     Curve,
-    Floats,
     Point,
     Result,
     is_error,

@@ -169,5 +169,5 @@ def everything(model: Any) -> list[Any]:
     state = model._state
     arrays = [state.weights, state.memory, state.tally] + ([] if state.factors is None else [state.factors])
     counters = [model.n_seen_, model.n_mistakes_, model.n_updates_, model.n_features_in_, model.classes_.tolist()]
-    budget = None if state.beside is None else state.beside.__getstate__()
+    budget = None if state.extras is None else state.extras.__getstate__()
     return [a.tobytes() for a in arrays] + [*counters, budget]

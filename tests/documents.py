@@ -20,6 +20,9 @@ from pathlib import Path
 
 _FENCE = re.compile(r"^( *)```(\w+)?[^\n]*\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 _CHECK = doctest.OutputChecker()
+_NOT_PROSE = re.compile(r"^(?:#|\||---|:::|:\w|<!--|\s{4,}\S)")  # headings, tables, directives, literal blocks
+_ITEM = re.compile(r"^\s*(?:[-*]|\d+\.) (?:\[ \] )?")
+_END = re.compile(r"(?<=[.!?])[)\"*]*\s+(?=[(\"*`]*[A-Z0-9`])")
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,25 @@ def blocks_of(page: Path) -> list[Block]:
         body = "".join(line.removeprefix(indent) for line in body.splitlines(keepends=True))
         found.append(Block(language, body, text.count("\n", 0, match.start()) + 1))
     return found
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a page's paragraphs and list items. Code, tables and headings are left out; `code` is a word."""
+    text = _FENCE.sub("\n", text)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)|<[^>\n]+>", lambda match: match[1] or "", text)  # links by their words
+    paragraphs: list[list[str]] = [[]]
+    for line in text.splitlines():
+        item = _ITEM.match(line)
+        if item or not line.strip() or (not paragraphs[-1] and _NOT_PROSE.match(line)):
+            paragraphs.append([])
+        if line.strip() and (paragraphs[-1] or item or not _NOT_PROSE.match(line)):
+            paragraphs[-1].append(_ITEM.sub("", line).strip())
+    joined = [re.sub(r"`[^`]*`", "`code`", " ".join(lines)) for lines in paragraphs]
+    return [sentence for paragraph in joined for sentence in _END.split(paragraph) if re.search(r"\w", sentence)]
+
+
+def words_in(sentence: str) -> int:
+    return len(re.findall(r"\S*\w\S*", sentence))
 
 
 def _compare(wanted: str, printed: str, where: str) -> None:

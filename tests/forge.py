@@ -23,6 +23,7 @@ import numpy as np
 
 from sureline._native import _core
 from sureline.learners.catalogue import LEARNERS
+from sureline.learners.origin import Origin
 from sureline.learners.saving import ModelFile, read_learner, write_learner
 from sureline.modelfile import ModelFileError, read_model
 
@@ -138,7 +139,8 @@ def seeds(folder: Path) -> list[bytes]:
                 assert learner._state.shape.name == shape.removeprefix("selected ")
                 words = [{"cheap": 1.0, "pills": 2.0}, {"cheap": 1.0, "lunch": 1.0, "naïve": 1.0}]
                 names = _core.hash_rows(words, 8, _core.Scalar.float64, collect_names=1).names if k else None
-                write_learner(path, learner, names=names, place={"file": 1, "offsets": [0, 7]} if k else None)
+                learner.origin = Origin({}, names)
+                write_learner(path, learner, place={"file": 1, "offsets": [0, 7]} if k else None)
                 found.append(path.read_bytes())
     for parameters in OF_NUMBERS:
         regressor = LEARNERS["ODCARegressor"](**parameters)

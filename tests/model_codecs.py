@@ -5,4 +5,4 @@ from pathlib import Path
 import sureline.models
 
 _MODELS = Path(sureline.models.__file__).parent
-CODECS = sorted([*_MODELS.glob("file/*.py"), *_MODELS.rglob("*codec.py"), _MODELS / "window.py"])
+CODECS = sorted(_MODELS.glob("file/*.py"))

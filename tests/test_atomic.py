@@ -1,4 +1,4 @@
-"""Saving: the old model or the new one, whatever happens, and no litter. SURELINE_KILLS=200 kills more often."""
+"""Saving: the old model or the new one, whatever happens, and no litter."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ import threading
 from pathlib import Path
 
 import pytest
+from torture import times
 
 from sureline._atomic import replacing
 from sureline.modelfile import WriteError, remove_stale
 
 HERE = Path(__file__).parent
-KILLS = int(os.environ.get("SURELINE_KILLS", "20"))
+KILLS = times(20)
+pytestmark = pytest.mark.torture
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="preloads a library")
 
 

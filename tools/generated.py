@@ -1,12 +1,15 @@
-"""Write what follows from the classes of the learners: the stub of `sureline.estimators`, and the table of learners.
+"""Write the files that follow from others: a stub, the table of learners, and the picture of the layers.
 
-`python tools/generated.py` writes both; with `--check` it only says whether they are up to date. The table stands
-wherever a document has its header.
+The stub of `sureline.estimators` and the table follow from the classes of the learners, the picture from the contract
+of import-linter in pyproject.toml. `python tools/generated.py` writes them; with `--check` it only says whether they
+are up to date. The table stands wherever a document has its header.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+import tomllib
 from collections import defaultdict
 from dataclasses import MISSING, fields
 from math import isinf, log2
@@ -18,9 +21,10 @@ from sureline.estimators.derived import bases_of
 from sureline.learners.catalogue import EVERY_LEARNER, IN_MEMORY
 from sureline.learners.gaussian import GaussianLearner
 from sureline.learners.online import OnlineLearner
-from sureline.learners.parameters import OneOf
+from sureline.learners.parameters import OneOf, constraints_of
 
 ROOT = Path(__file__).parent.parent
+PICTURE = ROOT / "docs/_static/layers.svg"
 STUB = ROOT / "src/sureline/estimators/__init__.pyi"
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 HEADER = """\
@@ -69,7 +73,7 @@ def _parameters(kind: Any) -> str:
         if field.name in _SHARED or field.default is MISSING:
             continue
         text = f"`{field.name}`" if field.default is None else f"`{field.name}={_short(field.default)}`"
-        constraint = kind._constraints.get(field.name)
+        constraint = constraints_of(kind).get(field.name)
         if isinstance(constraint, OneOf) and field.name != "loss":
             others = [f'`"{word}"`' for word in constraint.words if word != field.default]
             text += f" (or {', '.join(others)})" if others else ""
@@ -98,17 +102,69 @@ def with_table(text: str) -> str:
     return text[:start] + learners_table() + text[end:]
 
 
+_STYLE = """\
+  <style>
+    rect { fill: #eaf1fb; stroke: #5b7fb5; rx: 6 }
+    text { fill: #1b2a41; text-anchor: middle }
+    .core { fill: #e6f3ea; stroke: #4f9a68 }
+    .side { fill: #f6eaf2; stroke: #a8618f }
+    @media (prefers-color-scheme: dark) {
+      rect { fill: #1d2a3f; stroke: #7ea3d8 }
+      text { fill: #e8edf5 }
+      .core { fill: #1c3325; stroke: #6fbf8a }
+      .side { fill: #382133; stroke: #cf8fb8 }
+    }
+  </style>
+"""
+
+
+def layers_picture() -> str:
+    """The layers of the package in SVG, the highest first, with the compiled core below them."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        layered, forbidden = tomllib.load(file)["tool"]["importlinter"]["contracts"]
+    side = [name.removeprefix("sureline.") for name in forbidden["source_modules"]]
+    height, gap, width = 38, 10, 720
+    rows = [re.findall(r"\w+", layer) for layer in layered["layers"]]
+    lines = []
+    for i, row in enumerate(rows):
+        shown = [name for name in row if name not in side and name != "__main__"]
+        y = gap + i * (height + gap)
+        if len(shown) == 2:
+            half = (width - 3 * gap) // 2
+            lines += [_box(gap, y, half, shown[0]), _box(2 * gap + half, y, half, shown[1])]
+        else:
+            lines.append(_box(gap, y, width - 2 * gap, ", ".join(shown)))
+    y = gap + len(rows) * (height + gap)
+    lines.append(_box(gap, y, width - 2 * gap, "src/bindings, src/core (C++20)", "core"))
+    y += height + gap
+    lines.append(_box(gap, y, width - 2 * gap, f"{', '.join(side)}: import nothing of the others", "side"))
+    box = f'viewBox="0 0 {width} {y + height + gap}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {box} font-family="system-ui, sans-serif" font-size="15">\n'
+    return f"{head}  <!-- Written by tools/generated.py. -->\n{_STYLE}{''.join(lines)}</svg>\n"
+
+
+def _box(x: int, y: int, width: int, text: str, kind: str = "") -> str:
+    shape = f' class="{kind}"' if kind else ""
+    label = f'<text x="{x + width // 2}" y="{y + 24}">{text}</text>'
+    return f'  <rect{shape} x="{x}" y="{y}" width="{width}" height="38"/>{label}\n'
+
+
 def outdated() -> list[Path]:
     """The files that are not as they would be written."""
     return [path for path, text in _texts().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
 
 
 def _texts() -> dict[Path, str]:
-    return {STUB: stub(), **{path: with_table(path.read_text(encoding="utf-8")) for path in DOCUMENTS}}
+    return {
+        STUB: stub(),
+        PICTURE: layers_picture(),
+        **{path: with_table(path.read_text(encoding="utf-8")) for path in DOCUMENTS},
+    }
 
 
 if __name__ == "__main__":
     if "--check" not in sys.argv:
-        for path, text in _texts().items():
-            path.write_text(text, encoding="utf-8")
+        texts = _texts()
+        for path in outdated():  # others keep their time, so that nothing is built again
+            path.write_text(texts[path], encoding="utf-8")
     sys.exit("".join(f"{path} is out of date: run python tools/generated.py\n" for path in outdated()) or 0)

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include "loops/kernels.hpp"
 
@@ -57,6 +58,17 @@ class ArraysInPlace {
     }
     return Rows{
         wide_ ? Rows::Layout::csr64 : Rows::Layout::csr32, single, values_.buf, columns_.buf, starts, 1, n_columns};
+  }
+  // The row, in memory that nobody else changes.
+  Rows copied(Rows row, std::vector<char>& memory) const {
+    const size_t n_values = (size_t(values_.len) + 7) / 8 * 8, n_columns = size_t(columns_.len);  // aligned
+    if (memory.size() < n_values + n_columns) memory.resize(2 * (n_values + n_columns));
+    if (n_columns > 0) {
+      std::memcpy(memory.data(), row.values, size_t(values_.len));
+      std::memcpy(memory.data() + n_values, row.indices, n_columns);
+    }
+    row.values = memory.data(), row.indices = memory.data() + n_values, row.steady_indices = row.steady_values = true;
+    return row;
   }
 
  private:

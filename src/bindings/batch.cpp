@@ -22,9 +22,12 @@ struct BatchTask {
   int q;
   Policy policy;
   Counts tally;
+  Scalars moves;
+  OutputVector<double> squares;
 
-  BatchTask(const Vector<int32_t>& labels_, const Vector<double>& C_, int q_, Policy policy_, const Counts& tally_)
-      : labels(labels_), C(C_), q(q_), policy(policy_), tally(tally_) {
+  BatchTask(const Vector<int32_t>& labels_, const Vector<double>& C_, int q_, Policy policy_, const Counts& tally_,
+            const Scalars& moves_, const OutputVector<double>& squares_)
+      : labels(labels_), C(C_), q(q_), policy(policy_), tally(tally_), moves(moves_), squares(squares_) {
     if (C.size() != labels.size()) refuse("The rows, labels and C do not fit.");
     if (q != 1 && q != 2) refuse("q must be 1 or 2.");
   }
@@ -38,7 +41,10 @@ struct BatchTask {
       refuse("tally must have a row for each class.");
     const auto out_of_range = [&](int32_t label) { return label < 0 || label >= n_classes; };
     if (std::any_of(labels.data(), labels.data() + n_rows, out_of_range)) refuse("A label is out of range.");
+    if (int64_t(moves.shape(0)) != n_rows || int64_t(moves.shape(1)) != n_heads || int64_t(squares.size()) != n_rows)
+      refuse("The rows, moves and squares do not fit.");
     WhitenedPass result;
+    result.moves = moves.data(), result.squares = squares.data();
     result.n_rows = n_rows, result.n_heads = n_heads, result.labels = labels.data(), result.C = C.data();
     result.q = q, result.policy = policy, result.tally = reinterpret_cast<Tally*>(tally.data());
     return result;
@@ -67,8 +73,9 @@ NarrowRows narrow(const Input& rows, bool intercept) {
 void bind_batch(nb::module_& m) {
   nb::class_<BatchTask>(m, "BatchTask",
                         "How to learn from the rows of a batch: their labels and prices, and who counts.")
-      .def(nb::init<const Vector<int32_t>&, const Vector<double>&, int, Policy, const Counts&>(), "labels"_a, "C"_a,
-           "q"_a, "policy"_a, "tally"_a);
+      .def(nb::init<const Vector<int32_t>&, const Vector<double>&, int, Policy, const Counts&, const Scalars&,
+                    const OutputVector<double>&>(),
+           "labels"_a, "C"_a, "q"_a, "policy"_a, "tally"_a, "moves"_a, nb::kw_only(), "squares"_a);
   m.def(
       "learn_whitened",
       [](const Input& rows, const Scalars& w, const BatchTask& task) {

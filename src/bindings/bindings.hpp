@@ -12,8 +12,10 @@ void bind_mapped(nanobind::module_& m);       // mapped.cpp: arrays that take th
 void bind_budgets(nanobind::module_& m);      // budgets.cpp: bounds on the number of nonzero weights
 void bind_windows(nanobind::module_& m);      // windows.cpp: online dual coordinate ascent
 void bind_scales(nanobind::module_& m);       // scales.cpp: rows on a common measure
+void bind_gate(nanobind::module_& m);         // gate.cpp: who uses a model
 void bind_models(nanobind::module_& m);       // learn.cpp: models that learn and score; one.cpp: one example at a time
 void bind_batch(nanobind::module_& m);        // batch.cpp: online-batch learning
+void bind_confidence(nanobind::module_& m);   // confidence.cpp: predictions that preceded their labels
 void bind_sdca(nanobind::module_& m);         // sdca.cpp: rows that are gone over again and again
 void bind_groups(nanobind::module_& m);       // groups.cpp: groups of features
 void bind_parsers(nanobind::module_& m);      // text/parsers.cpp: text to rows

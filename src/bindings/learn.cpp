@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -105,6 +106,7 @@ Outcome HeldModel::run(const Task& task, bool release) const {
   std::memcpy(static_cast<void*>(task.memory), memory, memory_bytes);
   std::memcpy(static_cast<void*>(task.tally), tally, tally_bytes);
   checkpoint(task);
+  if (task.recorder) task.recorder->begin(record);
   Outcome outcome;
   try {
     if (release) {
@@ -122,6 +124,7 @@ Outcome HeldModel::run(const Task& task, bool release) const {
   if (outcome.refusal == Refusal::none) {
     std::memcpy(static_cast<void*>(memory), task.memory, memory_bytes);
     std::memcpy(static_cast<void*>(tally), task.tally, tally_bytes);
+    if (task.recorder) task.recorder->commit(record);
   }
   return outcome;
 }
@@ -154,6 +157,8 @@ template <class T>
 using Table = std::variant<nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>,
                            nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>>;
 
+using AnyRecord = std::variant<NumbersOfRecord, nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
+
 // Takes the arrays of a model in: keeps them alive, and knows whether all can be written.
 class Keeper {
  public:
@@ -171,6 +176,11 @@ class Keeper {
     return static_cast<Struct*>(const_cast<void*>(array.data()));
   }
 
+  template <class Array>
+  Input keep_any(const Array& array) const {
+    return keep_one(array);
+  }
+
  private:
   template <class Array>
   Input keep_one(const Array& array) const {
@@ -183,7 +193,7 @@ class Keeper {
 HeldModel checked_model(Shape shape, Policy policy, const AnyArray& weights_, const Table<double>& memory,
                         const Table<int64_t>& tally, int64_t n_columns, bool intercept,
                         const std::optional<AnyArray>& factors_, const std::optional<Table<double>>& rounds,
-                        const Extras& extras) {
+                        const std::optional<AnyRecord>& record, const Extras& extras) {
   HeldModel held;
   const Keeper keeper(held);
   const Input weights = keeper.keep(weights_);
@@ -212,6 +222,12 @@ HeldModel checked_model(Shape shape, Policy policy, const AnyArray& weights_, co
   held.tally = keeper.rows<Tally>(tally, held.n_classes, "tally");
   if (rounds.has_value() != has_rounds(shape)) refuse("rounds does not fit the shape and the policy.");
   if (rounds) held.rounds = keeper.rows<Round>(*rounds, held.n_problems, "rounds");
+  if (record) {
+    const Input numbers = std::visit([&](const auto& one) { return keeper.keep_any(one); }, *record);
+    if (int64_t(numbers.size()) != record::kSize || policy == Policy::regression)
+      refuse("The record does not fit, or there are no classes.");
+    held.record = static_cast<double*>(const_cast<void*>(numbers.data()));
+  }
   if (extras)
     std::visit(
         [&](const auto& one) {
@@ -227,14 +243,17 @@ HeldModel checked_model(Shape shape, Policy policy, const AnyArray& weights_, co
   return held;
 }
 
-void learn(const HeldModel& held, const AnyRuleAt& rule, const HeldRows& rows, const Vector<int32_t>& labels,
+void learn(const HeldModel& held, const AnyRuleAt& rule, HeldRows& rows, const Vector<int32_t>& labels,
            const std::optional<Vector<double>>& sample_weight, const std::optional<Vector<int64_t>>& order,
            const std::optional<Vector<double>>& targets, const std::optional<std::tuple<double, double>>& cost,
-           bool journal) {
+           bool journal, bool record) {
   held.check_fits(rows.rows);
+  if (journal) rows.own_columns();  // by which everything is taken back
   std::vector<Memory> memory_now;
   std::vector<Tally> tally_now;
   Task task = held.task(rule, memory_now, tally_now);
+  Recorder recorder;
+  if (record) held.record_with(recorder, task);
   task.rows = rows.rows;
   const int64_t n_rows = rows.rows.n_rows;
   if (int64_t(labels.size()) != n_rows || (sample_weight && int64_t(sample_weight->size()) != n_rows))
@@ -294,10 +313,9 @@ void evaluate(const HeldModel& held, const HeldRows& rows, const Scalars& out) {
   check(outcome);
 }
 
-int64_t nonzero(const Model& model, bool single, const View& view, int64_t first, int64_t* slots, int32_t* heads,
-                double* values) {
+int64_t nonzero(const Model& model, bool single, const View& view, int64_t first, const NonzeroRoom& room = {}) {
   nb::gil_scoped_release release;
-  const int64_t n = kernels(single).nonzero(model, view, first, slots, heads, values);
+  const int64_t n = kernels(single).nonzero(model, view, first, room);
   if (n < 0) throw std::bad_alloc();
   return n;
 }
@@ -305,11 +323,12 @@ int64_t nonzero(const Model& model, bool single, const View& view, int64_t first
 using Nonzeros = std::tuple<NewArray<int64_t>, NewArray<int32_t>, NewArray<double>>;
 
 Nonzeros all_nonzero(const Model& model, bool single, const View& view) {
-  const int64_t n = nonzero(model, single, view, 0, nullptr, nullptr, nullptr);
+  const int64_t n = nonzero(model, single, view, 0);
   const bool several = model.n_heads > 1;
   Nonzeros found{new_array<int64_t>(n), new_array<int32_t>(several ? n : 0), new_array<double>(n)};
   auto& [slots, heads, values] = found;
-  nonzero(model, single, view, 0, slots.data(), several ? heads.data() : nullptr, values.data());
+  const NonzeroRoom room{n, slots.data(), several ? heads.data() : nullptr, values.data()};
+  if (nonzero(model, single, view, 0, room) != n) throw std::runtime_error("The model was changed while it was read.");
   return found;
 }
 
@@ -322,17 +341,19 @@ void bind_models(nb::module_& m) {
           "__init__",
           [](HeldModel* self, Shape shape, Policy policy, const AnyArray& weights, const Table<double>& memory,
              const Table<int64_t>& tally, int64_t n_columns, bool intercept, const std::optional<AnyArray>& factors,
-             const std::optional<Table<double>>& rounds, const Extras& extras) {
-            new (self) HeldModel(
-                checked_model(shape, policy, weights, memory, tally, n_columns, intercept, factors, rounds, extras));
+             const std::optional<Table<double>>& rounds, const std::optional<AnyRecord>& record, const Extras& extras) {
+            new (self) HeldModel(checked_model(shape, policy, weights, memory, tally, n_columns, intercept, factors,
+                                               rounds, record, extras));
           },
           "shape"_a, "policy"_a, "weights"_a, "memory"_a, "tally"_a, nb::kw_only(), "n_columns"_a, "intercept"_a,
-          "factors"_a.none() = nb::none(), "rounds"_a.none() = nb::none(), "extras"_a.none() = nb::none())
+          "factors"_a.none() = nb::none(), "rounds"_a.none() = nb::none(), "record"_a.none() = nb::none(),
+          "extras"_a.none() = nb::none())
       .def("learn", &learn, "rule"_a, "rows"_a, "labels"_a, nb::kw_only(), "sample_weight"_a.none() = nb::none(),
            "order"_a.none() = nb::none(), "targets"_a.none() = nb::none(), "cost"_a.none() = std::make_tuple(1.0, 1.0),
-           "journal"_a = false,
+           "journal"_a = false, "record"_a = true,
            "Learn from the rows, and count rows seen, mistakes and updates for each class. `cost` is that of the "
-           "negative and the positive label, or None to balance them. With `journal` a refused row takes everything "
+           "negative and the positive label, or None to balance them. With `record` predictions are put on record. "
+           "With `journal` a refused row takes everything "
            "back; without it the weights are then of no further use.")
       .def("refresh", &HeldModel::refresh, "rule"_a,
            "From now on the weights are those that the rule would predict with in the next round.")
@@ -343,10 +364,7 @@ void bind_models(nb::module_& m) {
           "The slots, ascending for each head, the heads, if there are more than one, and the values of all nonzero "
           "weights, without their scale.")
       .def(
-          "count_nonzero",
-          [](const HeldModel& held) {
-            return nonzero(held.model, held.single, held.view(), 1, nullptr, nullptr, nullptr);
-          },
+          "count_nonzero", [](const HeldModel& held) { return nonzero(held.model, held.single, held.view(), 1); },
           "How many weights of all heads are not zero, without the intercepts.")
       .def(
           "choose_anew",

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <cstring>
 #include <new>
 #include <utility>
 #include <vector>
@@ -47,6 +48,42 @@ NewArray<int64_t> groups(const Input& array, int64_t size) {
   return as_array(found);
 }
 
+// Groups of some 256 bytes may lie far apart, each in a page of its own: they come on their way in good time.
+constexpr size_t kGroupsAhead = 16;
+void fetch(const char* group) {
+  for (int line = 0; line < 4; ++line) __builtin_prefetch(group + 64 * line);
+}
+
+bool has_a_bit(const char* p, size_t n) {
+  uint64_t word = 0;
+  for (; n >= sizeof word; p += sizeof word, n -= sizeof word) {
+    std::memcpy(&word, p, sizeof word);
+    if (word != 0) return true;
+  }
+  for (size_t i = 0; i < n; ++i)
+    if (p[i] != 0) return true;
+  return false;
+}
+
+NewArray<int64_t> rows(const Input& array, const Vector<int64_t>& chosen, int64_t size, int64_t width) {
+  if (size < 1 || width < 1 || size > (int64_t(1) << 40) / width) refuse("The size is out of range.");
+  const int64_t n_groups = int64_t(array.size()) / (size * width);
+  for (size_t i = 0; i < chosen.size(); ++i)
+    if (chosen.data()[i] < 0 || chosen.data()[i] >= n_groups) refuse("There is no such group.");
+  Groups found;
+  {
+    nb::gil_scoped_release release;
+    const size_t bytes = size_t(width) * array.itemsize();
+    const char* const first = static_cast<const char*>(array.data());
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      if (i + kGroupsAhead < chosen.size()) fetch(first + size_t(chosen.data()[i + kGroupsAhead] * size) * bytes);
+      for (int64_t row = chosen.data()[i] * size; row < (chosen.data()[i] + 1) * size; ++row)
+        if (has_a_bit(first + size_t(row) * bytes, bytes)) found.push_back(row);
+    }
+  }
+  return as_array(found);
+}
+
 NewArray<int64_t> ranges(const Input& array) {
   Groups bounds;
   {
@@ -72,17 +109,10 @@ void bind_mapped(nb::module_& m) {
         copy_touched(to.data(), from.data(), from.nbytes());
       },
       "to"_a, "from_"_a, "Copy to the beginning of `to`, which is zero, without touching what is zero.");
-  m.def(
-      "give_back",
-      [](const Vector<uint8_t>& file, int64_t begin, int64_t end) {
-        if (begin < 0 || end < begin || size_t(end) > file.size()) refuse("The range is not one of the file.");
-        nb::gil_scoped_release release;
-        give_back(file.data() + begin, size_t(end - begin));
-      },
-      "file"_a, "begin"_a, "end"_a,
-      "Give back the memory of a part of a mapped file, which is read from the file again if it is wanted again.");
   m.def("nonzero_groups", &groups, "array"_a, "size"_a,
         "Which groups of `size` numbers have a bit that is not zero, ascending; the last group may have fewer.");
+  m.def("nonzero_rows", &rows, "array"_a, "groups"_a, "size"_a, "width"_a,
+        "Which rows of `width` numbers have a bit that is not zero, among those of these groups of `size` whole rows.");
   m.def(
       "touched_ranges", &ranges, "array"_a,
       "begin, end, begin, end, ...: bytes outside of which the array is zero, by what the system knows of its pages.");

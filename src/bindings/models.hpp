@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "confidence/record.hpp"
 #include "loops/dispatch.hpp"
 #include "loops/kernels.hpp"
 #include "refused.hpp"
@@ -30,7 +31,17 @@ struct HeldRows {
   Scales* scales = nullptr;   // what each row is divided by when it is learned from, or null
   nb::object scales_owner;    // keeps them alive
   std::vector<char> starts;   // a copy of indptr: what was checked stays as it was checked
+  std::vector<char> columns;  // a copy of the indices, or empty
   std::vector<Input> owners;  // keep the arrays alive
+
+  // For whoever goes over a row more than once: nobody can change its columns from now on.
+  void own_columns() {
+    if (rows.layout == Rows::Layout::dense || !columns.empty()) return;
+    const Input& indices = owners.at(1);
+    const char* bytes = static_cast<const char*>(indices.data());
+    columns.assign(bytes, bytes + indices.nbytes());
+    if (!columns.empty()) rows.indices = columns.data(), rows.steady_indices = true;
+  }
 };
 
 using AnyRuleAt = std::variant<const Rule*, const CoordinateRule*, const DualRule*>;
@@ -45,6 +56,13 @@ inline void check_policy(Policy policy, int64_t n_heads) {
     refuse("policy does not fit n_heads.");
 }
 
+// A record, as an array that is written in place.
+using NumbersOfRecord = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+inline void check_record(const NumbersOfRecord& record) {
+  if (int64_t(record.size()) != record::kSize) refuse("A record does not have as many numbers.");
+}
+
 // A model: arrays that Python owns, in which the loops learn in place.
 struct HeldModel {
   Model model;
@@ -54,6 +72,7 @@ struct HeldModel {
   Memory* memory = nullptr;  // n_problems
   Tally* tally = nullptr;    // n_classes
   Round* rounds = nullptr;   // n_problems, or null for the shapes of the margin rules
+  double* record = nullptr;  // or null, if nothing is recorded
   Budget* budget = nullptr;
   Selection* selection = nullptr;
   DualMemory* dual = nullptr;
@@ -68,6 +87,8 @@ struct HeldModel {
 
   // A task for the rule, which works on these copies of the scalars: they are put in place only if all goes well.
   Task task(const AnyRuleAt& rule, std::vector<Memory>& memory_now, std::vector<Tally>& tally_now) const;
+  // With a recorder if it has a record.
+  void record_with(Recorder& recorder, Task& task) const { task.recorder = record ? &recorder : nullptr; }
   // One run of the loop: all of it, or nothing but (without a journal) the weights. Without the lock of the interpreter
   // if `release`.
   Outcome run(const Task& task, bool release) const;

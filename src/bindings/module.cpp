@@ -36,8 +36,10 @@ NB_MODULE(_core, m) {
   bind_python_rule(m);
   bind_windows(m);
   bind_scales(m);
+  bind_gate(m);
   bind_models(m);
   bind_batch(m);
+  bind_confidence(m);
   bind_sdca(m);
   bind_groups(m);
   bind_parsers(m);

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "arrays_in_place.hpp"
 #include "bindings.hpp"
 #include "example.hpp"
+#include "gate.hpp"
 #include "held_scales.hpp"
 #include "models.hpp"
 #include "text/murmur.hpp"
@@ -39,19 +41,23 @@ using HeldRule = std::variant<nb::pointer_and_handle<Rule>, nb::pointer_and_hand
 class OneByOne {
  public:
   OneByOne(const HeldModel& model, const AnyRuleAt& rule, nb::object rule_owner,
-           const std::optional<std::tuple<double, double>>& cost, int bits, Scales* scales, nb::object scales_owner)
-      : example_(bits),
+           const std::optional<std::tuple<double, double>>& cost, int bits, Scales* scales, nb::object scales_owner,
+           Gate* gate, nb::object gate_owner)
+      : scratch_(bits),
         model_(model),
         rule_(rule),
         rule_owner_(std::move(rule_owner)),
         scales_owner_(std::move(scales_owner)),
         scales_(scales),
+        gate_owner_(std::move(gate_owner)),
+        gate_(*gate),
+        generation_(gate->generation()),
         n_columns_(model.n_columns),
         bits_(bits),
         single_(model.single) {
     if (bits < 0 || bits > text::Columns::kMostBits) refuse("bits must be from 0 to 30.");
     task_ = model_.task(rule, memory_now_, tally_now_);
-    scores_.resize(size_t(model_.model.n_heads));
+    model_.record_with(recorder_, task_);
     if (cost)
       std::tie(task_.cost[0], task_.cost[1]) = *cost;
     else
@@ -66,8 +72,11 @@ class OneByOne {
   }
   OneByOne(const OneByOne&) = delete;  // the task points into it
 
-  // 0, or the number of columns that the model must have before it can learn from this row.
+  // 0, or the number of columns that the model must have before it can learn from this row, or -1 if the learner has
+  // got another model meanwhile.
   int64_t learn(nb::handle x, int32_t label, double weight, double target) {
+    const Gate::Change change(gate_);
+    if (is_stale()) return -1;
     if (!std::isfinite(target)) refuse("y must be a finite number. Got " + std::to_string(target) + " instead.");
     if (label < 0 || label >= int32_t(tally_now_.size())) refuse("There is no such class.");
     if (!std::isfinite(weight) || weight < 0)
@@ -75,42 +84,78 @@ class OneByOne {
     label_ = label, weight_ = weight, target_ = target;
     if (const ArraysInPlace arrays(x.ptr(), single_); arrays) {
       if (const auto row = arrays.row(n_columns_, single_, starts_in_place_)) {
-        task_.rows = *row;
+        task_.rows = arrays.copied(*row, in_place_);
         const Outcome outcome = learn_rows(arrays.size());
         if (outcome.refusal == Refusal::none) return 0;
         if (outcome.refusal != Refusal::order && outcome.refusal != Refusal::contents) refuse_outcome(outcome);
         // Columns in another order, or something wrong that is described when the row is read with care.
       }
     }
-    example_.read(x);
-    const int64_t width = width_asked();
+    const Example& example = scratch_.example;
+    scratch_.example.read(x);
+    const int64_t width = example.named() ? int64_t(1) << bits_ : example.width();
     if (width > n_columns_) return width;
-    task_.rows = rows();
-    refuse_outcome(learn_rows(example_.size()));
+    task_.rows = rows(scratch_);
+    refuse_outcome(learn_rows(example.size()));
     return 0;
   }
 
-  // w.x for each head, without the scales. Columns that the model does not have count for nothing.
-  std::vector<double> scores(nb::handle x) {
-    example_.read(x);
-    if (!scales_) example_.cut(n_columns_);
-    Rows row = rows();
-    if (scales_) {  // of all of its columns
-      row.n_columns = kLargestColumn + 1;
-      refuse_outcome(normalize(row, false, example_.size()));
-      row.n_columns = n_columns_;
-      const auto columns = example_.indices();
-      starts_[1] = int32_t(std::lower_bound(columns.begin(), columns.end(), n_columns_) - columns.begin());
+  // w.x for each head. Columns that the model does not have count for nothing. None if the learner has got another
+  // model meanwhile.
+  std::optional<std::vector<double>> scores(nb::handle x) {
+    const Gate::Read read(gate_);
+    if (is_stale()) return {};
+    if (scores_now_) {  // another thread does, or code of the user's while a row is read
+      Scratch scratch(bits_);
+      return scores(x, scratch);
     }
-    refuse_outcome(kernels(single_).score(row, model_.model, model_.view(), scores_.data()));
-    return scores_;
+    const InUse in_use(scores_now_);
+    return scores(x, scratch_);
   }
 
+  bool is_stale() const { return generation_ != gate_.generation(); }
+  // The model is still that of the learner, who has looked.
+  void renew() { generation_ = gate_.generation(); }
+
  private:
+  // What a call works with, and leaves to the next one.
+  struct Scratch {
+    explicit Scratch(int bits) : example(bits) {}
+    Example example;
+    int32_t starts[2] = {0, 0};
+    std::vector<float> single_values;
+    std::vector<double> divided;  // or floats, in half of it
+  };
+  struct InUse {
+    explicit InUse(bool& flag_) : flag(flag_) { flag = true; }
+    ~InUse() { flag = false; }
+    InUse(const InUse&) = delete;
+    bool& flag;
+  };
+
+  std::vector<double> scores(nb::handle x, Scratch& scratch) {
+    scratch.example.read(x);
+    if (!scales_) scratch.example.cut(n_columns_);
+    Rows row = rows(scratch);
+    if (scales_) {  // of all of its columns
+      row.n_columns = kLargestColumn + 1;
+      refuse_outcome(normalize(row, false, scratch.example.size(), scratch));
+      row.n_columns = n_columns_;
+      const auto columns = scratch.example.indices();
+      scratch.starts[1] = int32_t(std::lower_bound(columns.begin(), columns.end(), n_columns_) - columns.begin());
+    }
+    std::vector<double> scores(size_t(model_.model.n_heads));
+    refuse_outcome(kernels(single_).score(row, model_.model, model_.view(), scores.data()));
+    for (size_t head = 0; head < scores.size(); ++head)
+      scores[head] *= model_.memory[model_.n_problems > 1 ? head : 0].weight_scale;
+    return scores;
+  }
+
   // The turn of the row in the task, which has n values. Nothing changes if it is refused.
   Outcome learn_rows(int64_t n) {
     if (scales_)
-      if (const Outcome outcome = normalize(task_.rows, true, n); outcome.refusal != Refusal::none) return outcome;
+      if (const Outcome outcome = normalize(task_.rows, true, n, scratch_); outcome.refusal != Refusal::none)
+        return outcome;
     const Outcome outcome = model_.run(task_, /*release=*/false);
     if (outcome.refusal == Refusal::none)
       model_.refresh(rule_);
@@ -120,24 +165,23 @@ class OneByOne {
   }
 
   // The row divided, in values of our own.
-  Outcome normalize(Rows& row, bool absorb, int64_t n) {
-    divided_.resize(size_t(n));
-    const Outcome outcome = scales_->pass(row, divided_.data(), absorb, nullptr, 0, absorb ? &weight_ : nullptr,
+  Outcome normalize(Rows& row, bool absorb, int64_t n, Scratch& scratch) {
+    scratch.divided.resize(size_t(n));
+    const Outcome outcome = scales_->pass(row, scratch.divided.data(), absorb, nullptr, 0, absorb ? &weight_ : nullptr,
                                           /*undoable=*/true, /*release_gil=*/false);
-    row.values = divided_.data();
+    row.values = scratch.divided.data();
     return outcome;
   }
 
-  int64_t width_asked() const { return example_.named() ? int64_t(1) << bits_ : example_.width(); }
-
-  Rows rows() {
-    starts_[1] = int32_t(example_.size());
-    const void* values = example_.values().data();
+  Rows rows(Scratch& scratch) const {
+    const Example& example = scratch.example;
+    scratch.starts[1] = int32_t(example.size());
+    const void* values = example.values().data();
     if (single_) {
-      single_values_.assign(example_.values().begin(), example_.values().end());
-      values = single_values_.data();
+      scratch.single_values.assign(example.values().begin(), example.values().end());
+      values = scratch.single_values.data();
     }
-    return {Rows::Layout::csr32, single_, values, example_.indices().data(), starts_, 1, n_columns_};
+    return {Rows::Layout::csr32, single_, values, example.indices().data(), scratch.starts, 1, n_columns_, true, true};
   }
 
   void refuse_outcome(const Outcome& outcome) const {
@@ -149,23 +193,26 @@ class OneByOne {
                  "order of 1, and keep sample_weight and the parameters moderate.");
   }
 
-  Example example_;
+  Scratch scratch_;
+  bool scores_now_ = false;
   const HeldModel model_;
   const AnyRuleAt rule_;
   const nb::object rule_owner_, scales_owner_;  // keep them alive
   Scales* const scales_;                        // or null, if rows are learned from as they are
+  const nb::object gate_owner_;
+  Gate& gate_;  // of the learner
+  int64_t generation_;
   const int64_t n_columns_;
   const int bits_;
   const bool single_;
   Task task_;
-  int32_t label_ = 0, starts_[2] = {0, 0};
+  Recorder recorder_;
+  int32_t label_ = 0;
   int64_t starts_in_place_[2] = {0, 0};
   double weight_ = 1, target_ = 0;
   std::vector<Memory> memory_now_;
   std::vector<Tally> tally_now_;
-  std::vector<double> scores_;
-  std::vector<float> single_values_;
-  std::vector<double> divided_;  // or floats, in half of it
+  std::vector<char> in_place_;
 };
 
 }  // namespace
@@ -185,17 +232,20 @@ void sureline::bindings::bind_one(nb::module_& m, nb::class_<HeldModel>& model) 
       "x"_a.none(), "bits"_a, "Columns, ascending, and values of a row, and whether its features are named.");
   nb::class_<OneByOne>(m, "OneByOne", "A model that takes one example at a time, in place.")
       .def("learn", &OneByOne::learn, "x"_a.none(), "label"_a, "weight"_a = 1.0, "target"_a = 0.0,
-           "Learn from a row. Returns 0, or the width that the model needs first.")
-      .def("scores", &OneByOne::scores, "x"_a.none(), "w.x for each head, without the scales.");
+           "Learn from a row. Returns 0, the width that the model needs first, or -1 if the learner has another model.")
+      .def(
+          "scores", [](OneByOne& one, nb::handle x) { return one.scores(x); }, "x"_a.none(),
+          "w.x for each head, or None if the learner has another model.")
+      .def("renew", &OneByOne::renew, "The model is still that of the learner, whoever changed it.");
   model.def(
       "one",
       [](const HeldModel& held, const HeldRule& rule, const std::optional<std::tuple<double, double>>& cost, int bits,
-         const std::optional<nb::pointer_and_handle<Scales>>& scales) {
+         const std::optional<nb::pointer_and_handle<Scales>>& scales, nb::pointer_and_handle<Gate> gate) {
         const auto [at, owner] =
             std::visit([](const auto& one) { return std::make_pair(AnyRuleAt(one.p), nb::borrow(one.h)); }, rule);
         return std::make_unique<OneByOne>(held, at, owner, cost, bits, scales ? scales->p : nullptr,
-                                          scales ? nb::borrow(scales->h) : nb::none());
+                                          scales ? nb::borrow(scales->h) : nb::none(), gate.p, nb::borrow(gate.h));
       },
-      "rule"_a, nb::kw_only(), "cost"_a.none(), "bits"_a, "scales"_a.none(),
+      "rule"_a, nb::kw_only(), "cost"_a.none(), "bits"_a, "scales"_a.none(), "gate"_a,
       "For one example at a time. The rows are divided by the scales, if there are any.");
 }

@@ -15,16 +15,18 @@ using namespace sureline::bindings;
 
 namespace {
 
-HeldRows dense_rows(const Input& X) {
+HeldRows dense_rows(const Input& X, bool steady_values) {
   if (X.ndim() != 2) refuse("X must have two dimensions.");
   HeldRows held;
   held.owners = {X};
   held.rows = {Rows::Layout::dense, is_single(X, "X"),  X.data(), nullptr, nullptr,
                int64_t(X.shape(0)), int64_t(X.shape(1))};
+  held.rows.steady_values = steady_values;
   return held;
 }
 
-HeldRows csr_rows(const Input& values, const Input& indices, const Input& indptr, int64_t n_rows, int64_t n_columns) {
+HeldRows csr_rows(const Input& values, const Input& indices, const Input& indptr, int64_t n_rows, int64_t n_columns,
+                  bool steady_values) {
   const std::string prefix = "Input X is not a valid CSR matrix: ";
   if (values.ndim() != 1 || indices.ndim() != 1 || indptr.ndim() != 1)
     refuse(prefix + "its arrays must have one dimension.");
@@ -43,6 +45,7 @@ HeldRows csr_rows(const Input& values, const Input& indices, const Input& indptr
                indptr.data(),
                n_rows,
                n_columns};
+  held.rows.steady_values = steady_values;
   const char* bytes = static_cast<const char*>(indptr.data());
   held.starts.assign(bytes, bytes + indptr.nbytes());
   held.rows.indptr = held.starts.data();
@@ -61,8 +64,9 @@ void bind_rows(nb::module_& m) {
       .value("float32", Scalar::float32)
       .value("float64", Scalar::float64);
   nb::class_<HeldRows>(m, "Rows", "Rows in memory. What is inside them is checked by whoever goes over them.")
-      .def_static("dense", &dense_rows, "X"_a)
-      .def_static("csr", &csr_rows, "values"_a, "indices"_a, "indptr"_a, "n_rows"_a, "n_columns"_a)
+      .def_static("dense", &dense_rows, "X"_a, "steady_values"_a = false)
+      .def_static("csr", &csr_rows, "values"_a, "indices"_a, "indptr"_a, "n_rows"_a, "n_columns"_a,
+                  "steady_values"_a = false)
       .def(
           "describe",
           [](const HeldRows& held, int64_t row) {

@@ -57,7 +57,7 @@ void bind_shapes(nb::module_& m) {
       .SURELINE_COLUMN(MemoryColumn, Memory, weight_scale)
       .SURELINE_COLUMN(MemoryColumn, Memory, covariance_scale)
       .SURELINE_COLUMN(MemoryColumn, Memory, norm2)
-      .SURELINE_COLUMN(MemoryColumn, Memory, doubt)
+      .SURELINE_COLUMN(MemoryColumn, Memory, error_growth)
       .SURELINE_COLUMN(MemoryColumn, Memory, k)
       .SURELINE_COLUMN(MemoryColumn, Memory, c)
       .SURELINE_COLUMN(MemoryColumn, Memory, t)

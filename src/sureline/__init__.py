@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .evaluate.sparsity_path import sparsity_path as sparsity_path
     from .evaluate.sparsity_path_result import plot_sparsity_paths as plot_sparsity_paths
     from .training.calls import tournament as tournament
-    from .training.train import train as train
+    from .training.in_one_call import train as train
 
 __version__ = "0.1.0"
 
@@ -28,6 +28,7 @@ _FUNCTIONS = {
     "tournament": ".contest",
     "train": ".training",
 }
+_WARNINGS = {"LabelRunsWarning": ".stream.runs"}
 _SUBMODULES = {
     "contest",
     "custom",
@@ -53,8 +54,8 @@ def __getattr__(name: str) -> Any:
     value: Any
     if name in _SUBMODULES:
         value = import_module(f".{name}", __name__)
-    elif name in _FUNCTIONS:
-        value = getattr(import_module(_FUNCTIONS[name], __name__), name)
+    elif name in _FUNCTIONS or name in _WARNINGS:
+        value = getattr(import_module((_FUNCTIONS | _WARNINGS)[name], __name__), name)
     elif name == "__all__":
         value = [*_estimators(), *_FUNCTIONS]
     elif not name.startswith("_") and name in _estimators():
@@ -66,4 +67,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_estimators(), *_FUNCTIONS, *_SUBMODULES, "__version__"})
+    return sorted({*_estimators(), *_FUNCTIONS, *_WARNINGS, *_SUBMODULES, "__version__"})

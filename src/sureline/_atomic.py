@@ -119,11 +119,36 @@ class _Unconfirmed(OSError):
 def remove_stale(path: str | os.PathLike[str]) -> None:
     """Remove what a crash while `path` was being written has left beside it. Errors are passed over."""
     folder, name = os.path.split(os.path.realpath(os.fsdecode(path)))
-    pattern = re.compile(rf"\.{re.escape(_short(name))}\.[0-9a-f]{{16}}\.tmp", re.DOTALL)
+    pattern = _temporary_names(name)
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if pattern.fullmatch(entry.name):
                 _remove_unless_locked(entry.path)
+
+
+def is_temporary_of(path: str, target: str) -> bool:
+    """True if `target` may be written under the name `path`, or take it for stale; both without links."""
+    folder, name = os.path.split(target)
+    return os.path.dirname(path) == folder and bool(_temporary_names(name).fullmatch(os.path.basename(path)))
+
+
+def try_to_write(path: str | os.PathLike[str], *, append: bool = False) -> None:
+    """Raise the OSError that `replacing` would, as far as it can be known before: nothing is changed at `path`.
+
+    A file that one is to `append` to stays what it is, so that nothing has to be made beside it.
+    """
+    target = os.path.realpath(os.fsdecode(path))
+    if _old_file(target) is not None:
+        os.close(os.open(target, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK))  # one that may be written
+        if append:
+            return
+    fd, temporary = _new_file(target, 0o600)
+    os.unlink(temporary)
+    os.close(fd)
+
+
+def _temporary_names(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\.{re.escape(_short(name))}\.[0-9a-f]{{16}}\.tmp", re.DOTALL)
 
 
 def _remove_unless_locked(temporary: str) -> None:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Labels = npt.NDArray[np.int32]  # positions of classes
+
+_LONGEST_TEXT, _MOST_TEXT = 1 << 12, 1 << 26  # characters of a label, and bytes of all of them, in an array of text
 
 
 def is_sparse(X: Any) -> bool:
@@ -18,12 +25,16 @@ def is_sparse(X: Any) -> bool:
     return module is not None and bool(module.issparse(X))
 
 
-def refuse_corrupt_sparse(X: Any) -> None:
-    """Raise ValueError if converting X to CSR could read or write outside its arrays.
+def refuse_unfit(X: Any) -> None:
+    """Raise ValueError if X would be taken for numbers that it does not hold, or is a corrupt sparse matrix.
 
-    SciPy trusts the arrays of its own matrices. CSR needs no conversion and is checked by the core.
+    Converting one to CSR could read or write outside its arrays: SciPy trusts those of its own matrices. CSR needs no
+    conversion and is checked by the core.
     """
-    if not is_sparse(X) or X.format == "csr":
+    if not is_sparse(X):
+        _refuse_no_numbers(X)
+        return
+    if X.format == "csr":
         return
     try:
         if X.format in ("csc", "bsr"):
@@ -48,6 +59,48 @@ def refuse_corrupt_sparse(X: Any) -> None:
                 raise ValueError("a list of rows and its list of data differ in length")
     except (ValueError, TypeError, AttributeError, IndexError) as error:
         raise ValueError(f"Input X is not a valid {X.format.upper()} matrix: {error}.") from None
+
+
+def _refuse_no_numbers(X: Any) -> None:
+    """Raise ValueError for masked values, times and text, which NumPy turns into numbers without a word."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(
+            "Input X is a masked array, and its masked values would be learned from; fill them (X.filled(0)) or leave "
+            "their rows out."
+        )
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+        columns = [(f" in the column {name!r}", X[name]) for name in X.columns] if _distinct(X.columns) else []
+    else:
+        columns = [("", X)]
+    for where, column in columns:
+        dtype = getattr(column, "dtype", None)
+        kind = getattr(dtype, "kind", "O" if isinstance(X, list | tuple) else "")
+        if kind in "Mm" and kind:
+            raise ValueError(
+                f"Input X has dates or times{where}; turn them into numbers, such as seconds since a date "
+                "(X.astype('datetime64[s]').astype(float))."
+            )
+        text = kind in "US" if kind != "O" else _has_text(column)
+        if kind and text:
+            raise ValueError(
+                f"Input X has text{where}; convert numbers with X.astype(float), encode categories (OneHotEncoder), or "
+                "learn by names (learn_one with dicts, sureline.stream.read)."
+            )
+
+
+def _distinct(names: Any) -> bool:
+    return len(set(names)) == len(names)
+
+
+def _has_text(values: Any) -> bool:
+    """True if there is text among objects, as deep as lists go."""
+    if isinstance(values, str | bytes):
+        return True
+    if isinstance(values, np.ndarray) and values.dtype.kind in "US":
+        return True
+    if isinstance(values, list | tuple) or (getattr(getattr(values, "dtype", None), "kind", "") == "O"):
+        return any(_has_text(value) for value in values)
+    return False
 
 
 def signed(indices: Any, name: str) -> Array:
@@ -75,7 +128,7 @@ def checked_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.flo
     """Weights as a vector with one entry a row; the core refuses those that are negative or not finite."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = np.array(sample_weight, np.float64, order="C")  # a copy: nobody else can change it once it was looked at
     if weight.ndim == 0:
         weight = np.full(n_rows, weight)
     if weight.ndim != 1:
@@ -88,7 +141,23 @@ def checked_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.flo
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(f"sample_weight must be finite and not negative. Got {weight[row]} for row {row} instead.")
-    return np.ascontiguousarray(weight)
+    return weight
+
+
+def refuse_no_integer(name: str, value: Any, least: int = 1) -> None:
+    """Raise ValueError if it is not an integer of at least that."""
+    if not is_integer(value) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}. Got {value!r} instead.")
+
+
+def is_integer(value: Any) -> bool:
+    """True if it is a whole number of Python or NumPy, and not True or False."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """True if it is a real number of Python or NumPy, and not True or False."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def distinct(y: Array) -> Array:
@@ -113,8 +182,10 @@ def sorted_classes(labels: Array) -> Array:
 
 def class_indices(y: Array, classes: Array) -> npt.NDArray[np.int32]:
     """The position of each label in `classes`, or -1 where it is not there."""
+    if classes.dtype == object and y.dtype.kind == "U":
+        y = y.astype(object)  # compared as NumPy's text, "a\0" would be "a"
     if len(classes) <= 2:
-        here = [y == label for label in classes]
+        here = [y == classes[k : k + 1] for k in range(len(classes))]  # a text by itself would lose its NULs
         labels = here[1].astype(np.int32) if len(here) == 2 else np.zeros(len(y), np.int32)
         unknown = ~np.logical_or.reduce(here) if here else np.ones(len(y), bool)
         if unknown.any():
@@ -125,15 +196,46 @@ def class_indices(y: Array, classes: Array) -> npt.NDArray[np.int32]:
     return np.where(classes[position] == y, position, -1).astype(np.int32)
 
 
-def label_array(labels: Sequence[Any]) -> Array:
-    """Labels as an array of one type: truth values, integers, numbers or text."""
+def label_array(labels: Sequence[Any], n_rows: int = 0) -> Array:
+    """Labels as an array of one type: truth values, integers, numbers or text; of objects where that would lose some.
+
+    `n_rows` is how many rows are to have one of them, if that is more than there are labels.
+    """
     if all(isinstance(label, bool) for label in labels):
         return np.array(labels, bool)
-    if all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in labels):
-        return np.array(labels, np.int64)
+    if all(isinstance(label, int) for label in labels):
+        for kind in (np.int64, np.uint64):
+            if all(np.iinfo(kind).min <= label <= np.iinfo(kind).max for label in labels):
+                return np.array(labels, kind)
+        return _objects(labels)
     if all(isinstance(label, int | float) for label in labels):
-        return np.array(labels, np.float64)
-    return np.array([str(label) for label in labels])
+        exact = all(isinstance(label, float) or abs(label) <= 2**53 for label in labels)
+        return np.array(labels, np.float64) if exact else _objects(labels)
+    texts: Array = exact_labels([str(label) for label in labels], n_rows)
+    return texts
+
+
+def exact_labels(labels: Any, n_rows: int = 0) -> Any:
+    """Labels that NumPy can be given: a list of text it would change, or blow up, as an array of objects.
+
+    An array of text has the same room for each, that of the longest, and drops NULs at the end.
+    """
+    if not isinstance(labels, list | tuple) or not all(isinstance(label, str) for label in labels):
+        return labels
+    longest = max(map(len, labels), default=0)
+    if (
+        longest > _LONGEST_TEXT
+        or 4 * longest * max(len(labels), n_rows) > _MOST_TEXT
+        or any(label.endswith("\0") for label in labels)
+    ):
+        return _objects(labels)
+    return np.array(labels, f"<U{max(longest, 1)}")
+
+
+def _objects(labels: Sequence[Any]) -> Array:
+    array = np.empty(len(labels), object)
+    array[:] = labels
+    return array
 
 
 def clean(text: str) -> str:
@@ -144,3 +246,10 @@ def clean(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in "\n\N{NO-BREAK SPACE}" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def printable(text: str, but: str = "") -> str:
+    """Text for a terminal: what is not printable, such as a control character, is escaped as in JSON; `but` some."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in but else json.dumps(c)[1:-1].replace("\x7f", "\\u007f") for c in text)

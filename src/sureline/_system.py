@@ -35,7 +35,10 @@ def threads(n: int | None = None) -> ThreadPoolExecutor:
 
 
 def usable_memory() -> int | None:
-    """Bytes of memory that this process may use; None if the system does not tell."""
+    """Bytes of memory that this process may use by the machine, its control groups and `ulimit -v`.
+
+    None if the system does not tell.
+    """
     try:
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -44,7 +47,28 @@ def usable_memory() -> int | None:
         for name in ("memory.max", "memory.limit_in_bytes"):
             with suppress(OSError, ValueError):  # no such file, or "max"
                 there = min(there, int((folder / name).read_text()))
+    with suppress(ImportError):  # no such limits on this system
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            there = min(there, limit)
     return there
+
+
+def default_memory() -> int:
+    """Half of the usable memory, or of 8 GiB if the system does not tell."""
+    return (usable_memory() or 8 << 30) // 2
+
+
+def resident_memory() -> int | None:
+    """Bytes of memory that this process has, without pages of files; None if the system does not tell."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            _, resident, shared, *_ = map(int, file.read().split())
+    except (OSError, ValueError):
+        return None
+    return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _folders(controller: str) -> Iterator[Path]:

@@ -45,6 +45,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf, nan
 from numbers import Real
+from threading import local
 from typing import Any, ClassVar, NamedTuple, Self
 
 from ._native import _core
@@ -65,6 +66,15 @@ class Step(NamedTuple):
 
 
 _REFUSED = Step(nan)  # the core refuses such a step, and takes everything back
+
+
+class _Raised(local):
+    """Exceptions of steps in the current call of this thread. A learner that a step teaches has its own."""
+
+    errors: list[BaseException] = []  # noqa: RUF012  # of nobody
+
+
+_raised = _Raised()
 
 
 class FirstOrderLearner(OnlineClassifier):
@@ -100,7 +110,6 @@ class FirstOrderLearner(OnlineClassifier):
 
     def _rule(self) -> _core.Rule:
         learner = weakref.ref(self)  # the rule may outlive a call, and must not keep the learner alive
-        errors = self._errors()
 
         def coefficients(m: float, v: float, weight: float) -> tuple[float, ...]:
             self = learner()
@@ -108,7 +117,7 @@ class FirstOrderLearner(OnlineClassifier):
             try:
                 return self._checked(self.step(m, v, weight))
             except BaseException as error:
-                errors.append(error)
+                _raised.errors.append(error)
                 return _REFUSED
 
         return _core.PythonRule(coefficients, float(self.active_below))
@@ -122,14 +131,12 @@ class FirstOrderLearner(OnlineClassifier):
                 f"Got {step!r} instead."
             ) from None
 
-    def _errors(self) -> list[BaseException]:
-        errors: list[BaseException] = self.__dict__.setdefault("_raised", [])
-        return errors
-
     @contextmanager
     def _own_errors(self) -> Iterator[None]:
         """Raise what `step` has raised, rather than that the core has refused the row."""
-        errors = self._errors()
+        before = _raised.errors
+        errors: list[BaseException] = []
+        _raised.errors = errors
         try:
             yield
         except ValueError:
@@ -137,12 +144,7 @@ class FirstOrderLearner(OnlineClassifier):
                 raise errors[0] from None
             raise
         finally:
-            errors.clear()
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        state.pop("_raised", None)
-        return state
+            _raised.errors = before
 
 
 class SecondOrderLearner(GaussianAnswers, FirstOrderLearner, GaussianLearner):

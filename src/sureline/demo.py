@@ -1,7 +1,7 @@
 """The main job on generated mail: ``python -m sureline.demo``.
 
-Writes a compressed stream of messages, trains SSOL and SCW from it, evaluates, predicts, looks inside, and draws what
-was learned: the commands that a user would type, and what they print.
+Writes a compressed stream of messages, trains SSOL and SCW from it, evaluates, predicts, inspects, and draws the
+weights. It prints each command that a user would type, with its output.
 """
 
 from __future__ import annotations

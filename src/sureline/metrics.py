@@ -24,11 +24,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._inputs import Array, class_indices, distinct
+from ._inputs import Array, Floats, Ints, Labels, class_indices, distinct, exact_labels
 
 __all__ = ["Calibration", "Tally", "balanced_accuracy", "tally", "weighted_cost", "weighted_sum", "wilson"]
 
-Floats = npt.NDArray[np.float64]
 
 _CLASSES_IN_REPR = 6
 _BINS = 10
@@ -58,8 +57,8 @@ class Tally:
     """
 
     classes: Array
-    seen: npt.NDArray[np.int64]
-    mistakes: npt.NDArray[np.int64]
+    seen: Ints
+    mistakes: Ints
 
     def __post_init__(self) -> None:
         classes = np.array(self.classes)
@@ -274,8 +273,6 @@ def weighted_cost(
 class Calibration:
     """How probabilities compare with what happened: the confidence in the predicted label, in ten bins from `low` to 1.
 
-    With two classes the confidence is never below 1/2, and all bins are used with ``low=0.5``.
-
     Examples
     --------
     >>> from sureline.metrics import Calibration
@@ -285,8 +282,8 @@ class Calibration:
     [(0.6, 1, 1.0), (0.9, 2, 0.5)]
     """
 
-    counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(_BINS, np.int64))
-    right: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(_BINS, np.int64))
+    counts: Ints = field(default_factory=lambda: np.zeros(_BINS, np.int64))
+    right: Ints = field(default_factory=lambda: np.zeros(_BINS, np.int64))
     confidence: Floats = field(default_factory=lambda: np.zeros(_BINS))
     squares: float = 0.0
     logs: float = 0.0
@@ -299,9 +296,7 @@ class Calibration:
         self.right += np.bincount(at[right], minlength=_BINS)
         self.confidence += np.bincount(at, weights=best, minlength=_BINS)
 
-    def add(
-        self, probabilities: Floats, best: Floats, truth: npt.NDArray[np.int32], right: npt.NDArray[np.bool_]
-    ) -> None:
+    def add(self, probabilities: Floats, best: Floats, truth: Labels, right: npt.NDArray[np.bool_]) -> None:
         """Probabilities of all classes, confidence in the predicted one, the true one, whether they are the same."""
         self.add_confidence(best, right)
         known = truth >= 0
@@ -331,7 +326,11 @@ class Calibration:
         return float(np.abs(self.confidence - self.right).sum() / max(self.n, 1))
 
     def table(self) -> list[dict[str, float]]:
-        """For each bin that is not empty: its bounds, examples, mean confidence, share that was right."""
+        """For each bin that is not empty: its bounds, examples, mean confidence, share that was right and its interval.
+
+        That is Wilson's, at 95 %.
+        """
+        intervals = [wilson(int(right), int(n)) for right, n in zip(self.right, self.counts, strict=True)]
         return [
             {
                 "from": self.low + (1 - self.low) * k / _BINS,
@@ -339,6 +338,8 @@ class Calibration:
                 "examples": int(self.counts[k]),
                 "confidence": float(self.confidence[k] / self.counts[k]),
                 "right": float(self.right[k] / self.counts[k]),
+                "low": intervals[k][0],
+                "high": intervals[k][1],
             }
             for k in range(_BINS)
             if self.counts[k]
@@ -378,7 +379,7 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, flo
 
 
 def _labels(name: str, labels: Any) -> Array:
-    array = np.asarray(labels)
+    array = np.asarray(exact_labels(labels))
     if array.ndim != 1:
         raise ValueError(f"{name} must have one dimension. Got an array of shape {array.shape} instead.")
     return array

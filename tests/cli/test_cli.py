@@ -27,6 +27,7 @@ from stream_files import libsvm_of
 
 import sureline
 from sureline import stream
+from sureline.cli._help import OfLearner, Rare
 from sureline.cli._progress import Doublings, LiveLine
 from sureline.datasets import make_sparse_stream
 from sureline.learners.catalogue import LEARNERS
@@ -90,6 +91,16 @@ def test_train_predict_evaluate_inspect(folder: Path, tmp_path: Path) -> None:
     ]
     assert [row["label"] for row in as_lines] == clf.predict(X).tolist()
 
+    probable = succeed("predict", folder / "test.svm", "--model", model, "--probabilities").splitlines()
+    assert probable[0] == "label,score,confidence,probability of -1,probability of 1"
+    table = np.array([[float(cell) for cell in line.split(",")[3:]] for line in probable[1:]])
+    np.testing.assert_allclose(table, clf.predict_proba(X), atol=1e-6)
+
+    told = json.loads(
+        succeed("evaluate", folder / "test.svm", "--model", model, "--plot", tmp_path / "r.svg", "--json")
+    )
+    assert all(row["low"] <= row["right"] <= row["high"] for row in told["calibration"]["bins"])
+    assert (tmp_path / "r.svg").read_text().startswith("<svg")
     told = json.loads(succeed("evaluate", folder / "test.svm", "--model", model, "--cost", "5,1", "--json"))
     wrong = clf.predict(X) != y
     assert told["error"] == pytest.approx(wrong.mean())
@@ -121,7 +132,9 @@ def test_every_algorithm_trains_from_the_command_line(folder: Path, tmp_path: Pa
 @pytest.mark.parametrize("name", ["train", "predict", "evaluate", "inspect", "convert"])
 def test_every_option_is_a_word_and_in_the_help_with_its_default(name: str) -> None:
     command = import_module(f"sureline.cli.{name}").command
-    shown = succeed(name, "--help")
+    shown = succeed(
+        name, "--help-all" if any(isinstance(one, Rare | OfLearner) for one in command.params) else "--help"
+    )
     for option in command.params:
         if not isinstance(option, click.Option):
             continue
@@ -257,7 +270,8 @@ main()
     assert done.stderr == b""
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.torture
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_ctrl_c_saves_and_resume_goes_on(folder: Path, tmp_path: Path, number: int) -> None:
     rows = (folder / "train.svm").read_bytes() * 30
     (tmp_path / "all.svm").write_bytes(rows)
@@ -423,10 +437,13 @@ def test_tags_and_what_a_converted_file_was_made_of(tmp_path: Path) -> None:
     assert scores[0].splitlines()[-1].startswith(",1,")
     assert '"tag": "tag0"' in succeed("predict", tmp_path / "a.vw", "--model", tmp_path / "vw.sureline", "--json")
     clf = sureline.load(tmp_path / "vw.sureline")
+    assert clf.predict_one({"w^b1": 1.0}) == clf.predict_one("|w b1") == 1
+    (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n" * 9)
+    numbered = sureline.train(tmp_path / "a.svm", "arow")
     with pytest.raises(ValueError, match="no hashes of names"):
-        clf.predict_one({"b1": 1.0})
+        numbered.predict_one({"b1": 1.0})
     with pytest.raises(ValueError, match="no hashes of names"):
-        clf.learn_one({"b1": 1.0}, 1)
+        numbered.learn_one({"b1": 1.0}, 1)
     with pytest.raises(ValueError, match="set growing=True to add classes"):
         clf.learn_one({3: 1.0}, 7)
     with pytest.raises(ValueError, match="set growing=True to add columns"):
@@ -436,8 +453,8 @@ def test_tags_and_what_a_converted_file_was_made_of(tmp_path: Path) -> None:
 def test_sorted_rows_get_a_hint(folder: Path, tmp_path: Path) -> None:
     lines = sorted((folder / "train.svm").read_bytes().splitlines(keepends=True))
     (tmp_path / "sorted.svm").write_bytes(b"".join(lines))
-    assert "shuffle them before" in run("train", tmp_path / "sorted.svm", "--model", tmp_path / "m").stderr
-    assert "shuffle them before" not in run("train", folder / "train.svm", "--model", tmp_path / "m").stderr
+    assert "in random order" in run("train", tmp_path / "sorted.svm", "--model", tmp_path / "m").stderr
+    assert "in random order" not in run("train", folder / "train.svm", "--model", tmp_path / "m").stderr
 
 
 def test_closed_streams(folder: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+import sureline
 from sureline import AROW, CW, IELLIP, PA, ROMMA, SCW, SOP, Perceptron, reference
 from sureline._native import _core
 from sureline.models.numbers import Shape
@@ -300,7 +301,9 @@ def test_rows_of_zeros_and_constant_rows(case: Case, as_rows) -> None:
     assert model.n_mistakes_ == 15  # 0 is predicted
     assert not np.ptp(model.coef_)  # they are 0, or on the simplex all alike
     if case.gaussian:
-        np.testing.assert_array_equal(model.predict_proba(as_rows(X)), 0.5)
+        np.testing.assert_array_equal(model.belief(as_rows(X)), 0.5)
+    # All that is on record are scores of 0, with either label about as often.
+    np.testing.assert_allclose(model.predict_proba(as_rows(X)), 0.5, atol=0.05)
     model = case.make().fit(as_rows(X), y)  # with an intercept there is something to learn
     assert np.isfinite(model.intercept_).all()
 
@@ -394,4 +397,47 @@ def test_a_failed_first_call_leaves_an_unfitted_estimator() -> None:
     model = AROW(normalize="none")
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit([[np.nan]], [0], classes=[0, 1])
-    assert vars(model) == vars(AROW(normalize="none"))
+    fresh = vars(AROW(normalize="none"))
+    assert {**vars(model), "_gate": None} == {**fresh, "_gate": None}  # each has a gate of its own
+
+
+def test_what_numpy_would_take_for_numbers_is_refused() -> None:
+    """Masked values, times and text become numbers in NumPy without a word."""
+    X, y = np.random.default_rng(0).standard_normal((20, 3)), np.arange(20) % 2
+    masked = np.ma.masked_array(X, mask=X > 2)
+    masked[3, 1] = np.ma.masked
+    fitted = sureline.PA().fit(X, y)
+    times = np.arange(60).reshape(20, 3).astype("datetime64[s]")
+    cases = [
+        (masked, r"masked array.*X\.filled"),
+        (times, r"dates or times; turn them into numbers"),
+        (times - times[0], r"dates or times"),
+        (X.astype(str), r"text; convert numbers with X\.astype\(float\)"),
+        (X.astype("S20"), "text"),
+        (X.astype(str).astype(object), "text"),
+        (X.astype(str).tolist(), "text"),
+    ]
+    for bad, message in cases:
+        for call in (
+            lambda bad=bad: sureline.PA().fit(bad, y),
+            lambda bad=bad: sureline.PA().partial_fit(bad, y, classes=[0, 1]),
+            lambda bad=bad: fitted.predict(bad),
+            lambda bad=bad: fitted.decision_function(bad),
+            lambda bad=bad: sureline.ODCARegressor().fit(bad, y * 1.0),
+            lambda bad=bad: sureline.SDCA().fit(bad, y),
+        ):
+            with pytest.raises(ValueError, match=message):
+                call()
+    # Without anything masked, and objects that are numbers, it is an array like others.
+    assert (fitted.predict(np.ma.masked_array(X)) == fitted.predict(X)).all()
+    assert (fitted.predict(X.astype(object)) == fitted.predict(X)).all()
+
+
+def test_columns_of_a_frame_that_are_no_numbers_are_named() -> None:
+    pd = pytest.importorskip("pandas")
+    y = np.arange(20) % 2
+    good = pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20)})
+    sureline.PA().fit(good, y)
+    for bad in (good.assign(c=pd.Timestamp("2020-01-01")), good.assign(c=["1"] * 20)):
+        with pytest.raises(ValueError, match="in the column 'c'"):
+            sureline.PA().fit(bad, y)

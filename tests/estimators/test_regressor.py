@@ -229,6 +229,7 @@ def test_pickles_copies_and_clones() -> None:
 # -- scikit-learn ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::sureline.LabelRunsWarning")  # some checks have sorted targets
 @parametrize_with_checks(
     [
         ODCARegressor(normalize="none"),
@@ -336,6 +337,7 @@ def test_a_column_of_targets_is_taken_with_a_warning() -> None:
     np.testing.assert_array_equal(model.coef_, ODCARegressor(normalize="none").fit(X_GOOD, Y_GOOD).coef_)
 
 
+@pytest.mark.filterwarnings("ignore::sureline.LabelRunsWarning")  # a row of 200 equal targets
 @every_shape
 def test_bad_rows_leave_the_model_as_it_was(settings: dict[str, Any]) -> None:
     wide = sparse.random(200, 4000, 0.01, "csr", random_state=0)  # so that a journal is kept, not a copy

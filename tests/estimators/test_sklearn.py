@@ -54,10 +54,12 @@ CASES += [CSOGD(form="margin", cost="balanced"), PAUM(margin_pos=2.0, multi_clas
 CASES += [BCW(q=2, multi_class="ovr", dtype="float32"), BCW(fit_intercept=False)]
 CASES += [SBCW(q=2, pick="covariance", fit_intercept=False), FGM(inner_passes=20)]
 CASES += [AROW(fit_intercept=False), SCW(shuffle=True, random_state=0, passes=3)]
-CASES += [KernelSCW(), KernelSCW(kernel="poly", multi_class="ovr", dtype="float32"), KernelSCW(budget=20, variant="II")]
+CASES += [KernelSCW(), KernelSCW(kernel="poly", multi_class="ovr", dtype="float32"), KernelSCW(variant="II")]
 
 
+# Some checks come with rows that are sorted by class, which are learned from in random order and said to be so.
 # Not strict: on the few rows of a check a learner may happen to pass what is not true of it.
+@pytest.mark.filterwarnings("ignore::sureline.LabelRunsWarning")
 @parametrize_with_checks(CASES, expected_failed_checks=expected_failures, xfail_strict=False)
 def test_estimator(estimator, check) -> None:
     check(estimator)

@@ -329,8 +329,7 @@ def test_rows_of_zeros_constant_and_repeated_columns() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({}, "SparseDCA needs one of the parameters 'lam' and 'n_features', and not both"),
-        ({"lam": 0.1, "n_features": 2}, "and not both: the other one follows. Got lam=0.1 and n_features=2"),
+        ({"lam": 0.1, "n_features": 2}, "not both: the other one follows. Got lam=0.1 and n_features=2"),
         ({"lam": -1.0}, "The 'lam' parameter of SparseDCA must be a float in the range \\[0, inf\\) or None. Got -1.0"),
         ({"n_features": 0}, "The 'n_features' parameter of SparseDCA must be an int in the range \\[1, inf\\) or None"),
         ({"n_features": 9}, "'n_features' parameter of SparseDCA must be at most the number of columns of X, 8. Got 9"),

@@ -357,5 +357,5 @@ def test_the_catalogue_is_taken() -> None:
 
 def test_a_learner_with_a_kernel_counts_its_own_mistakes() -> None:
     X, y = stream(120, 4)
-    result = prequential(KernelSCW(gamma=0.5, budget=20, normalize="none"), (X, y), window=30)
-    assert result.mistakes["KernelSCW"] == KernelSCW(gamma=0.5, budget=20, normalize="none").fit(X, y).n_mistakes_
+    result = prequential(KernelSCW(gamma=0.5, normalize="none"), (X, y), window=30)
+    assert result.mistakes["KernelSCW"] == KernelSCW(gamma=0.5, normalize="none").fit(X, y).n_mistakes_

@@ -3,7 +3,7 @@
 import re
 import sys
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sureline import AROW, FSOL, FTRL, PA, SSOL, AdaRDA, plot_sparsity_paths, sparsity_path
 from sureline._native import _core
 from sureline.datasets import make_sparse_stream
-from sureline.learners.parameters import NOT_NEGATIVE, Constraint, Number
+from sureline.learners.parameters import NOT_NEGATIVE, Number
 from sureline.metrics import Tally, tally
 from sureline.sparsity import SparsityPath
 
@@ -26,14 +26,8 @@ LAMS = [0.0, 0.1, 0.3, 1.0]
 class Learner(AROW):
     """With a parameter that changes both the course of the learning and what counts as zero."""
 
-    lam: float = 0.0
-    max_nonzero: int | None = None
-
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **AROW._constraints,
-        "lam": NOT_NEGATIVE,
-        "max_nonzero": Number(1, integer=True, optional=True),
-    }
+    lam: float = NOT_NEGATIVE.default(0.0)
+    max_nonzero: int | None = Number(1, integer=True, optional=True).default(None)
 
     def _rule(self) -> _core.Rule:
         return _core.AROW(self.r + self.lam)

@@ -7,7 +7,7 @@ import sys
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,9 +36,7 @@ class MyPA(FirstOrderLearner):
 
 @dataclass(eq=False, repr=False)
 class MyAROW(SecondOrderLearner):
-    r: float = 1.0
-
-    _constraints: ClassVar = {**SecondOrderLearner._constraints, "r": POSITIVE}
+    r: float = POSITIVE.default(1.0)
 
     def step(self, m, v, weight):
         if m >= 1:
@@ -204,6 +202,7 @@ def expected_failures(estimator) -> dict[str, str]:
     return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
 
 
+@pytest.mark.filterwarnings("ignore::sureline.LabelRunsWarning")  # some checks have sorted rows
 @parametrize_with_checks([MyPA(), MyAROW()], expected_failed_checks=expected_failures, xfail_strict=False)
 def test_scikit_learns_checks(estimator, check) -> None:
     check(estimator)

@@ -141,7 +141,7 @@ def test_fgm(q: int) -> None:
     expected = reference.FGM(**settings).run([(X, y)], [0, 1])
     model = FGM(**settings, normalize="none").fit(sparse.csr_matrix(X), y)
     assert_same(model, expected, 1e-8)
-    assert not hasattr(model, "predict_proba")
+    assert not hasattr(model, "belief")
     assert not hasattr(model, "block_covariance_")
 
 

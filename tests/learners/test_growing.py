@@ -57,7 +57,7 @@ def test_a_third_class_does_not_change_what_the_two_decided(case: Case, multi_cl
     if model.multi_class == "ovr" and "max_nonzero" in case.parameters:
         pytest.skip("as many weights again, with the other sign, do not fit into the budget")
     scores = model.decision_function(X)
-    proba = model.predict_proba(X) if case.gaussian else None
+    proba = model.belief(X) if case.gaussian else None
     model.partial_fit(X[150:151], [2], sample_weight=[0])  # a row of weight 0 teaches nothing but its class
     after = model.decision_function(X)
     assert after.shape == (len(X), 3)

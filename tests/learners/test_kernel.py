@@ -11,12 +11,10 @@ import pytest
 from catalogue import as_published, stream
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import laplacian_kernel
 from test_bad_input import CORRUPT, corrupt
 
 from sureline import SCW, KernelSCW, reference
-from sureline.models.kernel import projection as _projection
 
 KERNELS: list[dict[str, Any]] = [
     {"kernel": "linear"},
@@ -24,7 +22,6 @@ KERNELS: list[dict[str, Any]] = [
     {"kernel": "poly", "gamma": 0.1, "degree": 2, "coef0": 0.5},
     {"kernel": laplacian_kernel},
 ]
-both_budgets = pytest.mark.parametrize("budget", [None, 20])
 
 
 def weighted(n: int, seed: int = 3) -> np.ndarray:
@@ -60,13 +57,11 @@ def checkerboard(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     ],
 )
 @pytest.mark.parametrize(("n_classes", "multi_class"), [(2, "native"), (4, "native"), (4, "ovr")])
-@both_budgets
-def test_linear_kernel_is_scw_with_a_full_covariance(budget, n_classes, multi_class, form, fit_intercept, variant):
-    """Also with a budget: there are more examples than columns, but none in excess of them is needed."""
+def test_linear_kernel_is_scw_with_a_full_covariance(n_classes, multi_class, form, fit_intercept, variant):
     X, y = stream(n_classes=n_classes)
     common = {"variant": variant, "C": 0.3, "multi_class": multi_class, "fit_intercept": fit_intercept}
     expected = as_published(SCW, covariance="full", **common).fit(X, y, weighted(300))
-    model = KernelSCW(kernel="linear", budget=budget, **common, normalize="none").fit(form(X), y, weighted(300))
+    model = KernelSCW(kernel="linear", **common, normalize="none").fit(form(X), y, weighted(300))
     for name in ("coef_", "intercept_", "covariance_", "intercept_variance_"):
         if fit_intercept or name != "intercept_variance_":
             np.testing.assert_allclose(getattr(model, name), getattr(expected, name), rtol=1e-9, atol=1e-9)
@@ -76,29 +71,25 @@ def test_linear_kernel_is_scw_with_a_full_covariance(budget, n_classes, multi_cl
     assert counters(model) == counters(expected)
     assert model.progressive_.mistakes.tolist() == expected.progressive_.mistakes.tolist()
     assert model.nonzero_ == expected.nonzero_
-    assert model.n_examples_ == (model.n_updates_ if budget is None else 12 + fit_intercept)
+    assert model.n_examples_ == model.n_updates_
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: getattr(k["kernel"], "__name__", k["kernel"]))
 @pytest.mark.parametrize("variant", ["I", "II"])
 @pytest.mark.parametrize(("n_classes", "multi_class"), [(2, "native"), (4, "native"), (4, "ovr")])
-@both_budgets
-def test_lemma_1(budget, n_classes, multi_class, variant, kernel) -> None:
+def test_lemma_1(n_classes, multi_class, variant, kernel) -> None:
     X, y = stream(150, 8, n_classes)
-    settings = {"variant": variant, "C": 0.5, "multi_class": multi_class, "budget": budget, **kernel}
+    settings = {"variant": variant, "C": 0.5, "multi_class": multi_class, **kernel}
     expected = reference.KernelSCW(**settings).run(X, y, weighted(150))
     model = KernelSCW(**settings, normalize="none").fit(X, y, weighted(150))
     assert counters(model) == counters(expected)
     scores, std = model.decision_function(X).reshape(150, -1), model.decision_std(X).reshape(150, -1)
     np.testing.assert_allclose(scores, expected.scores(X), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(std**2, expected.variances(X), rtol=1e-9, atol=1e-9)
-    # The examples are the same; with a budget the place of one that goes is taken by the last.
-    order = [np.flatnonzero((model.examples_ == x).all(axis=1))[0] for x in expected.examples_]
-    assert len(set(order)) == len(order) == model.n_examples_
-    np.testing.assert_allclose(model.nu_[:, order], expected.nu_, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(model.pi_[:, order][:, :, order], expected.pi_, rtol=1e-7, atol=1e-9)
-    if budget is None:
-        assert expected.born_ == [np.flatnonzero((X == x).all(axis=1))[0] for x in model.examples_]
+    np.testing.assert_array_equal(model.examples_, expected.examples_)
+    np.testing.assert_allclose(model.nu_, expected.nu_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(model.pi_, expected.pi_, rtol=1e-7, atol=1e-9)
+    assert expected.born_ == [np.flatnonzero((X == x).all(axis=1))[0] for x in model.examples_]
 
 
 def test_a_reference_with_a_sign_wrong_is_told_apart(monkeypatch) -> None:
@@ -127,13 +118,12 @@ def test_more_examples_than_a_panel_has_rows() -> None:
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: getattr(k["kernel"], "__name__", k["kernel"]))
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize(("n_classes", "multi_class"), [(2, "native"), (4, "native"), (4, "ovr")])
-@both_budgets
-def test_cutting_a_stream_changes_no_bit(budget, n_classes, multi_class, form, kernel) -> None:
+def test_cutting_a_stream_changes_no_bit(n_classes, multi_class, form, kernel) -> None:
     if form is sparse.csr_matrix and callable(kernel["kernel"]):
         kernel = {"kernel": lambda A, B: (1 + (A @ B.T).toarray()) ** 2}
     X, y = stream(120, 8, n_classes)
     weight = weighted(120)
-    make = KernelSCW(multi_class=multi_class, budget=budget, **kernel, normalize="none")
+    make = KernelSCW(multi_class=multi_class, **kernel, normalize="none")
     whole = clone(make).partial_fit(form(X), y, classes=range(n_classes), sample_weight=weight)
     for seed, n_cuts in enumerate((3, 60)):
         cuts = np.sort(np.random.default_rng(seed).integers(0, 120, n_cuts))
@@ -144,8 +134,7 @@ def test_cutting_a_stream_changes_no_bit(budget, n_classes, multi_class, form, k
         assert everything(parts) == everything(whole)
 
 
-@both_budgets
-def test_growing(budget) -> None:
+def test_growing() -> None:
     """Columns and classes that come later were zero, and were not there: as with SCW."""
     X, y = stream(240, 8, 4)
     y = np.where(np.arange(240) < 80, y % 2, y)
@@ -153,7 +142,7 @@ def test_growing(budget) -> None:
         common = {"growing": True, "multi_class": multi_class, "C": 0.5}
         expected, model, uncut = (
             as_published(SCW, covariance="full", **common),
-            *(KernelSCW(kernel="linear", budget=budget, **common, normalize="none") for _ in range(2)),
+            *(KernelSCW(kernel="linear", **common, normalize="none") for _ in range(2)),
         )
         for rows, width in ((slice(0, 50), 5), (slice(50, 120), 5), (slice(120, 240), 8)):
             for learner in (expected, model):
@@ -175,10 +164,9 @@ def test_growing_needs_a_gamma() -> None:
         KernelSCW(growing=True, normalize="none").partial_fit([[1.0]], [0])
 
 
-@both_budgets
-def test_models_that_share_their_past_go_on_apart(budget) -> None:
+def test_models_that_share_their_past_go_on_apart() -> None:
     X, y = stream(200, 8)
-    start = KernelSCW(gamma=0.1, budget=budget, normalize="none").partial_fit(X[:50], y[:50], classes=[0, 1])
+    start = KernelSCW(gamma=0.1, normalize="none").partial_fit(X[:50], y[:50], classes=[0, 1])
     twins = [copy.copy(start), copy.copy(start), pickle.loads(pickle.dumps(start)), copy.deepcopy(start)]
     before = everything(start)
     for k, twin in enumerate(twins):
@@ -187,12 +175,9 @@ def test_models_that_share_their_past_go_on_apart(budget) -> None:
     assert everything(twins[0]) == everything(twins[2]) != everything(twins[1]) == everything(twins[3])
 
 
-@both_budgets
-def test_a_refused_batch_leaves_no_trace(budget) -> None:
+def test_a_refused_batch_leaves_no_trace() -> None:
     X, y = stream(120, 8)
-    model = KernelSCW(kernel="poly", degree=8, budget=budget, normalize="none").partial_fit(
-        X[:60], y[:60], classes=[0, 1]
-    )
+    model = KernelSCW(kernel="poly", degree=8, normalize="none").partial_fit(X[:60], y[:60], classes=[0, 1])
     before, huge = everything(model), X[60:].copy()
     huge[40] = 1e50
     for form in (np.asarray, sparse.csr_matrix):
@@ -213,14 +198,13 @@ def test_a_refused_batch_leaves_no_trace(budget) -> None:
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e4])
-@pytest.mark.parametrize("budget", [None, 50])
-def test_thousands_of_updates_on_nearly_collinear_rows(budget, scale) -> None:
+def test_thousands_of_updates_on_nearly_collinear_rows(scale) -> None:
     """Labels are noise and rows hardly differ, so that every one of them moves something along one direction."""
     rng = np.random.default_rng(0)
     X = scale * (np.array([[1.0, -2.0, 3.0]]) + 1e-7 * rng.standard_normal((2500, 3)))
     y = rng.integers(0, 2, 2500)
     for kernel in ({"kernel": "linear"}, {"kernel": "rbf", "gamma": 1e-4 / scale**2}, {"kernel": "poly", "degree": 2}):
-        model = KernelSCW(C=10.0, eta=0.9, budget=budget, **kernel, normalize="none").fit(X, y)
+        model = KernelSCW(C=10.0, eta=0.9, **kernel, normalize="none").fit(X, y)
         assert model.n_updates_ > 1200
         std = model.decision_std(X[:500])
         assert np.isfinite(std).all()
@@ -231,12 +215,11 @@ def test_thousands_of_updates_on_nearly_collinear_rows(budget, scale) -> None:
             np.testing.assert_allclose(std, full.decision_std(X[:500]), rtol=1e-3)
 
 
-@both_budgets
-def test_a_variance_that_is_all_rounding_stays_positive(budget) -> None:
+def test_a_variance_that_is_all_rounding_stays_positive() -> None:
     """Rows so long that 1 - x'Sx / k(x, x) is far below the resolution of float64."""
     rng = np.random.default_rng(1)
     X = 1e9 * (1 + 1e-12 * rng.standard_normal((300, 2)))
-    model = KernelSCW(kernel="linear", C=1e3, eta=0.9, budget=budget, normalize="none").fit(X, rng.integers(0, 2, 300))
+    model = KernelSCW(kernel="linear", C=1e3, eta=0.9, normalize="none").fit(X, rng.integers(0, 2, 300))
     std = model.decision_std(X)
     assert (std > 0).all()
     assert (std < 1e-3 * 1e9).all()
@@ -260,55 +243,6 @@ def test_the_default_gamma_is_one_over_the_number_of_columns() -> None:
     )
 
 
-# -- the budget ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("problem", "gamma", "budget"), [("moons", 2.0, 8), ("checkerboard", 2.0, 60)])
-def test_a_budget_holds_and_costs_little(problem, gamma, budget, monkeypatch) -> None:
-    """Near the error without a budget, and far below that of letting examples go at random, projected alike."""
-    if problem == "moons":
-        (X, y), (X_test, y_test) = (
-            make_moons(1200, noise=0.2, random_state=0),
-            make_moons(1000, noise=0.2, random_state=1),
-        )
-    else:
-        (X, y), (X_test, y_test) = checkerboard(1200, 0), checkerboard(1000, 1)
-    whole = KernelSCW(gamma=gamma, normalize="none").fit(X, y)
-    small = KernelSCW(gamma=gamma, budget=budget, normalize="none")
-    for start in range(0, 1200, 100):
-        small.partial_fit(X[start : start + 100], y[start : start + 100], classes=[0, 1])
-        assert small.n_examples_ <= budget
-    assert whole.n_examples_ > 2.5 * budget
-    rng = np.random.default_rng(0)
-    monkeypatch.setattr(_projection._Room, "_least", lambda room: int(rng.integers(room.n)))
-    at_random = KernelSCW(gamma=gamma, budget=budget, normalize="none").fit(X, y)
-    errors = [1 - model.score(X_test, y_test) for model in (whole, small, at_random)]
-    assert errors[1] < errors[0] + 0.02
-    assert errors[2] > errors[1] + 0.03
-    assert small.n_mistakes_ < 1.1 * whole.n_mistakes_
-    assert at_random.n_mistakes_ > 1.3 * small.n_mistakes_
-
-
-def test_a_budget_that_is_never_reached_changes_nothing() -> None:
-    X, y = stream(200, 8)
-    whole, small = (
-        KernelSCW(gamma=0.1, normalize="none").fit(X, y),
-        KernelSCW(gamma=0.1, budget=10_000, normalize="none").fit(X, y),
-    )
-    assert counters(whole) == counters(small)
-    np.testing.assert_allclose(small.nu_, whole.nu_, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(small.pi_, whole.pi_, rtol=1e-7, atol=1e-9)
-
-
-def test_what_is_summed_up_along_the_way_is_the_diagonal_of_pi() -> None:
-    X, y = stream(400, 8, 3)
-    state = KernelSCW(gamma=0.1, budget=30, normalize="none").fit(X, y)._state
-    np.testing.assert_allclose(state.learned, -np.einsum("hpp->p", state.pi()), rtol=1e-8)
-    np.testing.assert_allclose(
-        state.W.T @ state.W, np.linalg.inv(state.kernel.within(state.examples.rows, state.examples.squares)), rtol=1e-6
-    )
-
-
 # -- what users pass -----------------------------------------------------------------------------------------
 
 
@@ -317,8 +251,6 @@ def test_what_is_summed_up_along_the_way_is_the_diagonal_of_pi() -> None:
     [
         ({"gamma": -1.0}, r"'gamma' parameter of KernelSCW must be a float in the range \(0, inf\) or None. Got -1"),
         ({"gamma": "scale"}, "The 'gamma' parameter"),
-        ({"budget": 0}, r"'budget' parameter of KernelSCW must be an int in the range \[1, 1e\+09\] or None. Got 0"),
-        ({"budget": 2.5}, "The 'budget' parameter"),
         ({"kernel": "sigmoid"}, "'kernel' parameter of KernelSCW must be a str among {'linear', 'rbf', 'poly'} or a "),
         ({"kernel": 3}, "The 'kernel' parameter"),
         ({"degree": 0}, "The 'degree' parameter"),
@@ -347,30 +279,25 @@ def test_parameters_are_checked(parameters, message) -> None:
         (lambda A, B: A @ np.triu(np.ones((12, 12))) @ B.T, "is not symmetric"),
     ],
 )
-@pytest.mark.parametrize("budget", [None, 50])
-def test_functions_that_are_no_kernels(kernel, message, budget) -> None:
+def test_functions_that_are_no_kernels(kernel, message) -> None:
     X, y = stream(100)
-    if message == "is not symmetric" and budget:
-        pytest.skip("with a budget rows are looked at one by one")
-    model = KernelSCW(kernel=kernel, budget=budget, fit_intercept=False, normalize="none")
+    model = KernelSCW(kernel=kernel, fit_intercept=False, normalize="none")
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
 
 
-@both_budgets
-def test_parameters_of_the_model_cannot_change(budget) -> None:
+def test_parameters_of_the_model_cannot_change() -> None:
     X, y = stream(40)
     for name, value in (
         ("gamma", 2.0),
         ("kernel", "poly"),
-        ("budget", 7),
         ("fit_intercept", False),
         ("dtype", "float32"),
     ):
-        model = KernelSCW(gamma=0.1, budget=budget, normalize="none").partial_fit(X, y, classes=[0, 1])
+        model = KernelSCW(gamma=0.1, normalize="none").partial_fit(X, y, classes=[0, 1])
         with pytest.raises(ValueError, match=f"The '{name}' parameter of KernelSCW cannot change after the first call"):
             model.set_params(**{name: value}).partial_fit(X, y)
-    model = KernelSCW(gamma=0.1, budget=budget, normalize="none").partial_fit(X, y, classes=[0, 1])
+    model = KernelSCW(gamma=0.1, normalize="none").partial_fit(X, y, classes=[0, 1])
     model.set_params(C=0.1, eta=0.9, variant="II").partial_fit(X, y)
 
 

@@ -40,12 +40,11 @@ def test_one_by_one_is_the_batch(case: Any, labels: Any) -> None:
     assert np.array_equal(batch.intercept_, one.intercept_)
     assert (batch.n_seen_, batch.n_mistakes_, batch.n_updates_) == (one.n_seen_, one.n_mistakes_, one.n_updates_)
     assert [one.predict_one(row(i)) for i in range(20)] == batch.predict(X[:20]).tolist()
-    if one.has_probabilities:
-        proba = batch.predict_proba(X[:5])
-        for i in range(5):
-            told = one.predict_proba_one(row(i))
-            assert list(told) == classes.tolist()
-            assert list(told.values()) == pytest.approx(proba[i].tolist(), rel=1e-12)
+    proba = batch.predict_proba(X[:5])
+    for i in range(5):
+        told = one.predict_proba_one(row(i))
+        assert list(told) == classes.tolist()
+        assert list(told.values()) == pytest.approx(proba[i].tolist(), rel=1e-12)
 
 
 def words(i: int) -> dict[str, Any]:
@@ -211,8 +210,6 @@ def test_parameters_and_copies() -> None:
         clf.learn_one({1: 1.0}, 1)
     with pytest.raises(ValueError, match="unequal costs"):
         FSOL(cost=(5, 1), normalize="none").learn_one({1: 1.0}, "spam")
-    with pytest.raises(AttributeError, match="has no probabilities"):
-        PA(normalize="none").learn_one({1: 1.0}, 1).predict_proba_one({1: 1.0})
 
 
 def test_batches_and_single_examples_mix() -> None:

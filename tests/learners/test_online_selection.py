@@ -173,7 +173,7 @@ def test_weights_decay_through_any_number_of_rows_that_move_nothing() -> None:
     settings = {"n_features": 7, "eta": 0.4, "lam": 0.5, "fit_intercept": False}
     oracle = reference.FOFS(**settings).run(X, y)
     for rows in (X, sparse.csr_matrix(X)):
-        model = FOFS(**settings, normalize="none").fit(rows, y)
+        model = FOFS(**settings, normalize="none", shuffle=False).fit(rows, y)
         assert 1e-12 < model._state.memory[0, WEIGHT_SCALE] <= 1
         np.testing.assert_allclose(model.coef_, oracle.coef_, rtol=1e-9)
         assert (model.n_mistakes_, model.n_updates_) == (oracle.n_mistakes_, oracle.n_updates_)
@@ -440,6 +440,7 @@ def test_a_row_costs_the_same_at_ten_million_columns(name: str, parameters: dict
     assert min(seconds[1]) < 3 * min(seconds[0])  # one look at all columns would cost as much as a thousand rows
 
 
+@pytest.mark.filterwarnings("ignore::sureline.LabelRunsWarning")  # resamples have the rows of a class together
 def test_paths_over_numbers_of_features() -> None:
     X, y = sparse_rows(1500, 80, 10, seed=15)
     path = sureline.feature_path(

@@ -3,6 +3,8 @@
 //   no_file      the file
 //   cut_short    all of the file but the first 16 entries that are asked for
 //   only_zeros   what is in the file
+//   no_mincore   the file and mincore
+//   swap         the file, on a machine that swaps
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,6 +12,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -28,7 +32,7 @@ int open(const char* path, int flags, ...) {
   const int mode = flags & O_CREAT ? va_arg(more, int) : 0;
   va_end(more);
   const int ours = strcmp(path, "/proc/self/pagemap") == 0;
-  if (ours && is("no_file")) {
+  if (ours && (is("no_file") || is("no_mincore") || is("swap"))) {
     errno = EACCES;
     return -1;
   }
@@ -63,4 +67,18 @@ ssize_t pread(int fd, void* to, size_t n, off_t at) {
     left = 0;
   }
   return changed(fd, to, n, REAL(pread)(fd, to, n, at));
+}
+
+int mincore(void* start, size_t n, unsigned char* here) {
+  if (is("no_mincore")) {
+    errno = ENOSYS;
+    return -1;
+  }
+  return REAL(mincore)(start, n, here);
+}
+
+int sysinfo(struct sysinfo* system) {
+  const int failed = REAL(sysinfo)(system);
+  if (!failed) system->totalswap = is("swap") ? 1 << 20 : 0;
+  return failed;
 }

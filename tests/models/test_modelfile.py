@@ -63,8 +63,8 @@ def parts(state: State) -> list[Any]:
     arrays += [] if state.factors is None else [state.factors]
     words = [state.shape.name, state.dtype.name, state.n_columns, state.n_heads, state.intercept, state.policy.name]
     budget = None if state.budget is None else state.budget.__getstate__()
-    view = None if state.view is None else [tuple(round_) for round_ in state.view.tolist()]
-    return [(a.dtype.name, a.shape, a.tobytes()) for a in arrays] + [*words, budget, view]
+    rounds = None if state.rounds is None else [tuple(round_) for round_ in state.rounds.tolist()]
+    return [(a.dtype.name, a.shape, a.tobytes()) for a in arrays] + [*words, budget, rounds]
 
 
 # -- round trips ---------------------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ def test_every_share_of_touched_weights(n_columns: int, shape: Shape, tmp_path: 
     layouts = set()
     for share in (0, 0.001, 0.1, 0.5, 0.7, 0.9, 1):
         state = State(shape, "float32", n_columns, True)
-        state.look(sureline._core.AdaFOBOS())
+        state.refresh(sureline._core.AdaFOBOS())
         touched = rng.random(n_columns + 1) < share
         state.weights[touched] = rng.random(state.weights[touched].shape, np.float32)
         write_model(tmp_path / "m", class_name="X", parameters={}, labels=[0, 1], state=state)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from forge import Tensors, canonical, put_together, reason_for, take_apart
 from model_codecs import CODECS
+from torture import times
 
 import sureline
 
@@ -73,6 +74,24 @@ def unselected(metadata: dict[str, Any], tensors: Tensors) -> None:
 
 def without_columns(_: dict[str, Any], tensors: Tensors) -> None:
     del tensors["scale_columns"], tensors["scale_means"]
+
+
+def record(*entries: tuple[int, float]) -> Tensors:
+    places, values = zip(*entries, strict=True)
+    n = [len(places)]
+    return {
+        "record_places": ("U32", n, np.array(places, "<u4").tobytes()),
+        "record_numbers": ("F64", n, np.array(values, "<f8").tobytes()),
+    }
+
+
+def foreign_record(_: dict[str, Any], tensors: Tensors) -> None:
+    """Log-likelihoods of more classes, with two."""
+    tensors.update(record((0, 1.0), (1, 1.0), (2, -1.0), (32 + 36 * 120, 1.0)))
+
+
+def negative_margin(_: dict[str, Any], tensors: Tensors) -> None:
+    tensors.update(record((0, 1.0), (1, 1.0), (32 + 36 * 50, 1.0)))
 
 
 def nested(depth: int) -> Any:
@@ -243,6 +262,27 @@ FORGERIES: dict[str, list[tuple[int, Callable[[dict[str, Any], Tensors], Any]]]]
     "a scale is not of at least one row and at most all of them": [
         (SCALED, numbers("scale_counts", at, value)) for at, value in ((0, 0), (7, -1), (3, 61), (5, 1 << 60))
     ],
+    "the places of the record do not ascend, are out of range, or have a zero": [
+        (SCALED, numbers("record_places", 1, 0)),
+        (SCALED, numbers("record_places", -1, 8096)),
+        (SCALED, numbers("record_numbers", 0, 0.0)),
+    ],
+    "a number of the record is out of range": [
+        (SCALED, numbers("record_numbers", 1, np.nan)),
+        (SCALED, numbers("record_numbers", -1, -1.0)),
+        (SCALED, numbers("record_numbers", 5, 1.0)),  # a log-likelihood
+    ],
+    "the counts of the record do not fit each other": [
+        (SCALED, numbers("record_numbers", 0, 60.5)),
+        (SCALED, numbers("record_numbers", 0, -1.0)),
+        (SCALED, numbers("record_numbers", 0, 1.0)),
+        (SCALED, numbers("record_numbers", 0, 2.0**60)),
+        (SCALED, numbers("record_numbers", 1, 1e9)),
+        (SCALED, numbers("record_numbers", 1, 1.0)),
+    ],
+    "the record is not of as many classes": [(SPARSE, foreign_record), (SCALED, negative_margin)],
+    MISSING.format("record_numbers"): [(SCALED, lambda _, t: t.pop("record_numbers"))],
+    "the tensor record_numbers does not belong to this model": [(SCALED, lambda _, t: t.pop("record_places"))],
     MISSING.format("scale_means"): [
         (SCALED, lambda _, t: t.pop("scale_means")),
         (SCALED, reshaped("scale_means", [4, 2])),
@@ -331,12 +371,14 @@ def test_the_specification_has_every_reason() -> None:
         assert any(item == reason or item.startswith(reason + ":") for reason in reasons), item
 
 
+@pytest.mark.torture
 def test_forged_models_are_refused_or_can_be_used(tmp_path: Path) -> None:
-    """3000 files with something made up in them, in a process that must not crash."""
-    command = [sys.executable, str(ROOT / "tests" / "forge.py"), str(tmp_path), "3000", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    """Files with something made up in them, in a process that must not crash."""
+    count = times(3000)
+    command = [sys.executable, str(ROOT / "tests" / "forge.py"), str(tmp_path), str(count), "0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600 + count)
     assert done.returncode == 0, ((tmp_path / "last").read_text(), done.stderr)
     outcomes = json.loads(done.stdout)
-    assert sum(outcomes.values()) == 3000
+    assert sum(outcomes.values()) == count
     assert outcomes["accepted"] > 200
     assert len(outcomes) > 40

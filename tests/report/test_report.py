@@ -351,7 +351,7 @@ def test_a_page_of_blocks() -> None:
         "Table <3>",
         [
             Section("Mistakes", [Paragraph(["Ours beside ", Strong("the paper's"), "."]), table, Picture(chart)]),
-            Section("Claims", [Verdict(o, "A claim.", "Evidence.") for o in ("holds", "fails", "open")]),  # type: ignore[arg-type]
+            Section("Claims", [Verdict("A claim.", o, "Evidence.") for o in (True, False, None)]),
             Section("", [Notice("Beware."), Command("sureline reproduce scw-table3")]),
         ],
     )

@@ -27,7 +27,7 @@ from sureline.evaluate.charts import (
     Reference,
     Series,
 )
-from sureline.evaluate.charts.colours import DARK, LIGHT, contrast
+from sureline.evaluate.charts.colours import DARK, LIGHT
 from sureline.training.words import compact, duration, listed, number, percent, shortened, size
 
 # -- figures -------------------------------------------------------------------------------------------------
@@ -209,6 +209,18 @@ def as_seen(colour: str, blindness: str) -> np.ndarray:
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
+def contrast(one: str, other: str) -> float:
+    """Of two colours "#rrggbb", as the web's guidelines (WCAG 2) define it: 4.5 and more can be read."""
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour: str) -> float:
+    shares = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
 def test_colours_can_be_read_and_told_apart(colours: dict[str, str]) -> None:
     for name in ("ink", "soft", "accent", "good", "bad", "warn", *(f"s{k}" for k in range(8))):
@@ -218,6 +230,9 @@ def test_colours_can_be_read_and_told_apart(colours: dict[str, str]) -> None:
     for blindness in BLIND:
         seen = [as_seen(colours[f"s{k}"], blindness) for k in range(6)]
         assert min(np.linalg.norm(a - b) for k, a in enumerate(seen) for b in seen[:k]) > 15, blindness
+    for k in range(7):  # figures on a map have the ink that can be read best
+        best = max(("#ffffff", "#12151a"), key=lambda ink: contrast(colours[f"h{k}"], ink))
+        assert colours[f"t{k}"] == best
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
 
 

@@ -129,10 +129,10 @@ def test_no_copy_is_made(tmp_path):
     values = pa.ListArray.from_arrays(indices.offsets, rng.random(1000, dtype=np.float32))
     path = save(tmp_path / "a.arrow", pa.table({"indices": indices, "values": values, "label": [1, -1] * 50}))
     (chunk,) = stream.read(path, dtype="float32")
-    for array in (chunk.indices, chunk.values):
-        with open("/proc/self/maps") as maps:
-            ranges = [line.split()[0].split("-") for line in maps if line.rstrip().endswith("a.arrow")]
-        assert any(int(low, 16) <= array.ctypes.data < int(high, 16) for low, high in ranges)
+    # Both lie in the memory that their batch was read into.
+    assert abs(chunk.indices.ctypes.data - chunk.values.ctypes.data) < path.stat().st_size
+    assert not chunk.indices.flags.owndata
+    assert not chunk.values.flags.owndata
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-import os
 import random
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from catalogue import ALL
+from torture import times
 
 from sureline import cli, stream
 from sureline.datasets import make_mail, make_sparse_stream
@@ -24,7 +24,8 @@ from sureline.training import Training
 from sureline.training.checkpoint import Checkpointing
 
 SURELINE = [sys.executable, "-m", "sureline"]
-KILLS = int(os.environ.get("SURELINE_KILLS", "4"))  # in all; make torture asks for 200
+KILLS = times(4)  # in all
+pytestmark = pytest.mark.torture
 PACKED: dict[str, Any] = {
     "plain": lambda raw: raw,
     "gz": lambda raw: gzip.compress(raw, 1),

@@ -224,3 +224,35 @@ def test_a_row_that_overflows_is_told_by_its_place_in_the_stream(learner: Any, t
         source = stream.read(tmp_path / "rows.svm").with_options(block=block)
         with pytest.raises(ValueError, match=r"Row 1,00[12] of the stream .* rows (and labels )?so that their values"):
             sureline.train(source, learner)
+
+
+@pytest.mark.parametrize(
+    ("learner", "way"),
+    [
+        (SSOL(dtype="float32"), ": number the columns without gaps, or have fewer classes."),
+        (PA(), r': use dtype="float32" \(--dtype float32\), number'),
+    ],
+    ids=repr,
+)
+def test_a_model_that_no_file_can_hold_is_refused_before_it_is_learned(learner: Any, way: str, tmp_path: Path) -> None:
+    from sureline.training import Training
+
+    rows = "".join(f"{label} {1 + label}:1 {2**31 - 2}:1\n" for label in range(600))
+    (tmp_path / "rows.svm").write_text(rows)
+    training = Training(learner, stream.read(tmp_path / "rows.svm", dtype=learner.dtype))
+    with pytest.raises(ValueError, match=rf"rows\.svm: .* 2,147,483,64\d columns and 600 classes, .* 4,398 GB .*{way}"):
+        training.run()
+    assert not training.begun
+
+
+def test_a_model_that_becomes_too_large_for_a_file_is_refused_at_once(tmp_path: Path) -> None:
+    """By classes that come late, beside columns that came early."""
+    from sureline.training import Training
+
+    early = f"0 {2**31 - 2}:1\n1 1:1\n2 1:1\n" * 100
+    (tmp_path / "rows.svm").write_text(early + "".join(f"{label} 1:1\n" for label in range(600)))
+    source = stream.read(tmp_path / "rows.svm", dtype="float32").with_options(block=1000)
+    training = Training(SSOL(dtype="float32"), source)
+    with pytest.raises(ValueError, match=r"2,147,483,64\d columns and"):
+        training.run()
+    assert 0 < training.examples < 900

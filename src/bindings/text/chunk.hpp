@@ -36,6 +36,14 @@ struct HeldChunk {
   std::variant<sureline::text::Chunk<float>, sureline::text::Chunk<double>> any;
 };
 
+// A limit that Python asks for.
+inline int64_t limit(const char* name, int64_t value) {
+  if (value < 1)
+    throw nanobind::value_error(
+        (std::string(name) + " must be at least 1. Got " + std::to_string(value) + " instead.").c_str());
+  return value < sureline::text::kNoLimit ? value : sureline::text::kNoLimit;
+}
+
 // A block that is a part of an open file.
 inline sureline::text::FilePieces file_part(int file, int64_t start, int64_t end, bool wait) {
   if (start < 0 || end < start || end - start > 2147483647)

@@ -40,7 +40,8 @@ Py_ssize_t length_of(PyObject* row) {
 template <class Scalar>
 class RowHasher {
  public:
-  RowHasher(const Columns& columns, int64_t collect_names) : columns_(columns), every_(collect_names) {
+  RowHasher(const Columns& columns, int64_t collect_names, int64_t max_features, int64_t max_name)
+      : columns_(columns), every_(collect_names), max_features_(max_features), max_name_(max_name) {
     if (every_) result_.names.emplace(NameTable::kDefaultCapacity, columns);
   }
 
@@ -74,6 +75,8 @@ class RowHasher {
  private:
   void add_row(PyObject* row) {
     const int64_t first = chunk_.indices.size();
+    if (length_of(row) > max_features_)
+      refuse_value(row_name() + "it has more than " + std::to_string(max_features_) + " features (max_features).");
     counts_names_ = every_ && n_before_ % every_ == 0;
     if (PyDict_Check(row)) {
       const Py_ssize_t size = PyDict_Size(row);
@@ -119,6 +122,7 @@ class RowHasher {
     } else if (type == &PyUnicode_Type || PyUnicode_Check(value)) {
       if (!PyUnicode_Check(name)) refuse_name(name);
       const std::string_view left = utf8(name, "name"), right = utf8(value, "value");
+      check_length(name, left.size() + 1 + right.size());
       joined_.assign(left);
       joined_ += '=';
       joined_ += right;
@@ -135,7 +139,15 @@ class RowHasher {
   void add_number(PyObject* name, double value) {
     if (!PyUnicode_Check(name)) refuse_name(name);
     if (value == 0) return;
-    add_hashed(name, utf8(name, "name"), value);
+    const std::string_view text = utf8(name, "name");
+    check_length(name, text.size());
+    add_hashed(name, text, value);
+  }
+
+  void check_length(PyObject* name, size_t size) const {
+    if (int64_t(size) > max_name_)
+      refuse_value(row_name() + "the feature " + shown(name) + " has a name of more than " + std::to_string(max_name_) +
+                   " bytes (max_name).");
   }
 
   void add_hashed(PyObject* name, std::string_view text, double value) {
@@ -176,7 +188,7 @@ class RowHasher {
   }
 
   const Columns columns_;
-  const int64_t every_;
+  const int64_t every_, max_features_, max_name_;
   HashedChunk result_;
   Chunk<Scalar> chunk_;
   RowOrder order_;
@@ -188,9 +200,11 @@ class RowHasher {
 }  // namespace
 
 HashedChunk hash_rows(const nb::list& rows, int64_t bits, sureline::bindings::Scalar dtype, bool with_sign,
-                      int64_t collect_names) {
+                      int64_t collect_names, int64_t max_features, int64_t max_name) {
   check_hashing(bits, collect_names);
+  max_features = limit("max_features", max_features), max_name = limit("max_name", max_name);
   const Columns columns{with_sign ? Columns::signed_ : Columns::hashed, static_cast<int>(bits)};
-  if (dtype == sureline::bindings::Scalar::float32) return RowHasher<float>(columns, collect_names).hash(rows.ptr());
-  return RowHasher<double>(columns, collect_names).hash(rows.ptr());
+  if (dtype == sureline::bindings::Scalar::float32)
+    return RowHasher<float>(columns, collect_names, max_features, max_name).hash(rows.ptr());
+  return RowHasher<double>(columns, collect_names, max_features, max_name).hash(rows.ptr());
 }

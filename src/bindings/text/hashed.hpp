@@ -23,4 +23,4 @@ inline void check_hashing(int64_t bits, int64_t collect_names) {
 
 // hash_rows.cpp: rows made of Python's dicts, lists and strings.
 HashedChunk hash_rows(const nanobind::list& rows, int64_t bits, sureline::bindings::Scalar dtype, bool with_sign,
-                      int64_t collect_names);
+                      int64_t collect_names, int64_t max_features, int64_t max_name);

@@ -28,11 +28,13 @@ using sureline::bindings::Scalar;
 namespace {
 
 HashedChunk parse_vw_pieces(Pieces& pieces, Scalar dtype, int64_t bits, bool skip_faults, int64_t collect_names,
-                            bool first_block) {
+                            bool first_block, int64_t max_features, int64_t max_name) {
   check_hashing(bits, collect_names);
   Options options;
   options.skip_faults = skip_faults;
   options.first_block = first_block;
+  options.max_features = limit("max_features", max_features);
+  options.max_name = limit("max_name", max_name);
   HashedChunk result;
   if (collect_names) result.names.emplace(NameTable::kDefaultCapacity, Columns{Columns::masked, int(bits)});
   NameTable* const names = result.names ? &*result.names : nullptr;
@@ -42,16 +44,18 @@ HashedChunk parse_vw_pieces(Pieces& pieces, Scalar dtype, int64_t bits, bool ski
 }
 
 HashedChunk parse_vw_block(const nb::object& block, Scalar dtype, int64_t bits, bool skip_faults, int64_t collect_names,
-                           bool first_block) {
+                           bool first_block, int64_t max_features, int64_t max_name) {
   const Block text(block);
   OnePiece piece(text.begin(), text.end());
-  return parse_vw_pieces(piece, dtype, bits, skip_faults, collect_names, first_block);
+  return parse_vw_pieces(piece, dtype, bits, skip_faults, collect_names, first_block, max_features, max_name);
 }
 
 std::optional<HashedChunk> parse_vw_file(int file, int64_t start, int64_t end, bool wait, Scalar dtype, int64_t bits,
-                                         bool skip_faults, int64_t collect_names, bool first_block) {
+                                         bool skip_faults, int64_t collect_names, bool first_block,
+                                         int64_t max_features, int64_t max_name) {
   FilePieces pieces = file_part(file, start, end, wait);
-  HashedChunk chunk = parse_vw_pieces(pieces, dtype, bits, skip_faults, collect_names, first_block);
+  HashedChunk chunk =
+      parse_vw_pieces(pieces, dtype, bits, skip_faults, collect_names, first_block, max_features, max_name);
   if (pieces.failed()) return std::nullopt;
   return chunk;
 }
@@ -187,19 +191,21 @@ void bind_hashing(nb::module_& m) {
           nb::rv_policy::reference_internal, nb::sig("def names(self) -> NameTable | None"),
           "A NameTable of the names that were seen, or None if they were not asked for.");
   m.def("parse_vw", &parse_vw_block, "block"_a, "dtype"_a, "bits"_a, nb::kw_only(), "skip_faults"_a = false,
-        "collect_names"_a = 0, "first_block"_a = false,
+        "collect_names"_a = 0, "first_block"_a = false, "max_features"_a = kNoLimit, "max_name"_a = kNoLimit,
         "Rows of Vowpal Wabbit's text, without its constant. The block begins and ends where a line does, or ends with "
-        "the data. With collect_names = k the names of every k-th row are counted, k times each.");
+        "the data. With collect_names = k the names of every k-th row are counted, k times each. A "
+        "row with more than max_features, or a name of more than max_name bytes, is a fault.");
   m.def("parse_vw_file", &parse_vw_file, "file"_a, "start"_a, "end"_a, "wait"_a, "dtype"_a, "bits"_a, nb::kw_only(),
-        "skip_faults"_a = false, "collect_names"_a = 0, "first_block"_a = false,
+        "skip_faults"_a = false, "collect_names"_a = 0, "first_block"_a = false, "max_features"_a = kNoLimit,
+        "max_name"_a = kNoLimit,
         "The same for the bytes of an open file from start to end. None if they could not be read, or, without `wait`, "
         "not at once.");
-  m.def(
-      "hash_rows", &hash_rows, "rows"_a, "bits"_a, "dtype"_a, nb::kw_only(), "signed"_a = true, "collect_names"_a = 0,
-      nb::sig("def hash_rows(rows: list, bits: int, dtype: Scalar, *, signed: bool = True, collect_names: int = 0) -> "
-              "HashedChunk"),
-      "Rows from dicts, lists of strings and lists of pairs, as FeatureHasher(2**bits, alternate_sign=signed) makes "
-      "them.");
+  m.def("hash_rows", &hash_rows, "rows"_a, "bits"_a, "dtype"_a, nb::kw_only(), "signed"_a = true, "collect_names"_a = 0,
+        "max_features"_a = kNoLimit, "max_name"_a = kNoLimit,
+        nb::sig("def hash_rows(rows: list, bits: int, dtype: Scalar, *, signed: bool = True, collect_names: int = 0, "
+                "max_features: int = ..., max_name: int = ...) -> HashedChunk"),
+        "Rows from dicts, lists of strings and lists of pairs, as FeatureHasher(2**bits, alternate_sign=signed) makes "
+        "them. A row with more than max_features, or a name of more than max_name bytes, is refused.");
   m.def(
       "murmur3",
       [](const nb::bytes& text, uint32_t seed) {

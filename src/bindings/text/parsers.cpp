@@ -116,7 +116,7 @@ void bind_chunk(nb::module_& m) {
 }
 
 HeldChunk parse_libsvm_pieces(Pieces& pieces, Scalar dtype, int64_t shift, bool sum_duplicates, bool skip_faults,
-                              bool first_block) {
+                              bool first_block, int64_t max_features) {
   if (shift < -kLargestIndex || shift > kLargestIndex)
     throw nb::value_error("shift must be an integer between -2147483646 and 2147483646.");
   Options options;
@@ -124,20 +124,22 @@ HeldChunk parse_libsvm_pieces(Pieces& pieces, Scalar dtype, int64_t shift, bool 
   options.sum_duplicates = sum_duplicates;
   options.skip_faults = skip_faults;
   options.first_block = first_block;
+  options.max_features = limit("max_features", max_features);
   return parse_as(dtype, [&](auto scalar) { return parse_libsvm<decltype(scalar)>(pieces, options); });
 }
 
 HeldChunk parse_libsvm_block(const nb::object& block, Scalar dtype, int64_t shift, bool sum_duplicates,
-                             bool skip_faults, bool first_block) {
+                             bool skip_faults, bool first_block, int64_t max_features) {
   const Block text(block);
   OnePiece piece(text.begin(), text.end());
-  return parse_libsvm_pieces(piece, dtype, shift, sum_duplicates, skip_faults, first_block);
+  return parse_libsvm_pieces(piece, dtype, shift, sum_duplicates, skip_faults, first_block, max_features);
 }
 
 std::optional<HeldChunk> parse_libsvm_file(int file, int64_t start, int64_t end, bool wait, Scalar dtype, int64_t shift,
-                                           bool sum_duplicates, bool skip_faults, bool first_block) {
+                                           bool sum_duplicates, bool skip_faults, bool first_block,
+                                           int64_t max_features) {
   FilePieces pieces = file_part(file, start, end, wait);
-  HeldChunk chunk = parse_libsvm_pieces(pieces, dtype, shift, sum_duplicates, skip_faults, first_block);
+  HeldChunk chunk = parse_libsvm_pieces(pieces, dtype, shift, sum_duplicates, skip_faults, first_block, max_features);
   if (pieces.failed()) return std::nullopt;
   return chunk;
 }
@@ -147,10 +149,12 @@ std::optional<HeldChunk> parse_libsvm_file(int file, int64_t start, int64_t end,
 void bind_parsers(nb::module_& m) {
   bind_chunk(m);
   m.def("parse_libsvm", &parse_libsvm_block, "block"_a, "dtype"_a, nb::kw_only(), "shift"_a = 0,
-        "sum_duplicates"_a = false, "skip_faults"_a = false, "first_block"_a = false,
-        "Rows of LIBSVM text. The block begins and ends where a line does, or ends with the data.");
+        "sum_duplicates"_a = false, "skip_faults"_a = false, "first_block"_a = false, "max_features"_a = kNoLimit,
+        "Rows of LIBSVM text. The block begins and ends where a line does, or ends with the data. A row with more than "
+        "max_features is a fault.");
   m.def("parse_libsvm_file", &parse_libsvm_file, "file"_a, "start"_a, "end"_a, "wait"_a, "dtype"_a, nb::kw_only(),
         "shift"_a = 0, "sum_duplicates"_a = false, "skip_faults"_a = false, "first_block"_a = false,
+        "max_features"_a = kNoLimit,
         "The same for the bytes of an open file from start to end. None if they could not be read, or, without `wait`, "
         "not at once.");
 }

@@ -9,7 +9,7 @@
 namespace sureline::SURELINE_ISA {
 namespace {
 
-// A tile of the result, kRows x kVectors vectors, stays in registers; loops over a tile are unrolled whole for that.
+// A tile of the result, kRows x kVectors vectors, stays in registers. For that, loops over a tile are fully unrolled.
 #if defined(__AVX512F__)
 constexpr int kRows = 8, kVectors = 3;
 #elif defined(__AVX__)
@@ -19,7 +19,7 @@ constexpr int kRows = 4, kVectors = 2;
 #endif
 #define SURELINE_UNROLL _Pragma("GCC unroll 16")
 
-constexpr int64_t kPanel = 64;  // rows at a time: few enough for the nearest cache
+constexpr int64_t kPanel = 64;  // rows at a time, to stay in the first-level cache
 
 int64_t whole_vectors(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
@@ -31,7 +31,8 @@ void each_tile(int64_t j, int64_t n, const Tile& tile) {
   for (; j < n; j += kVectors * kLanes) tile(j, int(std::min<int64_t>(kVectors, (n - j + kLanes - 1) / kLanes)));
 }
 
-// G[i .. i + kRows][j .. j + vectors] += the sum over rows of x_i x_j. What is beyond the end of a row is the next one.
+// G[i .. i + kRows][j .. j + vectors] += the sum over rows of x_i x_j. Reads beyond the end of a row reach the next
+// one.
 template <int vectors, class T>
 void gram_tile(const T* x, int64_t n_rows, int64_t n, int64_t i, int64_t j, double* G, int64_t stride) {
   Vector sum[kRows][vectors] = {};
@@ -50,7 +51,7 @@ void gram_tile(const T* x, int64_t n_rows, int64_t n, int64_t i, int64_t j, doub
   }
 }
 
-// The rows from x on, after which there is room for a tile to reach beyond the last.
+// The rows from x on. A tile may read beyond the last one.
 template <class T>
 void gram_panel(const T* x, int64_t n_rows, int64_t n, double* G, int64_t stride, double* totals) {
   for (int64_t row = 0; row < n_rows; ++row)
@@ -72,7 +73,7 @@ void add_gram_of(const NarrowRows& rows, double* G) {
   const int64_t body = (rows.n_rows - n_last) / kPanel * kPanel;
   for (int64_t first = 0; first < body; first += kPanel)
     gram_panel(x + first * n, kPanel, n, sums.data(), stride, totals.data());
-  // The last rows once more elsewhere, so that nothing beyond the end of the array is read.
+  // The last rows are copied, so that nothing beyond the end of the array is read.
   std::vector<T> last(size_t((rows.n_rows - body) * n + reach));
   std::copy(x + body * n, x + rows.n_rows * n, last.begin());
   gram_panel(last.data(), rows.n_rows - body, n, sums.data(), stride, totals.data());

@@ -1,6 +1,6 @@
-// Matrix products of many short rows: what BLAS is slow at, since it packs and splits for large matrices.
+// Matrix products of many short rows. BLAS is slow at these, since it packs and splits for large matrices.
 //
-// Rows have n values, and one more, 1, if there is an intercept: that comes last. float or double, products in double.
+// Rows have n values, and a last one, 1, if there is an intercept. Values are float or double, products double.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct NarrowRows {
 };
 
 inline constexpr int64_t kWidestNarrow = 256;
-inline constexpr int64_t kNarrowLanes = 8;  // what the rows of the result are filled up to, with zeros
+inline constexpr int64_t kNarrowLanes = 8;  // rows of the result are padded with zeros to a multiple of this
 
-// G += sum of x x', of which the upper triangle counts; G has width x width numbers in C order.
+// G += sum of x x'. Only the upper triangle counts. G has width x width numbers in C order.
 // out = rows times W, upper triangular, width x width in C order; out is n_rows x stride, a multiple of kNarrowLanes.
 SURELINE_PER_ISA(void add_gram(const NarrowRows&, double* G);
                  void whiten(const NarrowRows&, const double* W, double* out, int64_t stride);)

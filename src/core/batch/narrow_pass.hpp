@@ -1,5 +1,5 @@
-// Whitening and learning of narrow rows together. Learning is sequential and takes about as long as whitening, so that
-// other threads whiten a few blocks ahead; whoever would have to wait whitens as well.
+// Whitening and learning of narrow rows together. Learning is sequential and takes about as long as whitening. So other
+// threads whiten a few blocks ahead, and a thread that would have to wait whitens too.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class NarrowPass {
     std::vector<std::thread> helpers;
     for (int k = 1; k < n_threads && k < n_blocks_; ++k) helpers.emplace_back([this] { help(); });
     const int64_t refused = learn();
-    done_.store(n_blocks_ + kAhead, std::memory_order_release);  // nobody has to wait for room any longer
+    done_.store(n_blocks_ + kAhead, std::memory_order_release);  // releases the threads that wait for room
     claimed_.store(n_blocks_);
     for (std::thread& helper : helpers) helper.join();
     return refused;
@@ -43,7 +43,7 @@ class NarrowPass {
       WhitenedPass pass = pass_;
       const int64_t first = block * kRows;
       pass.rows = at(block), pass.n_slots = stride_, pass.n_rows = size(block);
-      pass.labels += first, pass.C += first;
+      pass.labels += first, pass.C += first, pass.squares += first, pass.moves += first * pass.n_heads;
       const int64_t refused = learn_rows_(pass);
       if (refused >= 0) return first + refused;
       done_.store(block + 1, std::memory_order_release);
@@ -81,7 +81,7 @@ class NarrowPass {
   const Learn learn_rows_;
   const int64_t n_blocks_ = (rows_.n_rows + kRows - 1) / kRows;
   std::vector<double> memory_ = std::vector<double>(size_t(kAhead * kRows * stride_));
-  std::vector<std::atomic<int64_t>> ready_ = make_ready();  // the block in each place
+  std::vector<std::atomic<int64_t>> ready_ = make_ready();  // the number of the block in each place
   std::atomic<int64_t> claimed_{0}, done_{0};
 
   static std::vector<std::atomic<int64_t>> make_ready() {

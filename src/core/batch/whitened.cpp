@@ -16,7 +16,7 @@ double total(Vector v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 double total(Vector v) { return v[0] + v[1]; }
 #endif
 
-// sum of a_i b_i, in several partial sums that do not wait for each other.
+// Sum of a_i b_i, in several independent partial sums.
 template <class A, class B>
 double dot(const A* a, const B* b, int64_t n) {
   Vector sums[4] = {};
@@ -84,7 +84,7 @@ class Pass {
       if (!std::isfinite(p_.scores[head])) return false;
       if (p_.scores[head] > p_.scores[best]) best = head;
     }
-    square_ = -1;
+    square_ = p_.squares[row] = space_.square(row);
     moved_ = false;
     Tally& tally = p_.tally[label];
     ++tally.seen;
@@ -120,20 +120,24 @@ class Pass {
   bool move(int64_t row, double m, int times, int64_t head, double y, int64_t rival) {
     const double xi = 1 - m;
     if (!(xi > 0)) return true;
-    if (square_ < 0) square_ = space_.square(row);
     const double v = times * square_;
     if (!std::isfinite(v)) return false;
     if (!(v > 0)) return true;
     const double alpha = p_.q == 1 ? std::min(xi / v, p_.C[row]) : xi / (v + 0.5 / p_.C[row]);
-    space_.step(row, head, alpha * y);
-    if (rival >= 0) space_.step(row, rival, -alpha);
+    step(row, head, alpha * y);
+    if (rival >= 0) step(row, rival, -alpha);
     moved_ = true;
     return true;
   }
 
+  void step(int64_t row, int64_t head, double a) {
+    space_.step(row, head, a);
+    p_.moves[row * p_.n_heads + head] = a;
+  }
+
   const WhitenedPass& p_;
   const Space space_;
-  double square_ = -1;  // |x^|^2 of the row at hand, once it is needed
+  double square_ = 0;  // |x^|^2 of the row at hand
   bool moved_ = false;
 };
 

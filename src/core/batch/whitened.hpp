@@ -6,11 +6,11 @@
 //   for each row: xi = max(0, 1 - y w.x^); if xi > 0:
 //     alpha = min(xi / |x^|^2, C) for q = 1, xi / (|x^|^2 + 0.5 / C) for q = 2;  w += alpha y x^
 //
-// The same in terms of inner products alone, where V = X^ X^' is at hand and not X^: the scores of later rows follow
-// from those of the earlier ones, f += alpha y V_i.
+// The same with inner products alone, given V = X^ X^' instead of X^: a step changes the scores of later rows by
+// f += alpha y V_i.
 //
-// With a head for each class the problem of a row is binary over the heads of its class and of the best rival (policy
-// rival: |x^|^2 counts twice), or one for each head (one_vs_rest).
+// With a head for each class, the problem of a row is binary over the heads of its class and of the best rival (policy
+// rival: |x^|^2 counts twice), or there is one problem per head (one_vs_rest).
 #pragma once
 
 #include "loops/isa.hpp"
@@ -25,15 +25,17 @@ struct WhitenedPass {
   int64_t n_slots = 0;
   const double* V = nullptr;  // or n_rows x n_rows
   const int32_t* labels = nullptr;
-  const double* C = nullptr;  // of each row; a row with C = 0 is passed over
+  const double* C = nullptr;  // of each row; a row with C = 0 is skipped
   int q = 1;
   double* w = nullptr;      // n_heads x n_slots, with X^
   double* f = nullptr;      // n_heads x n_rows, with V: w.x^ for the w of before
   double* steps = nullptr;  // n_heads x n_rows, with V: alpha y, to be filled in
   int64_t n_heads = 1;
   Policy policy = Policy::binary;
-  double* scores = nullptr;  // n_heads, scratch
-  Tally* tally = nullptr;    // for each class
+  double* scores = nullptr;   // n_heads, scratch
+  Tally* tally = nullptr;     // for each class
+  double* moves = nullptr;    // n_rows x n_heads: alpha y of each row, zeros before
+  double* squares = nullptr;  // n_rows, to be filled in: |x^|^2
 };
 
 // One for each instruction set. Returns the first row whose score or length is not finite, or -1.

@@ -54,7 +54,7 @@ void Budget::finish(int64_t keep) {
   sized_.shrink_to_fit();
 }
 
-// Keep the largest; of several that are equally large at the border none, so that no more than `keep` are left.
+// Keeps the largest. Ties at the border are all dropped, so that at most `keep` are left.
 void Budget::shrink(int64_t keep) {
   if (int64_t(sized_.size()) <= keep) return;
   const auto border = sized_.begin() + keep;

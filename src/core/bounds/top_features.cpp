@@ -18,9 +18,9 @@ void make_room(std::vector<T>& items, size_t n) {
 
 // The members of a head, a heap of them, and a table that finds them by their slots.
 //
-// Most keys fall, since variances shrink and weights grow, and most features that are not inside are nowhere near. So a
-// key that falls does not move its member in the heap, which then goes by an upper bound of the key. What is on top is
-// brought up to date when a feature comes that is below the bound; the bound of all others is no more than its own.
+// Most keys fall, since variances shrink and weights grow. Most features outside are far from getting in. So a falling
+// key does not move its member: the heap is ordered by an upper bound of the key. The top is updated when a feature
+// comes whose key is below that bound. No other member has a larger bound.
 struct Selection::Heap {
   struct Member {
     int64_t slot;
@@ -37,7 +37,7 @@ struct Selection::Heap {
     int64_t member = -1;  // or negative if the bucket is empty
   };
   std::vector<Member> members;
-  std::vector<Node> nodes;  // each leaves before those below it, of which there are kBranches
+  std::vector<Node> nodes;  // a heap: each leaves before its kBranches children
   std::vector<Bucket> buckets;
   int shift = 64;
   static constexpr int64_t kBranches = 4;
@@ -47,7 +47,7 @@ struct Selection::Heap {
   size_t home(int64_t slot) const { return size_t((uint64_t(slot) * 0x9e3779b97f4a7c15u) >> shift); }
   size_t mask() const { return buckets.size() - 1; }
 
-  int64_t find(int64_t slot) const {  // which member it is, or -1
+  int64_t find(int64_t slot) const {  // the number of the member, or -1
     if (buckets.empty()) return -1;
     size_t b = home(slot);
     while (buckets[b].slot != slot && buckets[b].member >= 0) b = (b + 1) & mask();
@@ -58,7 +58,7 @@ struct Selection::Heap {
     while (buckets[b].member >= 0) b = (b + 1) & mask();
     buckets[b] = {slot, member};
   }
-  // Those after the empty bucket move up, unless that would be before their home.
+  // Buckets after the empty one move up, unless that would be before their home.
   void erase(int64_t slot) {
     size_t hole = home(slot);
     while (buckets[hole].slot != slot) hole = (hole + 1) & mask();
@@ -149,7 +149,7 @@ struct Selection::Heap {
     nodes.push_back({key, int64_t(members.size()) - 1});
     rise(int64_t(nodes.size()) - 1);
   }
-  // The member that leaves next is at the top after this, with its own key for a bound.
+  // Brings the member that leaves next to the top, with its key as its bound.
   void settle_top() {
     for (;;) {
       Member& m = members[size_t(nodes[0].member)];
@@ -236,7 +236,7 @@ int64_t Selection::choose(int64_t head, const Offer* row, int64_t n, int64_t* le
     if (member >= 0)
       heap.set_key(member, row[i].key);
     else
-      leaving[n_outside++] = i;  // where they are in the row; below, slots take these places
+      leaving[n_outside++] = i;  // positions in the row; slots replace them below
   }
   for (int64_t k = 0; k < n_outside; ++k) {
     const Offer& offer = row[leaving[k]];
@@ -268,7 +268,7 @@ void Selection::roll_back() {
     heap.leave(change.came);
     if (change.left > 0) heap.enter(change.left);
   }
-  if (keys_have_changed_) has_keys_ = false;  // the numbers have gone back, and the keys have not
+  if (keys_have_changed_) has_keys_ = false;  // the numbers were rolled back, the keys were not
   commit();
 }
 

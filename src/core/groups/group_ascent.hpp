@@ -34,9 +34,9 @@ inline void add(double* __restrict y, double t, const double* __restrict x, int6
   for (int64_t i = 0; i < n; ++i) y[i] += t * x[i];
 }
 
-// sigma s = sum_k max(0, a_k - s), by Newton's method: exact as soon as the same groups are above s twice. From `s`,
-// since it changes little from step to step. The first step leads to the root or below, the others up to it; one that
-// does not go up is a rounding error.
+// Solves sigma s = sum_k max(0, a_k - s) by Newton's method. It is exact as soon as the same groups are above s twice.
+// It starts from `s`, which changes little from step to step. The first step leads to the root or below, the others up
+// to it. A step that does not go up is a rounding error.
 inline double threshold(const double* a, int64_t n, double sigma, double s) {
   for (double before = -1;;) {
     double total = 0, p = 0;
@@ -51,7 +51,7 @@ inline double threshold(const double* a, int64_t n, double sigma, double s) {
   }
 }
 
-// What one row is to a group: its entries there, e = u.x, n = x'S x.
+// One row in a group: its entries there, e = u.x, n = x'S x.
 struct Touch {
   int64_t group, begin, end;
   double e, n;
@@ -95,7 +95,7 @@ class Ascent {
       const double xi = 1 - y * f;
       result.gap += C * gap(xi, alpha);
       const double norm2 = rows_.norm2[size_t(i)] + (o_.intercept ? 1 / o_.P_b : 0.0);
-      if (norm2 == 0) {  // no group has the row, whatever its alpha; the dual is largest at the end of its domain
+      if (norm2 == 0) {  // no group has entries of the row; the dual is largest at the end of its domain
         alpha = o_.q;
         continue;
       }
@@ -141,7 +141,7 @@ class Ascent {
   const double* u() const { return covariance ? u_.data() : z_.data(); }
   const double* block(int64_t k) const { return rows_.S.data() + rows_.blocks[size_t(k)]; }
 
-  // xi^q - alpha (1 - m) + [q = 2] alpha^2 / 4, which is never negative: the row's part of primal minus dual.
+  // The row's part of the duality gap, never negative: xi^q - alpha (1 - m) + [q = 2] alpha^2 / 4.
   double gap(double xi, double alpha) const {
     const double loss = std::max(xi, 0.0);
     return o_.q == 1 ? loss - alpha * xi : loss * loss - alpha * xi + alpha * alpha / 4;
@@ -217,7 +217,7 @@ class Ascent {
       trial_[size_t(touch.group)] = std::sqrt(std::max(0.0, a2));
     }
     const double s = threshold(trial_.data(), K_, o_.sigma, s_);
-    double p = 0, da = 0;  // of the groups above s: how many, and the sum of the derivatives of a by tau
+    double p = 0, da = 0;  // number of groups above s, and the sum of their da/dtau
     for (size_t k = 0; k < size_t(K_); ++k) p += trial_[k] > s ? 1.0 : 0.0;
     double f = b + (o_.intercept ? tau / o_.P_b : 0.0), df = o_.intercept ? 1 / o_.P_b : 0.0, e_over_a = 0;
     for (int64_t i = 0; i < n_touched_; ++i) {
@@ -235,7 +235,7 @@ class Ascent {
     return {1 - y * f - (squared ? (alpha + t) / 2 : 0.0), -C * df - (squared ? 0.5 : 0.0)};
   }
 
-  // Where the slope is zero, or the end of the domain: Newton's method within a bracket that shrinks.
+  // The zero of the slope, or the end of the domain, by Newton's method within a shrinking bracket.
   double exact_step(double C, double y, double f, double alpha) {
     std::copy(a_.begin(), a_.end(), trial_.begin());
     double b = f;
@@ -245,8 +245,8 @@ class Ascent {
     const bool up = here.value > 0;
     // For q = 2 the slope is not positive where alpha + t is twice the loss before the step.
     const double end = !up ? -alpha : o_.q == 1 ? 1 - alpha : 2 * (1 - y * f) - alpha;
-    double inner = 0, outer = end, t = 0;  // the slope has the sign of the start at inner, not so at outer
-    bool looked = false;                   // at the end
+    double inner = 0, outer = end, t = 0;  // the slope has its first sign at inner, and not at outer
+    bool looked = false;                   // whether the end was evaluated
     const double enough = 1e-13 * std::max(1.0, std::abs(here.value));
     for (int i = 0; i < 100; ++i) {
       double next = t - here.value / here.derivative;

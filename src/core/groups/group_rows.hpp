@@ -22,7 +22,7 @@ bool refused(const Row& x, int64_t n_columns) {
 // The entries of a row in some columns.
 class Found {
  public:
-  // take(position, value) for each of them, in the order of the row, or of a dense one in that of the columns.
+  // Calls take(position, value) for each, in the order of the row; for a dense row, in the order of the columns.
   template <class Row, class Take>
   void in(const Row& x, const Columns& columns, const Take& take) {
     if constexpr (Row::dense) {

@@ -1,8 +1,9 @@
-// What goes over all columns of the rows: scores of features, the rows reduced to a few columns, answers.
+// Passes over all columns of the rows: scores of features, rows reduced to a few columns, predictions.
 #include "groups/groups.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "groups/group_rows.hpp"
 
@@ -11,7 +12,7 @@ namespace sureline::groups {
 Columns::Columns(const int64_t* columns, const int64_t* positions, int64_t n) {
   int bits = 4, filter_bits = 13;
   while ((int64_t(1) << bits) < 4 * n) ++bits;
-  while ((int64_t(1) << filter_bits) < 64 * n && filter_bits < 18) ++filter_bits;  // up to 32 KiB, half of a cache
+  while ((int64_t(1) << filter_bits) < 64 * n && filter_bits < 18) ++filter_bits;  // up to 32 KiB
   slots_.resize(size_t(1) << bits);
   filter_.resize((size_t(1) << filter_bits) / 64);
   mask_ = slots_.size() - 1;
@@ -29,9 +30,11 @@ Columns::Columns(const int64_t* columns, const int64_t* positions, int64_t n) {
 
 Outcome add_scores(const Rows& rows, const Batch& batch, const double* alpha, double* s) {
   return with_rows(rows, [&](const auto& any) -> Outcome {
+    baseline::OwnRow<typename std::decay_t<decltype(any)>::Row> own;
     for (int64_t i = 0; i < rows.n_rows; ++i) {
       if (batch.C[i] == 0 || alpha[i] == 0) continue;
-      const auto x = any[i];
+      auto x = any[i];
+      if (own.look(x, rows, /*often=*/true) == Refusal::memory) return {Refusal::memory, i};
       if (refused(x, rows.n_columns)) return {Refusal::contents, i};
       const double t = batch.C[i] * alpha[i] * batch.sign(i);
       for (int64_t j = 0; j < x.size(); ++j) s[x.index(j)] += t * double(x.value(j));
@@ -41,7 +44,7 @@ Outcome add_scores(const Rows& rows, const Batch& batch, const double* alpha, do
 }
 
 std::vector<int64_t> best(const double* scores, int64_t n_columns, int64_t most) {
-  // A heap of the best so far, the worst of them on top.
+  // A heap of the best columns so far, the worst of them on top.
   std::vector<int64_t> heap;
   const auto better = [&](int64_t i, int64_t j) { return scores[i] > scores[j] || (scores[i] == scores[j] && i < j); };
   for (int64_t j = 0; j < n_columns && most > 0; ++j) {
@@ -97,7 +100,7 @@ Outcome variance(const Rows& rows, const Columns& columns, const std::vector<int
       if (refused(x, rows.n_columns)) return {Refusal::contents, i};
       entries.clear();
       found.in(x, columns, [&](int64_t p, double value) { entries.emplace_back(p, value); });
-      std::sort(entries.begin(), entries.end());  // which brings those of a group together
+      std::sort(entries.begin(), entries.end());  // brings the entries of a group together
       double v = intercept;
       for (size_t j = 0; j < entries.size();) {
         const Block block = block_of[size_t(entries[j].first)];

@@ -25,13 +25,13 @@ void resize(Buffer<T>& buffer, int64_t n) {
 template <class T>
 struct SelectedRows {
   int64_t n_rows, n_ready = 0;                // groups that have their covariance
-  std::vector<int64_t> sizes, offsets = {0};  // of the groups; the last offset is where the next would start
+  std::vector<int64_t> sizes, offsets = {0};  // of the groups; the last offset is where the next group would start
   Buffer<int64_t> starts;                     // of the rows, in the next two
   Buffer<int32_t> positions;                  // ascending in a row
   Buffer<T> values;
   std::vector<int32_t> group_of;  // by position / kPad
   std::vector<double> S, norm2;   // covariances, and x'S x of each row over all groups
-  std::vector<int64_t> blocks;    // where those of the groups begin in S
+  std::vector<int64_t> blocks;    // where the groups begin in S
 
   explicit SelectedRows(int64_t n) : n_rows(n), norm2(size_t(n)) {
     resize(starts, n + 1);
@@ -43,7 +43,7 @@ struct SelectedRows {
   int64_t size(int64_t group) const { return sizes[size_t(group)]; }
   int64_t nbytes() const { return (starts.size() + n_rows + int64_t(S.size())) * 8 + positions.size() * kEntry; }
 
-  // More groups, of so many columns each: see Selection::add_groups.
+  // Adds groups with these numbers of columns: see Selection::add_groups.
   Outcome add_groups(const Rows& rows, const double* C, const std::vector<int64_t>& columns,
                      const std::vector<int64_t>& new_sizes, int64_t most_bytes) {
     std::vector<int64_t> places;
@@ -89,7 +89,7 @@ struct SelectedRows {
       for (int64_t b = 0; b < a; ++b) G[b * n + a] = G[a * n + b];
   }
 
-  // That of the next group; null is the identity.
+  // Sets the covariance of the next group; null is the identity.
   void set_covariance(const double* S_k) {
     const int64_t group = n_ready++, n = size(group), ld = padded(n), offset = offsets[size_t(group)];
     if (S_k) {
@@ -109,14 +109,14 @@ struct SelectedRows {
         }
         v += double(values[a]) * Sx;
       }
-      norm2[size_t(i)] += std::max(v, 0.0);  // where columns are copies of each other, rounding errors may be larger
+      norm2[size_t(i)] += std::max(v, 0.0);  // rounding may exceed v where columns are copies of each other
     }
   }
 
  private:
   static constexpr int64_t kEntry = int64_t(sizeof(int32_t) + sizeof(T));
 
-  // Entries that are to be added: how many in each row, then those of the rows one after the other.
+  // Entries to be added: their number in each row, then those of the rows one after the other.
   struct New {
     std::vector<int32_t> counts, positions;
     std::vector<T> values;
@@ -135,12 +135,13 @@ struct SelectedRows {
       found.in(x, table, [&](int64_t p, T value) {
         if (value != 0) of_row.emplace_back(int32_t(p), value);
       });
-      // By position, which brings those of a group together; so they are if there is one group and columns ascend.
+      // Sorted by position, which brings entries of a group together. One group with ascending columns is sorted
+      // already.
       const auto before = [](const auto& a, const auto& b) { return a.first < b.first; };
       if (!std::is_sorted(of_row.begin(), of_row.end(), before)) std::sort(of_row.begin(), of_row.end(), before);
       const size_t begin = more.positions.size();
       for (const auto& [position, value] : of_row) {
-        if (more.positions.size() > begin && more.positions.back() == position) {  // the same column once more
+        if (more.positions.size() > begin && more.positions.back() == position) {  // a duplicate column
           more.values.back() += value;
           continue;
         }
@@ -153,7 +154,7 @@ struct SelectedRows {
     return most_entries < 0 ? Outcome{Refusal::memory, -1} : Outcome{};
   }
 
-  // The new entries behind the old ones of each row, from the last row on, in place.
+  // Appends the new entries to each row in place, from the last row on.
   void merge(const New& more) {
     int64_t from = int64_t(more.positions.size()), to = positions.size() + from;
     resize(positions, to);

@@ -1,4 +1,4 @@
-// Online dual coordinate ascent for one instruction set and one scalar type, both given by the build.
+// Online dual coordinate ascent for one instruction set, over dense or over sparse rows, as the build says.
 #include "loops/ascent.hpp"
 
 #include "loops/learn.hpp"
@@ -6,12 +6,12 @@
 
 namespace sureline::SURELINE_ISA {
 
-template <class T>
+template <class T, bool dense>
 Outcome ascend(const Task& task, const Model& model) {
   Workspace<T> workspace;
   if (!workspace.reserve(model)) return {.refusal = Refusal::memory};
   double* scores = workspace.scores.data();
-  return with_rows<T>(task.rows, [&](const auto& rows) {
+  return with_rows<T, dense>(task.rows, [&](const auto& rows) {
     return with_dual_space<T>(model, [&](const auto& space) {
       if constexpr (requires { std::decay_t<decltype(space)>::Kind::kSmoothed; })
         return OnlineAscent(task, space, rows, scores, workspace.rounds.data()).run();
@@ -21,6 +21,7 @@ Outcome ascend(const Task& task, const Model& model) {
   });
 }
 
-template Outcome ascend<SURELINE_SCALAR>(const Task&, const Model&);
+template Outcome ascend<float, SURELINE_DENSE>(const Task&, const Model&);
+template Outcome ascend<double, SURELINE_DENSE>(const Task&, const Model&);
 
 }  // namespace sureline::SURELINE_ISA

@@ -220,7 +220,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
   }
 
   // The row that the next example pushes out of the window is on its way into the cache from now on.
-  void prefetch_second_oldest() const {
+  [[gnu::always_inline]] void prefetch_second_oldest() const {
     const RowWindow& window = dual_.window;
     if (window.size() < 2 || window.size() + 1 < window.length) return;
     const RowWindow::Example old = window.example(1);
@@ -321,9 +321,11 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
 
   template <class F>
   void each_weight(const F& f) {
-    const auto each_head = [&](int64_t slot) {
+    each_slot([&](int64_t slot) {
       for (int64_t head = 0; head < space_.n_heads; ++head) f(space_.at(slot - 1, head), slot, head);
-    };
+    });
+  }
+  [[gnu::noinline]] void each_slot(FunctionRef<void(int64_t slot)> each_head) {
     const int64_t slot_bytes = space_.n_heads * Space::kWidth * int64_t(sizeof(T));
     KnownSlots& slots = dual_.known_slots;
     if (slots.known()) {

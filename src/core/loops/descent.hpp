@@ -73,13 +73,33 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
       for (int64_t problem = 0; problem < this->n_problems(); ++problem)
         rounds_[problem].threshold = task_.budget->threshold;
     if (task_.budget && !remember_which_are_nonzero(x)) return refuse(Refusal::memory), false;
-    if constexpr (Space::kAbsorbs)
+    if constexpr (Space::kAbsorbs) {
+      if (this->recorded_) record_before_absorbing(x, task_.labels[row], s);
       for (int64_t head = 0; head < space_.n_heads; ++head) {
         if (!journal_.before_update(space_, x, row, head)) return refuse(Refusal::memory), false;
         if (!absorb(x, head, s)) return this->refuse_score(x), false;
       }
+    }
     return true;
   }
+
+  // The prediction as it is for a row that is not yet in the covariance.
+  [[gnu::noinline]] void record_before_absorbing(const Row& x, int64_t label, double s) {
+    this->recorded_ = false;
+    scores(x, this->scores_);
+    for (int64_t head = 0; head < space_.n_heads; ++head)
+      if (!finite(this->scores_[head])) return;  // it is refused in its turn
+    if (this->policy() == Policy::binary)
+      this->record_score(this->scores_[0], variance(x, 0), label, s);
+    else
+      this->record_scores(x, label, s);
+  }
+  double variance(const Row& x, int64_t head) const {
+    if constexpr (Space::kAbsorbs)
+      return space_.variance(x, head) * task_.memory[this->alone() ? head : 0].covariance_scale;
+    return 0;
+  }
+  double variance(const Row& x, const MovedHead& moved) const { return variance(x, moved.head); }
 
   bool absorb(const Row& x, int64_t head, double s) {
     const Round& round = view().of(head);

@@ -32,6 +32,8 @@ class DualStream : public Stream<Self, Space, Rows> {
       : Base(task, space, rows, scores), dual_(*task.dual) {}
 
   const DualRule& rule() const { return *task_.dual_rule; }
+  double variance(const Row&, int64_t) const { return 0; }
+  double variance(const Row&, const MovedHead&) const { return 0; }
   bool slides() const { return rule().window == DualRule::Window::sliding; }
   Ascent next(int64_t problem) const {
     return rule().next(dual_.problems[size_t(problem)], task_.memory[problem].t, double(dual_.window.length));

@@ -8,28 +8,55 @@
 
 namespace sureline::SURELINE_ISA {
 
-template <class Space>
+// The numbers of a space, whatever they mean and however many heads there are: `width` of them belong to a weight.
+template <class T_, int width>
+struct Numbers {
+  using T = T_;
+  static constexpr int kWidth = width;
+  T* weights;
+  int64_t n_slots, n_heads;
+  template <class Space>
+  explicit Numbers(const Space& space) : weights(space.weights), n_slots(space.n_slots), n_heads(space.n_heads) {}
+  T* at(int64_t column, int64_t head) const { return weights + width * ((column + 1) * n_heads + head); }
+};
+
+template <class T, int width>
 class Journal {
  public:
-  using T = typename Space::T;
+  using Space = Numbers<T, width>;  // what any other one is taken for
   explicit Journal(bool on) : on_(on) {}
 
   // Each returns false if there is no memory left to remember with.
-  template <class Row>
-  bool before_update(const Space& space, const Row& x, int64_t row, int64_t head) {
-    return !on_ || remember(space, x, row, head);
+  template <class Row, class AnySpace>
+  bool before_update(const AnySpace& space, const Row& x, int64_t row, int64_t head) {
+    return !on_ || remember(Space(space), x, row, head);
   }
   // Room for n single weights, and then each of them.
-  bool reserve(int64_t n) { return !on_ || (entries_.reserve(n) && values_.reserve(n * Space::kWidth)); }
-  void before_changing(const Space& space, int64_t column, int64_t head) {
+  bool reserve(int64_t n) { return !on_ || (entries_.reserve(n) && values_.reserve(n * width)); }
+  template <class AnySpace>
+  void before_changing(const AnySpace& space, int64_t column, int64_t head) {
     if (!on_) return;
     save(space.at(column, head));
     entries_.push({kOne, column, head});
   }
   // What is zero now and written later has an entry of its own then.
-  [[gnu::cold, gnu::noinline]] bool before_rewriting_all(const Space& space) {
-    if (!on_) return true;
-    const int64_t numbers = space.n_heads * Space::kWidth;
+  template <class AnySpace>
+  bool before_rewriting_all(const AnySpace& space) {
+    return !on_ || remember_all(Space(space));
+  }
+  template <class AnySpace, class Rows>
+  void undo(const AnySpace& space, const Rows& rows) {
+    undo_in(Space(space), rows);
+  }
+
+ private:
+  // In place of a row. A block has the slots from `column` to `head`.
+  static constexpr int64_t kBlock = -1, kOne = -2;
+  struct Entry {
+    int64_t row, column, head;
+  };
+  [[gnu::cold, gnu::noinline]] bool remember_all(const Space& space) {
+    const int64_t numbers = space.n_heads * width;
     bool room = true;
     each_touched_block(space, [&](int64_t begin, int64_t end) {
       room = room && entries_.reserve(1) && values_.reserve((end - begin) * numbers);
@@ -40,7 +67,7 @@ class Journal {
     return room;
   }
   template <class Rows>
-  [[gnu::cold, gnu::noinline]] void undo(const Space& space, const Rows& rows) {
+  [[gnu::cold, gnu::noinline]] void undo_in(const Space& space, const Rows& rows) {
     while (entries_.size() > 0) {
       const Entry entry = entries_.pop();
       if (entry.row == kOne) {
@@ -48,7 +75,7 @@ class Journal {
         continue;
       }
       if (entry.row == kBlock) {
-        const int64_t numbers = space.n_heads * Space::kWidth;
+        const int64_t numbers = space.n_heads * width;
         for (int64_t i = entry.head * numbers; i-- > entry.column * numbers;) space.weights[i] = values_.pop();
         continue;
       }
@@ -57,26 +84,19 @@ class Journal {
       for (int64_t i = x.size(); i-- > 0;) restore(space.at(x.index(i), entry.head));
     }
   }
-
- private:
-  // In place of a row. A block has the slots from `column` to `head`.
-  static constexpr int64_t kBlock = -1, kOne = -2;
-  struct Entry {
-    int64_t row, column, head;
-  };
   template <class Row>
   [[gnu::noinline]] bool remember(const Space& space, const Row& x, int64_t row, int64_t head) {
-    if (!entries_.reserve(1) || !values_.reserve((x.size() + 1) * Space::kWidth)) return false;
+    if (!entries_.reserve(1) || !values_.reserve((x.size() + 1) * width)) return false;
     for (int64_t i = 0; i < x.size(); ++i) save(space.at(x.index(i), head));
     save(space.at(-1, head));
     entries_.push({row, 0, head});
     return true;
   }
   void save(const T* p) {
-    for (int i = 0; i < Space::kWidth; ++i) values_.push(p[i]);
+    for (int i = 0; i < width; ++i) values_.push(p[i]);
   }
   void restore(T* p) {
-    for (int i = Space::kWidth; i-- > 0;) p[i] = values_.pop();
+    for (int i = width; i-- > 0;) p[i] = values_.pop();
   }
   bool on_;
   Buffer<Entry> entries_;

@@ -15,6 +15,7 @@ namespace sureline {
 
 class DualMemory;  // dual_memory.hpp
 struct DualRule;   // dual_rule.hpp
+class Recorder;    // record.hpp
 struct Scaling;    // scales.hpp
 
 // Rows whose starts and lengths have been checked. What is inside a row is looked at just before it is used.
@@ -27,6 +28,8 @@ struct Rows {
   const void* indptr = nullptr;
   int64_t n_rows = 0;
   int64_t n_columns = 0;
+  // Nobody else can change the arrays. Of others each row is copied before it is looked at.
+  bool steady_indices = false, steady_values = false;
 };
 
 struct Model {
@@ -62,6 +65,7 @@ struct Task {
   Budget* budget = nullptr;        // of a coordinate rule, or null
   Selection* selection = nullptr;  // of a margin rule, or null
   DualMemory* dual = nullptr;      // of a dual rule
+  Recorder* recorder = nullptr;    // of predictions before their labels are learned from, or null
   Scaling* scaling = nullptr;      // what each row is divided by when its turn has come, or null
   Policy policy = Policy::binary;
   double cost[2] = {1,
@@ -86,16 +90,24 @@ struct View {
   const Round& of(int64_t head) const { return rounds[n_rounds > 1 ? head : 0]; }
 };
 
+// Where the nonzero weights go, so many at most.
+struct NonzeroRoom {
+  int64_t size = 0;
+  int64_t* slots = nullptr;
+  int32_t* heads = nullptr;  // or null
+  double* values = nullptr;
+};
+
 struct Kernels {
   Outcome (*learn)(const Task&, const Model&);
   // out[row][head] = weights . x, without Memory::weight_scale.
   Outcome (*score)(const Rows&, const Model&, const View&, double* out);
   // out[row][head] = x'Sx, without Memory::covariance_scale.
   Outcome (*variance)(const Rows&, const Model&, const View&, double* out);
-  // The weights of one head, from slot `first` on, that are not zero, without Memory::weight_scale: their number, and
-  // if there is room for them their slots, ascending, and values. -1 if there is no memory. Parts of the model that
-  // were never touched are passed over.
-  int64_t (*nonzero)(const Model&, const View&, int64_t first, int64_t* slots, int32_t* heads, double* values);
+  // The weights from slot `first` on that are not zero, without Memory::weight_scale: their number, and as far as there
+  // is room for them their slots, ascending, heads and values. -1 if there is no memory. Parts of the model that were
+  // never touched are passed over.
+  int64_t (*nonzero)(const Model&, const View&, int64_t first, const NonzeroRoom&);
   // The budget's threshold, `least` or above, and its list anew from the numbers of the model. False if there is no
   // memory.
   bool (*choose_anew)(const Model&, Budget&, double least);

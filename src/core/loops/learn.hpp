@@ -18,7 +18,7 @@ struct Workspace {
   bool reserve(const Model& model) {
     return scores.reserve(model.n_heads) && rounds.reserve(model.n_heads) &&
            (!has_factors(model.shape) ||
-            (scratch.reserve(Full<T, false>::scratch_size(model.n_slots)) && solution.reserve(2 * model.n_slots)));
+            (scratch.reserve(Full<T>::scratch_size(model.n_slots)) && solution.reserve(2 * model.n_slots)));
   }
 };
 
@@ -34,9 +34,8 @@ auto with_margin_space(const Model& model, Workspace<T>& workspace, const F& f) 
     case Shape::confident:  // for its covariance, which is the same
       return f(Diagonal<T, true, one_head>{w, model.n_slots, model.n_heads, model.intercept});
     default:
-      // One for any number of heads: nearly all of its time goes into factors, which are of one head.
-      return f(Full<T, false>{w, model.n_slots, model.n_heads, model.intercept, static_cast<T*>(model.factors),
-                              workspace.scratch.data()});
+      return f(Full<T>{w, model.n_slots, model.n_heads, model.intercept, static_cast<T*>(model.factors),
+                       workspace.scratch.data()});
   }
 }
 
@@ -57,9 +56,8 @@ auto with_coordinate_space(const Model& model, Workspace<T>& workspace, const F&
     case Shape::adaptive_truncated:
       return f(Coordinates<AdaptiveTruncated<T>, one_head>{w, model.n_slots, model.n_heads, model.intercept});
     default:
-      return f(ConfidentFull<T, one_head>{w, model.n_slots, model.n_heads, model.intercept,
-                                          static_cast<T*>(model.factors), workspace.scratch.data(),
-                                          workspace.solution.data()});
+      return f(ConfidentFull<T>{w, model.n_slots, model.n_heads, model.intercept, static_cast<T*>(model.factors),
+                                workspace.scratch.data(), workspace.solution.data()});
   }
 }
 
@@ -96,14 +94,17 @@ auto with_dual_space(const Model& model, const F& f) {
   }
 }
 
-// The loops of each kind of rule. Each is in a file of its own, for the compiler's sake.
-template <class T>
+// The loops over dense rows, and over sparse ones. Each of these is in a file of its own, which the build compiles
+// twice, for the compiler's sake.
+template <class T, bool dense>
 Outcome follow_margins(const Task& task, const Model& model);
-template <class T>
+template <class T, bool dense>
 Outcome descend(const Task& task, const Model& model);
-template <class T>
+template <class T, bool dense>
 Outcome ascend(const Task& task, const Model& model);
-template <class T>
-bool choose_anew(const Model& model, Budget& budget, double least);
+template <class T, bool dense>
+Outcome score(const Rows& rows, const Model& model, const View& view, double* out);
+template <class T, bool dense>
+Outcome variance(const Rows& rows, const Model& model, const View& view, double* out);
 
 }  // namespace sureline::SURELINE_ISA

@@ -3,9 +3,11 @@
 
 #include <cmath>
 
+#include "confidence/record.hpp"
 #include "loops/journal.hpp"
 #include "loops/kernels.hpp"
 #include "scaling/divided_rows.hpp"
+#include "spaces/diagonal.hpp"
 
 namespace sureline::SURELINE_ISA {
 
@@ -34,6 +36,7 @@ struct Worth {
 //   double score(x, MovedHead&), void scores(x, double*)   of one head, of all
 //   bool turn(row, x, worth, problem, MovedHead*, n)       one binary problem's turn; true if anything moved
 //   void end(x)                                            after all turns
+//   double variance(x, head), variance(x, MovedHead)       of a score, for the record; 0 if it has none
 // and if it is one for targets rather than classes
 //   bool regress(row, x, s)                                the turn of the only head
 template <class Self, class Space, class Rows>
@@ -58,7 +61,7 @@ class Stream {
       if (task_.scaling)
         outcome_ = divided_.next(k, s, x);
       else
-        outcome_.refusal = x.inspect(task_.rows.n_columns);
+        outcome_.refusal = own_.look(x, task_.rows, /*often=*/true);
       if (outcome_.refusal == Refusal::none) {
         if (s == 0) continue;
         if (huge)
@@ -83,6 +86,7 @@ class Stream {
     if constexpr (Space::kOneHead && !regresses()) return Policy::binary;
     return task_.policy;
   }
+  static constexpr bool kMayHaveOneHead = SURELINE_ISA::kMayHaveOneHead<Space, Row>;
   bool alone() const { return !Space::kOneHead && task_.policy == Policy::one_vs_rest; }
   int64_t n_problems() const { return alone() ? space_.n_heads : 1; }
   void refuse(Refusal why) { outcome_.refusal = why; }
@@ -94,9 +98,26 @@ class Stream {
   const Space space_;
   const Rows rows_;
   DividedRows<Rows> divided_;
+  OwnRow<Row> own_;
   double* scores_;  // one for each head
-  Journal<Space> journal_;
+  Journal<T, Space::kWidth> journal_;
   Outcome outcome_;
+  bool recorded_ = false;  // the row at hand is one that the record wants
+
+  // Put the prediction of a row on record: by the scores of its heads.
+  void record_scores(const Row& x, int64_t label, double s) {
+    int64_t best = 0;
+    for (int64_t head = 1; head < space_.n_heads; ++head)
+      if (scores_[head] > scores_[best]) best = head;
+    int64_t next = best == 0 ? 1 : 0;
+    for (int64_t head = next + 1; head < space_.n_heads; ++head)
+      if (head != best && scores_[head] > scores_[next]) next = head;
+    const double v = self().variance(x, best) + self().variance(x, next);
+    if (finite(v)) task_.recorder->add(scores_, space_.n_heads, best, next, v, label, s);
+  }
+  void record_score(double f, double v, int64_t label, double s) {
+    if (finite(v)) task_.recorder->add(f, v, label == 1, s);
+  }
 
  private:
   Self& self() { return static_cast<Self&>(*this); }
@@ -110,11 +131,12 @@ class Stream {
     Tally& tally = task_.tally[label];
     ++tally.seen;
     for (int64_t problem = 0; problem < n_problems(); ++problem) task_.memory[problem].t += 1;
+    recorded_ = task_.recorder && task_.recorder->next();
     if (!self().begin(x, row, s)) return;
     bool moved = false;
     switch (policy()) {
       case Policy::binary:
-        moved = binary(row, x, label, s);
+        if constexpr (kMayHaveOneHead) moved = binary(row, x, label, s);
         break;
       case Policy::rival:
         if constexpr (!Space::kOneHead) moved = rival(row, x, label, s);
@@ -123,7 +145,7 @@ class Stream {
         if constexpr (!Space::kOneHead) moved = one_vs_rest(row, x, label, s);
         break;
       case Policy::regression:
-        if constexpr (regresses()) moved = self().regress(row, x, s);
+        if constexpr (kMayHaveOneHead && regresses()) moved = self().regress(row, x, s);
         break;
     }
     if (outcome_.refusal != Refusal::none) return;
@@ -135,13 +157,15 @@ class Stream {
     MovedHead moved{0, label == 1 ? 1.0 : -1.0};
     moved.f = self().score(x, moved);
     if (!finite(moved.f)) return refuse_score(x), false;
+    if (recorded_) record_score(moved.f, self().variance(x, moved), label, s);
     task_.tally[label].mistakes += (moved.f > 0) != (moved.sign > 0);
     const double c = task_.balanced ? ratio(label == 1, task_.tally[1].seen, task_.tally[0].seen) : task_.cost[label];
-    return self().turn(row, x, {s, c}, 0, &moved, 1);
+    return turn(row, x, {s, c}, 0, &moved, 1);
   }
 
   bool rival(int64_t row, const Row& x, int64_t label, double s) {
     if (!score_all(x)) return refuse_score(x), false;
+    if (recorded_) record_scores(x, label, s);
     int64_t rival = label == 0 ? 1 : 0;
     for (int64_t head = rival + 1; head < space_.n_heads; ++head)
       if (head != label && scores_[head] > scores_[rival]) rival = head;
@@ -149,11 +173,12 @@ class Stream {
     task_.tally[label].mistakes +=
         scores_[rival] > scores_[label] || (scores_[rival] == scores_[label] && rival < label);
     MovedHead moved[2] = {{label, 1, scores_[label]}, {rival, -1, scores_[rival]}};
-    return self().turn(row, x, {s, task_.balanced ? share(label) : task_.cost[1]}, 0, moved, 2);
+    return turn(row, x, {s, task_.balanced ? share(label) : task_.cost[1]}, 0, moved, 2);
   }
 
   bool one_vs_rest(int64_t row, const Row& x, int64_t label, double s) {
     if (!score_all(x)) return refuse_score(x), false;
+    if (recorded_) record_scores(x, label, s);
     int64_t best = 0;
     for (int64_t head = 1; head < space_.n_heads; ++head)
       if (scores_[head] > scores_[best]) best = head;
@@ -164,9 +189,20 @@ class Stream {
       MovedHead moved{head, head == label ? 1.0 : -1.0, scores_[head]};
       const int64_t positive = task_.tally[head].seen;
       const double c = task_.balanced ? ratio(head == label, positive, total - positive) : task_.cost[head == label];
-      if (self().turn(row, x, {s, c}, head, &moved, 1)) any = true;
+      if (turn(row, x, {s, c}, head, &moved, 1)) any = true;
     }
     return any;
+  }
+
+  // Inlined only where one policy has it, since it is most of the code.
+  bool turn(int64_t row, const Row& x, Worth worth, int64_t problem, MovedHead* moved, int n) {
+    if constexpr (Space::kOneHead)
+      return self().turn(row, x, worth, problem, moved, n);
+    else
+      return turn_apart(row, x, worth, problem, moved, n);
+  }
+  [[gnu::noinline]] bool turn_apart(int64_t row, const Row& x, Worth worth, int64_t problem, MovedHead* moved, int n) {
+    return self().turn(row, x, worth, problem, moved, n);
   }
 
   // The cost that makes positive and negative examples count the same: rho = T- / T+ for a positive one, 1 for a
@@ -186,7 +222,7 @@ class Stream {
     return seen;
   }
 
-  bool score_all(const Row& x) {
+  [[gnu::noinline]] bool score_all(const Row& x) {
     self().scores(x, scores_);
     bool ok = true;
     for (int64_t head = 0; head < space_.n_heads; ++head) ok = ok && finite(scores_[head]);
@@ -195,8 +231,8 @@ class Stream {
 
   // The weights of a row that is to come, into the second cache: of those for the first the processor has no more than
   // a few dozens on their way at a time, and waits. The indices have not been looked at and may be anything, and so the
-  // address is no pointer arithmetic.
-  void fetch(const Row& to_come) const {
+  // address is no pointer arithmetic. Always inlined: GCC drops calls of what does nothing but prefetch.
+  [[gnu::always_inline]] void fetch(const Row& to_come) const {
     if constexpr (!Row::dense) {
       const uintptr_t first = reinterpret_cast<uintptr_t>(space_.at(0, 0)),
                       stride = uintptr_t(Space::kOneHead ? 1 : space_.n_heads) * Space::kWidth * sizeof(T);

@@ -1,4 +1,4 @@
-// The loops of the margin rules, for one instruction set and one scalar type, both given by the build.
+// The loops of the margin rules for one instruction set, over dense or over sparse rows, as the build says.
 #include "loops/margin.hpp"
 
 #include <type_traits>
@@ -7,17 +7,18 @@
 
 namespace sureline::SURELINE_ISA {
 
-template <class T>
+template <class T, bool dense>
 Outcome follow_margins(const Task& task, const Model& model) {
   Workspace<T> workspace;
   if (!workspace.reserve(model)) return {.refusal = Refusal::memory};
-  return with_rows<T>(task.rows, [&](const auto& rows) {
+  return with_rows<T, dense>(task.rows, [&](const auto& rows) {
     return with_margin_space<std::decay_t<decltype(rows)>>(model, workspace, [&](const auto& space) {
       return MarginLearner(task, space, rows, workspace.scores.data()).run();
     });
   });
 }
 
-template Outcome follow_margins<SURELINE_SCALAR>(const Task&, const Model&);
+template Outcome follow_margins<float, SURELINE_DENSE>(const Task&, const Model&);
+template Outcome follow_margins<double, SURELINE_DENSE>(const Task&, const Model&);
 
 }  // namespace sureline::SURELINE_ISA

@@ -32,11 +32,12 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
   bool begin(const Row&, int64_t, double) { return true; }
   void end(const Row&) {}
 
-  // Whether the variance is computed with the score: where it is needed in any case, or lies beside the weights, so
-  // that it costs less there than in a second pass over the rows that turn out to need it.
+  // Whether the variance is computed with the score: where it is needed in any case, as for the record, or lies beside
+  // the weights, so that it costs less there than in a second pass over the rows that turn out to need it.
   bool comes_with_variance() const {
-    if (this->policy() != Policy::binary) return false;
-    return task_.rule->needs_variance || (Space::kPaired && !Row::dense && task_.rule->uses_variance);
+    if (!Base::kMayHaveOneHead || this->policy() != Policy::binary) return false;
+    return task_.rule->needs_variance ||
+           (Space::kPaired && task_.rule->uses_variance && (!Row::dense || this->recorded_));
   }
   double score(const Row& x, MovedHead& moved) const {
     const double scale = task_.memory->weight_scale;
@@ -46,6 +47,15 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
     space_.scores(x, f);
     for (int64_t head = 0; head < space_.n_heads; ++head)
       f[head] *= task_.memory[this->alone() ? head : 0].weight_scale;
+  }
+
+  double variance(const Row& x, int64_t head) const {
+    if constexpr (!Space::kCovariance) return 0;
+    return space_.variance(x, head, 0) * task_.memory[this->alone() ? head : 0].covariance_scale;
+  }
+  double variance(const Row& x, const MovedHead& moved) const {
+    if (!Space::kCovariance || !comes_with_variance()) return variance(x, moved.head);
+    return moved.v * task_.memory->covariance_scale;
   }
 
   // One binary problem's turn. Everything is checked before anything is written: a refused row leaves no trace.
@@ -116,10 +126,10 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
     // |w|^2 is carried along by its recurrence. ROMMA's magnifies errors by 1 / sin^2 of the angle between x and w, so
     // it is computed anew from the weights as often as that needs: some d updates apart where angles are random in d
     // dimensions. Where there is a selection only what is in it has to be looked at.
-    memory.doubt *= step.doubt;
-    if (task_.rule->tracks_norm && (memory.doubt > 16 || int64_t(memory.k) % updates_per_norm() == 0)) {
+    memory.error_growth *= step.error_growth;
+    if (task_.rule->tracks_norm && (memory.error_growth > 16 || int64_t(memory.k) % updates_per_norm() == 0)) {
       memory.norm2 = norm2_of_weights(memory, moved[0].head);
-      memory.doubt = 1;
+      memory.error_growth = 1;
     }
     return true;
   }

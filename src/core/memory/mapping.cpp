@@ -18,6 +18,7 @@
 #if defined(__linux__)
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/sysinfo.h>
 #endif
 
 namespace sureline {
@@ -157,6 +158,50 @@ class PageMap {
   mutable bool asks_for_ranges_ = true;
 };
 
+// The pages of this process that are in memory, by mincore, which needs no file: for sandboxes without /proc. A page
+// that was swapped out is not among them, so it is asked only where there is no swap.
+class Residency {
+ public:
+  // As PageMap::each_touched. Pages that were only read are among them.
+  template <class F>
+  static uintptr_t each_touched(uintptr_t first, uintptr_t last, const F& f) {
+    const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE)), end = (last + page - 1) / page * page;
+    uintptr_t at = first / page * page;
+    static_cast<void>(*reinterpret_cast<const volatile char*>(at));  // from here on it is in memory
+    std::vector<unsigned char> here(std::min(kPages, size_t((end - at) / page)));
+    for (bool begun = false; at < end; begun = true) {
+      const size_t n = std::min(here.size(), size_t((end - at) / page));
+      if (mincore(reinterpret_cast<void*>(at), n * page, here.data()) != 0 || swaps()) break;
+      if (!begun && !(here[0] & 1)) break;  // it knows nothing
+      for (size_t i = 0; i < n;) {
+        const size_t begin = i + zeros_before(here.data() + i, n - i);
+        for (i = begin; i < n && here[i] != 0;) ++i;
+        if (begin < i) f(at + begin * page, at + i * page);
+      }
+      at += n * page;
+    }
+    return std::max(at, first);
+  }
+
+ private:
+  static constexpr size_t kPages = 1 << 16;  // that are asked about at a time
+
+  // How many of n bytes, from the first on, are zero.
+  static size_t zeros_before(const unsigned char* p, size_t n) {
+    size_t i = 0;
+    for (uint64_t word = 0; i + sizeof word <= n; i += sizeof word) {
+      std::memcpy(&word, p + i, sizeof word);
+      if (word != 0) break;
+    }
+    while (i < n && p[i] == 0) ++i;
+    return i;
+  }
+  static bool swaps() {
+    struct sysinfo system = {};
+    return sysinfo(&system) != 0 || system.totalswap != 0;
+  }
+};
+
 #endif
 
 bool all_zero(const char* p, size_t n) {
@@ -203,22 +248,16 @@ void unmap(void* memory, [[maybe_unused]] size_t bytes) {
 #endif
 }
 
-void give_back([[maybe_unused]] const void* memory, [[maybe_unused]] size_t bytes) {
-#if defined(MADV_DONTNEED) && defined(MAP_ANONYMOUS)
-  const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE)), first = reinterpret_cast<uintptr_t>(memory);
-  const uintptr_t begin = first / page * page;
-  madvise(reinterpret_cast<void*>(begin), first - begin + bytes, MADV_DONTNEED);  // no more than advice
-#endif
-}
-
 void visit_touched(const void* memory, size_t bytes, void (*visit)(void*, size_t, size_t), void* context) {
   size_t done = 0;
 #if defined(__linux__)
   if (bytes >= kWorthAsking && Registry::only().has(memory, bytes)) {
     const uintptr_t first = reinterpret_cast<uintptr_t>(memory), last = first + bytes;
-    const uintptr_t reached = PageMap().each_touched(first, last, [&](uintptr_t begin, uintptr_t end) {
+    const auto inside = [&](uintptr_t begin, uintptr_t end) {
       visit(context, std::max(begin, first) - first, std::min(end, last) - first);
-    });
+    };
+    uintptr_t reached = PageMap().each_touched(first, last, inside);
+    if (reached < last) reached = Residency::each_touched(reached, last, inside);
     done = std::min(reached, last) - first;
   }
 #endif

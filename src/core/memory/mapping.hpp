@@ -10,9 +10,6 @@ namespace sureline {
 void* map_zeros(size_t bytes);  // null if there is no room for it
 void unmap(void* memory, size_t bytes);
 
-// Give back the memory of a mapped file, which is read from the file again if it is wanted again.
-void give_back(const void* memory, size_t bytes);
-
 // Calls visit(context, begin, end) for ranges of these bytes, ascending, outside of which all of them are zero: the
 // pages that the system says were written, if `memory` is part of what map_zeros gave, and otherwise all. A fault for
 // each page of a model of 2^31 columns would take ten seconds. Compiled once: the loops of all instruction sets use it.

@@ -12,7 +12,7 @@ Outcome with_any_rows(const Rows& rows, const F& f) {
   return rows.single ? with_rows<float>(rows, f) : with_rows<double>(rows, f);
 }
 
-// What to say of a row whose sum is not finite.
+// The refusal of a row whose sum is not finite.
 template <class Row>
 Refusal why_not_finite(const Row& x) {
   for (int64_t i = 0; i < x.size(); ++i)
@@ -20,7 +20,7 @@ Refusal why_not_finite(const Row& x) {
   return Refusal::score;
 }
 
-// sum_j x_j weight(slot of j), looking at the row first. A value that is not finite makes the sum not finite, whatever
+// sum_j x_j weight(slot of j), after a check of the row. A value that is not finite makes the sum not finite, whatever
 // the weight, since infinity times zero is NaN.
 template <class Row, class Weight>
 [[gnu::always_inline]] inline Refusal product(const Row& x, int64_t n_columns, double from, const Weight& weight,

@@ -1,4 +1,4 @@
-// The columns of one row that came in any order, brought into theirs.
+// Sorts the columns of one row, and adds up duplicates.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,10 @@ namespace sureline {
 
 class ByColumn {
  public:
-  // Of the n columns and values: afterwards columns ascend, and the values of one that was there several times are
-  // summed in the order in which they came. Returns how many are left. `bits` says that the columns are hashes of so
-  // many bits; 0 says that they are not.
+  // Sorts n columns with their values. Values of the same column are summed in the order in which they came. Returns
+  // the number of entries left. `bits` is the number of bits if the columns are hashes, else 0.
   size_t arrange(int32_t* columns, double* values, size_t n, int bits) {
-    if (std::is_sorted(columns, columns + n, std::less_equal<>())) return n;  // less_equal: none is there twice
+    if (std::is_sorted(columns, columns + n, std::less_equal<>())) return n;  // less_equal: no duplicates
     if (columns_.size() < n) columns_.resize(n), values_.resize(n);
     if (bits > 0 && n > kFew && n < kMany) {
       n <= std::numeric_limits<uint8_t>::max() ? spread<uint8_t>(columns, values, n, bits)
@@ -34,8 +33,8 @@ class ByColumn {
  private:
   static constexpr size_t kFew = 16, kMany = 1 << 13;
 
-  // Into buckets by their first bits, a few times as many as there are columns. Hashes are uniform, so most buckets
-  // get one column or none.
+  // Distributes the columns to buckets by their first bits. There are a few times as many buckets as columns. Hashes
+  // are uniform, so most buckets get one column or none.
   template <class Count>
   void spread(const int32_t* columns, const double* values, size_t n, int bits) {
     const int wanted = std::min(int(std::bit_width(n)) + 1, bits), shift = bits - wanted;
@@ -50,8 +49,8 @@ class ByColumn {
     }
   }
 
-  // The sums of all counts before each, a word of them at a time: multiplied by ones, each count of a word becomes the
-  // sum of those up to it.
+  // Exclusive prefix sums of the counts, a word of them at a time. Multiplied by ones, each count of a word becomes the
+  // sum of the counts up to it.
   template <class Count>
   static void counts_to_starts(Count* counts, size_t n) {
     constexpr size_t kLanes = sizeof(uint64_t) / sizeof(Count), kLaneBits = 8 * sizeof(Count);
@@ -71,8 +70,8 @@ class ByColumn {
     }
   }
 
-  // What is nearly sorted back, each to its place. Where names were chosen so that their hashes are not uniform, this
-  // would take too long, and 0 is returned.
+  // Copies the nearly sorted entries back, by insertion. Returns 0 if that would take too long: names may be chosen so
+  // that their hashes are not uniform.
   size_t insert(int32_t* columns, double* values, size_t n) const {
     size_t left = 0, moves = 0;
     int32_t last = -1;

@@ -1,5 +1,5 @@
-// The slow half of the checks: the starts of the rows before anything is read through them, and in words what is wrong
-// with a row that the loops refused.
+// The slow half of the checks: the starts of the rows before anything is read through them, and the message for a row
+// that the loops refused.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Four numbers side by side. A formula that is written for a pack of them is one for a single number as well, which is
-// a pack of width 1, and has the same bits either way.
+// Packs of four numbers. A formula written for a pack also works for a single number, a pack of width 1, and gives the
+// same bits either way.
 #pragma once
 
 #include <bit>
@@ -33,7 +33,7 @@ template <int W, class T>
 [[gnu::always_inline]] inline Pack<double, W> in_double(Pack<T, W> pack) {
   if constexpr (W == 1) return pack;
 #if defined(__AVX__)
-  if constexpr (W == 4 && sizeof(T) == 4) return _mm256_cvtps_pd(pack);  // GCC would make four instructions of it
+  if constexpr (W == 4 && sizeof(T) == 4) return _mm256_cvtps_pd(pack);  // GCC would emit four instructions
 #endif
 #if defined(__AVX512F__)
   if constexpr (W == 8 && sizeof(T) == 4) return _mm512_maskz_cvtps_pd(0xff, pack);
@@ -49,7 +49,7 @@ template <class T, int W>
     return __builtin_convertvector(pack, Pack<T, W>);
 }
 
-// a where it is so, and b elsewhere. `so` is what a comparison says, of numbers of any size.
+// a where `so` is true, else b. `so` is the result of a comparison, of numbers of any size.
 template <class T, int W, class So>
 [[gnu::always_inline]] inline Pack<T, W> chosen(So so, Pack<T, W> a, Pack<T, W> b) {
   using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
@@ -67,18 +67,13 @@ template <int W, class P>
     return pack[l];
 }
 
-// Of W entries of a row, from the i-th on.
+// The values of W entries of a row, from the i-th on.
 template <int W, class Row>
 [[gnu::always_inline]] inline auto values_at(const Row& x, int64_t i) {
   return load<Pack<std::remove_cvref_t<decltype(*x.values)>, W>>(x.values + i);
 }
 
-template <class V>
-[[gnu::always_inline]] inline void store(void* p, const V& pack) {
-  __builtin_memcpy(p, &pack, sizeof pack);
-}
-
-// Two numbers of each of W places.
+// Reads and writes two numbers at each of W places.
 template <class T, int W>
 struct Pairs {
   Pack<T, W> first, second;
@@ -86,7 +81,7 @@ struct Pairs {
 
 template <class T>
 [[gnu::always_inline]] inline Pack<T, 4> side_by_side(const T* a, const T* b) {
-  if constexpr (sizeof(T) == 4)  // as bits, whatever they mean: one instruction each
+  if constexpr (sizeof(T) == 4)  // as bits: one instruction each
     return std::bit_cast<Pack<T, 4>>(Pack<double, 2>{load<double>(a), load<double>(b)});
   else
     return __builtin_shufflevector(load<Pack<T, 2>>(a), load<Pack<T, 2>>(b), 0, 1, 2, 3);
@@ -102,19 +97,19 @@ template <class T>
 [[gnu::always_inline]] inline void write_pairs(const Pairs<T, 4>& pairs, T* a, T* b, T* c, T* d) {
   const auto ab = __builtin_shufflevector(pairs.first, pairs.second, 0, 4, 1, 5);
   const auto cd = __builtin_shufflevector(pairs.first, pairs.second, 2, 6, 3, 7);
-  store(a, Pack<T, 2>(__builtin_shufflevector(ab, ab, 0, 1)));  // one by one: GCC would make a loop a slow scatter
+  store(a, Pack<T, 2>(__builtin_shufflevector(ab, ab, 0, 1)));  // one by one: GCC would turn a loop into a slow scatter
   store(b, Pack<T, 2>(__builtin_shufflevector(ab, ab, 2, 3)));
   store(c, Pack<T, 2>(__builtin_shufflevector(cd, cd, 0, 1)));
   store(d, Pack<T, 2>(__builtin_shufflevector(cd, cd, 2, 3)));
 }
 
-// N numbers of each of W entries, which are to be summed up.
+// N terms of each of W entries, to be summed.
 template <int W, int N>
 struct Terms {
   Pack<double, W> at[N];
 };
 
-// The sums of N terms over the entries of a row, as `sum` in row.hpp adds them up: terms(Width<W>, i) are those of W
+// The sums of N terms over the entries of a row, added as `sum` in row.hpp does. terms(Width<W>, i) returns those of W
 // entries from the i-th on.
 template <int N, class Row, class F>
 inline Terms<1, N> sums_over(const Row& x, const F& terms) {

@@ -1,5 +1,7 @@
 #include "rows/products.hpp"
 
+#include <type_traits>
+
 #include "rows/any_rows.hpp"
 
 namespace sureline {
@@ -11,9 +13,13 @@ using namespace SURELINE_ISA;
 template <class Weight>
 Outcome products(const Rows& rows, double from, const Weight& weight, double* out) {
   return with_any_rows(rows, [&](const auto& all) -> Outcome {
-    for (int64_t row = 0; row < rows.n_rows; ++row)
-      if (const Refusal refusal = product(all[row], rows.n_columns, from, weight, out[row]); refusal != Refusal::none)
-        return {refusal, row};
+    OwnRow<typename std::decay_t<decltype(all)>::Row> own;
+    for (int64_t row = 0; row < rows.n_rows; ++row) {
+      auto x = all[row];
+      Refusal refusal = own.look(x, rows);
+      if (refusal == Refusal::none) refusal = product(x, rows.n_columns, from, weight, out[row]);
+      if (refusal != Refusal::none) return {refusal, row};
+    }
     return {};
   });
 }

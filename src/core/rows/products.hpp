@@ -5,7 +5,7 @@
 
 namespace sureline {
 
-// out[i] = |x_i|^2. Looks at everything that is in the rows: whatever is wrong with them is refused here.
+// out[i] = |x_i|^2. Checks every entry, and refuses rows that are wrong.
 Outcome squared_norms(const Rows& rows, double* out);
 
 // out[i] = weights[0] + sum_j weights[j + 1] x_ij.

@@ -5,19 +5,21 @@
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "loops/kernels.hpp"
+#include "memory/buffer.hpp"
 #include "rows/vectors.hpp"
 
 namespace sureline::SURELINE_ISA {
 
-// f(), out of the way of what runs for every row: neither inlined nor made fast, which is also most of its compilation.
+// Calls f() out of line, optimised for size. Rare paths stay out of the loops, and compile quickly.
 template <class F>
 [[gnu::cold, gnu::noinline]] void rarely(const F& f) {
   f();
 }
 
-// Whether n bytes are zero: in whole vectors, the last of which may overlap the one before.
+// Whether n bytes are zero. Reads whole vectors; the last may overlap the one before.
 inline bool all_zero(const void* bytes, int64_t n) {
   typedef uint64_t V __attribute__((vector_size(kVectorBytes)));
   const char* p = static_cast<const char*>(bytes);
@@ -38,8 +40,8 @@ inline bool all_zero(const void* bytes, int64_t n) {
   return either == 0;
 }
 
-// Both of these go over a row in vectors, the last of which may overlap the one before: a leftover handled one by one
-// would cost as much as the rest.
+// Both of these read a row in vectors, the last of which may overlap the one before. Handling the rest one by one would
+// cost as much as the vectors.
 
 template <class I>
 inline bool ascends(const I* indices, int64_t n) {
@@ -61,7 +63,7 @@ inline bool ascends(const I* indices, int64_t n) {
   return true;
 }
 
-// The largest of n values in size; infinite if one of them is infinite or NaN. The order of the bits without the sign
+// The largest absolute value of n; infinite if one of them is infinite or NaN. Without the sign, the order of the bits
 // is the order of the sizes.
 template <class T>
 inline double largest_size(const T* values, int64_t n) {
@@ -87,11 +89,13 @@ inline double largest_size(const T* values, int64_t n) {
   return std::bit_cast<T>(largest < infinity ? largest : infinity);
 }
 
-// What inspect() looks at, right before a row is used and while it is on its way into the cache anyway: are its columns
-// in range, and do they ascend? Values need no look of their own. One that is not finite makes the score not finite,
-// whatever the weight, since infinity times zero is NaN.
+// inspect() checks that columns are in range and ascend. It runs right before a row is used, which brings the row into
+// the cache anyway. Values need no check: one that is not finite makes the score not finite, whatever the weight, since
+// infinity times zero is NaN.
 template <class T>
 struct DenseRow {
+  using Value = T;
+  using Index = int64_t;  // none is stored
   static constexpr bool dense = true, wide = false;
   const T* values;
   int64_t n;
@@ -103,6 +107,8 @@ struct DenseRow {
 
 template <class T, class I>
 struct SparseRow {
+  using Value = T;
+  using Index = I;
   static constexpr bool dense = false, wide = sizeof(I) == 8;
   const T* values;
   const I* indices;
@@ -140,20 +146,118 @@ struct SparseRows {
   }
 };
 
-// f(rows), with the type that rows of their layout have.
-template <class T, class F>
-auto with_rows(const Rows& rows, const F& f) {
-  const T* values = static_cast<const T*>(rows.values);
-  if (rows.layout == Rows::Layout::dense) return f(DenseRows<T>{values, rows.n_rows, rows.n_columns});
-  if (rows.layout == Rows::Layout::csr32)
-    return f(SparseRows<T, int32_t>{values, static_cast<const int32_t*>(rows.indices),
-                                    static_cast<const int32_t*>(rows.indptr), rows.n_rows});
-  return f(SparseRows<T, int64_t>{values, static_cast<const int64_t*>(rows.indices),
-                                  static_cast<const int64_t*>(rows.indptr), rows.n_rows});
+// The arrays of the rows are the caller's, and another thread may change them while they are read. So a row is copied
+// before anybody looks at it, and what was looked at is what is used. The copying is done here, in registers, on the
+// way to the look: a call of memcpy costs a tenth of what a short row takes.
+
+template <class T>
+inline const T* copied(const T* from, int64_t n, T* to) {
+  typedef uint64_t V __attribute__((vector_size(kVectorBytes)));
+  constexpr int W = kVectorBytes / sizeof(T);
+  if (n < W) {
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+    return to;
+  }
+  int64_t i = 0;
+  for (; i + W <= n; i += W) store(to + i, load<V>(from + i));
+  if (i < n) store(to + n - W, load<V>(from + n - W));
+  return to;
 }
 
-// sum of term(0) ... term(n - 1) in L interleaved partial sums: enough of them to keep the adders busy, and their
-// number is fixed, so that the result has the same bits whatever width of vector the compiler chose.
+// The last entry of `before`, and then all of `v` but its last.
+template <class V, size_t... l>
+[[gnu::always_inline]] inline V shifted(const V& before, const V& v, std::index_sequence<l...>) {
+  constexpr int W = sizeof...(l);
+  return __builtin_shufflevector(before, v, (W - 1 + int(l))...);
+}
+
+// Copies indices; whether they ascend, from 0 on. Each entry of the copy was looked at as it is there: of the last
+// vector, which may overlap the one before, those that were there are replaced.
+template <class I>
+inline bool copied_ascending(const I* from, int64_t n, I* to) {
+  typedef I V __attribute__((vector_size(kVectorBytes)));
+  constexpr int W = kVectorBytes / sizeof(I);
+  if (n < W) {
+    I before = -1, bad = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const I index = from[i];
+      bad |= I(index <= before);
+      to[i] = before = index;
+    }
+    return bad == 0;
+  }
+  constexpr auto lanes = std::make_index_sequence<W>();
+  V before = V{} - 1;
+  auto bad = before != before;
+  int64_t i = 0;
+  for (; i + W <= n; i += W) {
+    const V v = load<V>(from + i);
+    bad |= v <= shifted(before, v, lanes);
+    store(to + i, v);
+    before = v;
+  }
+  if (i < n) {
+    const V v = load<V>(from + n - W);
+    bad |= v <= shifted(V{} + to[n - W - 1], v, lanes);
+    store(to + n - W, v);
+  }
+  return all_zero(&bad, sizeof bad);
+}
+
+// x gets copies of its indices, in that memory, which are then inspected.
+template <class T>
+inline Refusal take_copy(DenseRow<T>&, int64_t, int64_t*) {
+  return Refusal::none;
+}
+template <class T, class I>
+inline Refusal take_copy(SparseRow<T, I>& x, int64_t n_columns, I* indices) {
+  const bool ascends = copied_ascending(x.indices, x.n, indices);
+  x.indices = indices;
+  if (x.n == 0) return Refusal::none;
+  return ascends && int64_t(indices[x.n - 1]) < n_columns ? Refusal::none : x.inspect(n_columns);
+}
+
+// Memory for the copy of one row at a time.
+template <class Row>
+class OwnRow {
+ public:
+  // Inspects x, which becomes a copy of itself as far as others might change it. Values that are read once need none.
+  Refusal look(Row& x, const Rows& rows, bool often = false) {
+    if (often && !rows.steady_values) {
+      if (!values_.reserve(x.n)) return Refusal::memory;
+      x.values = copied(x.values, x.n, values_.data());
+    }
+    if (Row::dense || rows.steady_indices) return x.inspect(rows.n_columns);
+    if (!indices_.reserve(x.n)) return Refusal::memory;
+    return take_copy(x, rows.n_columns, indices_.data());
+  }
+
+ private:
+  Buffer<typename Row::Value> values_;
+  Buffer<typename Row::Index> indices_;
+};
+
+// Calls f(rows) with the row type of their layout: of the dense one, or of the sparse ones.
+template <class T, bool dense, class F>
+auto with_rows(const Rows& rows, const F& f) {
+  const T* values = static_cast<const T*>(rows.values);
+  if constexpr (dense) {
+    return f(DenseRows<T>{values, rows.n_rows, rows.n_columns});
+  } else {
+    if (rows.layout == Rows::Layout::csr32)
+      return f(SparseRows<T, int32_t>{values, static_cast<const int32_t*>(rows.indices),
+                                      static_cast<const int32_t*>(rows.indptr), rows.n_rows});
+    return f(SparseRows<T, int64_t>{values, static_cast<const int64_t*>(rows.indices),
+                                    static_cast<const int64_t*>(rows.indptr), rows.n_rows});
+  }
+}
+template <class T, class F>
+auto with_rows(const Rows& rows, const F& f) {
+  return rows.layout == Rows::Layout::dense ? with_rows<T, true>(rows, f) : with_rows<T, false>(rows, f);
+}
+
+// Sum of term(0) ... term(n - 1) in L interleaved partial sums. They keep the adders busy. Their number is fixed, so
+// the result has the same bits for every vector width.
 template <class A, int L, class Term>
 inline A sum(int64_t n, const Term& term) {
   A lanes[L] = {};

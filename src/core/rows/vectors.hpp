@@ -1,4 +1,4 @@
-// How wide the vectors of the instruction set are, and how one is read.
+// How wide the vectors of the instruction set are, and how one is read and written.
 #pragma once
 
 namespace sureline::SURELINE_ISA {
@@ -16,6 +16,11 @@ inline V load(const void* p) {
   V vector;
   __builtin_memcpy(&vector, p, sizeof vector);
   return vector;
+}
+
+template <class V>
+[[gnu::always_inline]] inline void store(void* p, const V& vector) {
+  __builtin_memcpy(p, &vector, sizeof vector);
 }
 
 }  // namespace sureline::SURELINE_ISA

@@ -3,10 +3,10 @@
 //
 //     u_t = grad Phi*_t(theta_t),   w_t = soft(u_t, lambda_t),   predict w_t.x_t,   theta_{t+1} = theta_t - eta_t z_t
 //
-// with z_t the gradient of the loss at w_t. Phi_t is separable in all algorithms here (but for SSOL with its full
-// matrix), so u, w and theta are a matter of one coordinate each, and a weight is computed from the coordinate's own
-// numbers and from what all share in the round when a row asks for it. Nobody ever goes over the others: the lazy
-// truncation is no addition, it is the definition of a weight.
+// with z_t the gradient of the loss at w_t. Phi_t is separable in all algorithms here, except SSOL with its full
+// matrix. So u, w and theta belong to one coordinate each. A weight is computed when a row asks for it, from the
+// coordinate's own numbers and from the Round that all share. No step visits the other weights: lazy truncation is not
+// an addition, it is the definition of a weight.
 //
 //     FSOL      Phi = |w|^2 / 2              u = theta
 //     SSOL      Phi = w'A_t w / 2            u = A_t^-1 theta,  A_t = A_{t-1} + x_t x_t' / r, before the prediction
@@ -14,18 +14,18 @@
 //     Ada-RDA   Phi = w'H_t w / (2 eta)      u = eta theta / H,  H = delta + sqrt(sum of z^2)
 //     FTRL      as Ada-RDA, but every step is taken around the weights of its own round
 //
-// These average: what the truncation hides stays in theta. The second group cuts it off for good, theta_{t+1} =
+// These average: the part that truncation hides stays in theta. The second group removes it, theta_{t+1} =
 // soft(theta_t - eta_t z_t, lambda_t), and its weights are theta itself:
 //
 //     STG       every K-th round, and only where |w| <= theta
 //     FOBOS     eta_t = eta / sqrt(t)
 //     Ada-FOBOS in units of 1 / H
 //
-// Since soft(soft(a, b), c) = soft(a, b + c), a coordinate of the second group remembers by how much all had been cut
-// when it was last written, and the difference to now is what it still owes.
+// Since soft(soft(a, b), c) = soft(a, b + c), a coordinate of the second group stores the total truncation at its last
+// write. The difference to the total now is still to be applied.
 //
-// A rule owns hyper-parameters only and says, for round t, what all coordinates share (Round). What one coordinate does
-// with it is in coordinates.hpp.
+// A rule owns hyper-parameters only. For round t it returns what all coordinates share (Round). coordinates.hpp applies
+// it to one coordinate.
 #pragma once
 
 #include <cmath>
@@ -36,7 +36,7 @@
 
 namespace sureline {
 
-// What all coordinates share in one round. Which of these a coordinate reads, and how, is in shape.hpp.
+// The numbers that all coordinates share in one round. shape.hpp says which of them a coordinate reads, and how.
 struct Round {
   double eta = 1;  // theta -= eta z
   double threshold = 0;
@@ -44,7 +44,7 @@ struct Round {
   double delta = 0;
   double limit = std::numeric_limits<double>::infinity();
   double r = 1;    // S absorbs x x' / r
-  double cut = 0;  // by how much this round truncates, in the units of the threshold
+  double cut = 0;  // truncation of this round, in the units of the threshold
 };
 
 inline constexpr int kRoundColumns = sizeof(Round) / sizeof(double);  // Python owns them as rows of a float64 array
@@ -138,7 +138,7 @@ struct AdaFOBOS {
 class CoordinateRule {
  public:
   virtual ~CoordinateRule() = default;
-  // For the prediction in round t and the step after it, if the rounds before have truncated by `cut` in all.
+  // The Round of prediction t and of the step after it. `cut` is the total truncation of the rounds before.
   virtual Round round(double t, double cut) const = 0;
   Shape shape = Shape::averaged;
   Loss loss = Loss::hinge;

@@ -3,25 +3,27 @@
 //
 //     w'_N = 1 / (rho Delta_N) sum over n of delta_{n,N} lambda(n) h_n,      w_N = grad R*(w'_N),
 //
-// where lambda(N) is the best there is with the others held (dual_step.hpp), and is held from then on. The windows are
-// what an old example still counts: delta_{n,N} = 1 and Delta_N = N; beta^(N - n) and their sum; 1 for the last
-// `length` examples and their number.
+// where lambda(N) is optimal with the others fixed (dual_step.hpp), and stays fixed from then on. The window is the
+// weight of an old example: delta_{n,N} = 1 and Delta_N = N (infinite); beta^(N - n) and their sum (exponential); 1 for
+// the last `length` examples and their number (sliding).
 //
-// No round goes over the weights. What is stored of a weight is theta = rho Delta_N g_N w', with the growth g_N =
-// beta^-N (1 but for the exponential window): an example adds g_N lambda(N) h_N, and the decay of all others is in the
-// scale 1 / (rho Delta_N g_N) alone. When g has become large it is folded into the stored numbers, which forgets what
-// has underflown.
+// No round goes over all weights. A weight is stored as theta = rho Delta_N g_N w', with the growth g_N = beta^-N (1
+// without the exponential window). An example adds g_N lambda(N) h_N. The decay of all others is in the scale
+// 1 / (rho Delta_N g_N) alone. When g has become large it is folded into the stored numbers; those that underflow are
+// forgotten.
 //
 // grad R* is the identity (l2), soft(., delta) (elastic net), or the point of the simplex that is proportional to
 // exp(.) (KL). The intercept has l2 regularisation with all of them.
 //
-// Smoothing, eq. (27), averages the weights of all rounds: S_N w-bar_N = sum over n of kappa^(N-n) w_n. Since w_n is
-// the same function of theta while theta stays, P_N = sum kappa^(N-n) scale_n and C_N = sum kappa^(N-n) are all that a
-// weight needs to know of the rounds in between: S w-bar = P theta - sign(theta) delta C + u while |theta| exceeds the
-// threshold delta / scale, and u beyond, where u takes in the difference whenever theta changes or falls under the
-// threshold. The threshold never falls, so that each weight falls under it once between two changes; Crossings tells
-// which do in a round. P theta and u cancel the more, the more g has grown since P began; so with smoothing g is folded
-// early, and P and C begin anew with it, when u takes in all there is.
+// Smoothing, eq. (27), averages the weights of all rounds: S_N w-bar_N = sum over n of kappa^(N-n) w_n. w_n is the same
+// function of theta until theta changes. So a weight needs two sums over the rounds in between, P_N = sum kappa^(N-n)
+// scale_n and C_N = sum kappa^(N-n):
+//
+//     S w-bar = P theta - sign(theta) delta C + u    where |theta| exceeds the threshold delta / scale, else u.
+//
+// u absorbs the difference whenever theta changes or falls under the threshold. The threshold never falls, so each
+// weight falls under it once between two changes. Crossings tells which weights do so in a round. P theta and u cancel
+// more as g grows after P began. So with smoothing g is folded early: u absorbs everything, and P and C begin anew.
 #pragma once
 
 #include <cmath>
@@ -38,12 +40,12 @@ namespace sureline {
 struct Ascent {
   double total = 0;   // Delta_N
   double growth = 1;  // g_N
-  double turned = 1;  // kappa^-N, and like g_N begun anew now and then
+  double turned = 1;  // kappa^-N, folded now and then like g_N
   double sum = 0;     // S_N turned
   double reach = 0;   // P_N turned
   double since = 0;   // C_N turned
-  double cut = 0;     // rho delta, while there is smoothing: it cannot change then
-  double loss = 0;    // of all targets so far, before they were learned from
+  double cut = 0;     // rho delta; fixed while there is smoothing
+  double loss = 0;    // sum over all targets so far, each before it was learned from
 };
 inline constexpr int kAscentColumns = sizeof(Ascent) / sizeof(double);
 
@@ -62,7 +64,7 @@ struct DualRule {
   double scale(const Ascent& at) const { return at.total > 0 ? 1 / (rho * at.total * at.growth) : 0.0; }
   double threshold(const Ascent& at) const { return rho * delta * at.total * at.growth; }
 
-  // Delta_N and g_N for round N, the next one. N counts those before it too, and `length` is that of the window.
+  // Delta_N and g_N for the next round N, counted from the first. `length` is that of the window.
   Ascent next(Ascent at, double N, double length) const {
     switch (window) {
       case Window::infinite:
@@ -78,7 +80,7 @@ struct DualRule {
     return at;
   }
 
-  // What the weights after a round are computed with; shape.hpp says how.
+  // The Round that weights are computed with afterwards; shape.hpp says how.
   Round round(const Ascent& at) const {
     const double none = std::numeric_limits<double>::infinity();
     if (shape == Shape::simplex) return {};

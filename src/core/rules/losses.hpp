@@ -1,4 +1,4 @@
-// The losses and regularisers by name, and of a loss of the margin m = y w.x what descent needs: how steeply it falls.
+// Names of losses and regularisers, and the slope of a loss of the margin m = y w.x, for gradient descent.
 #pragma once
 
 #include <cmath>

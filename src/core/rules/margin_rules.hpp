@@ -4,10 +4,10 @@
 //
 //     w <- kappa w + alpha y S x,      S <- gamma (S - beta (S x)(S x)').
 //
-// A rule owns hyper-parameters only. It sees neither rows nor weights, so that it can be read beside its paper and
-// tested on scalars alone; what an algorithm remembers between rounds (ROMMA's |w|^2, ALMA's k, IELLIP's c) is in
-// Memory. s is the example's weight: its loss counts s times in the objective that the step minimises. c is a number
-// that goes with the example's label: what a mistake on it costs, or for PAUM the margin it should have.
+// A rule owns hyper-parameters only. It sees neither rows nor weights, so it can be read beside its paper and tested on
+// scalars alone. Memory holds what an algorithm remembers between rounds (ROMMA's |w|^2, ALMA's k, IELLIP's c). s is
+// the sample weight: the loss counts s times in the objective that the step minimises. c depends on the label: the cost
+// of a mistake, or for PAUM the margin that is asked for.
 #pragma once
 
 #include <cmath>
@@ -21,11 +21,11 @@ namespace sureline {
 struct Step {
   double alpha = 0;
   double beta = 0;
-  double u = 0;      // x'Sx after the step, before gamma: v - beta v^2 without its cancellation
-  double kappa = 1;  // ROMMA and ALMA rescale the weights
-  double gamma = 1;  // IELLIP widens the ellipsoid
-  double norm2 = 0;  // |w|^2 after the step, from the rules that track it
-  double doubt = 1;  // by how much the step magnifies a relative error of norm2
+  double u = 0;             // x'Sx after the step, before gamma: v - beta v^2 without its cancellation
+  double kappa = 1;         // ROMMA and ALMA rescale the weights
+  double gamma = 1;         // IELLIP widens the ellipsoid
+  double norm2 = 0;         // |w|^2 after the step, from the rules that track it
+  double error_growth = 1;  // factor by which the step magnifies a relative error of norm2
   bool moves() const { return alpha != 0 || beta != 0; }
 };
 
@@ -35,11 +35,11 @@ struct Memory {
   double weight_scale = 1;      // w = weight_scale * (the stored numbers), so that kappa costs O(1); SOP's 1 / a
   double covariance_scale = 1;  // S likewise
   double norm2 = 0;             // |w|^2, for the rules that track it
-  double doubt = 1;             // by how much its rounding errors may have grown since it was last computed anew
+  double error_growth = 1;      // bound on the growth of norm2's relative error since it was recomputed
   double k = 1;                 // updates so far, plus one
   double c = 0;                 // IELLIP's c_k
-  double t = 0;                 // rounds so far; while a round is under way it counts
-  double cut = 0;               // by how much STG, FOBOS and Ada-FOBOS have truncated so far; see coordinate_rules.hpp
+  double t = 0;                 // rounds so far, including the current one
+  double cut = 0;               // total truncation by STG, FOBOS and Ada-FOBOS so far; see coordinate_rules.hpp
   double bound = 0;             // no stored weight exceeds it in size
   double resolution = 0;        // relative differences below this are rounding in the state's scalar type
 };
@@ -47,7 +47,7 @@ inline constexpr int kMemoryColumns = sizeof(Memory) / sizeof(double);
 
 namespace rules {
 
-// An example can make a rule step only if its margin is below one of these. The rest need not pay for its variance.
+// A rule can step only if the margin is below one of these. For all other examples no variance is computed.
 inline constexpr double kMistake = std::numeric_limits<double>::denorm_min();     // m <= 0
 inline constexpr double kHinge = 1;                                               // 1 - m > 0
 inline constexpr double kAtMostOne = 1 + std::numeric_limits<double>::epsilon();  // m <= 1
@@ -109,8 +109,8 @@ struct PAUM {
 };
 
 // Li & Long, Machine Learning 2002: the smallest w with y w.x >= 1 and w.w_t >= |w_t|^2.
-// Deviates: |w| is held at 1e30 at most. On data that no w separates it grows without limit, and from about 1e16
-// on only the direction of w still takes part in any decision.
+// Deviates: |w| is capped at 1e30. On data that no w separates it grows without limit. From about 1e16 on, decisions
+// depend on the direction of w alone.
 struct ROMMA {
   static constexpr bool tracks_norm = true;
   static constexpr double kLargestNorm = 1e30;
@@ -124,10 +124,10 @@ struct ROMMA {
     const double D = v * n - m * m;
     if (D <= memory.resolution * v * n) return {};  // x is parallel to w: the two constraints contradict
     Step step{.alpha = n * (1 - m) / D, .kappa = (v * n - m) / D};
-    // Both constraints hold with equality after the step, y w.x = 1 and w.w_t = |w_t|^2, so that |w|^2 is a sum of
-    // positive terms. Squared out it would be lost to cancellation as |w| grows.
+    // Both constraints hold with equality after the step: y w.x = 1 and w.w_t = |w_t|^2. So |w|^2 is a sum of positive
+    // terms. Expanding the square would cancel as |w| grows.
     step.norm2 = step.kappa * n + step.alpha;
-    step.doubt = v * n / D;
+    step.error_growth = v * n / D;
     const double excess = std::sqrt(step.norm2) / kLargestNorm;
     if (excess > 1) {
       step.alpha /= excess;
@@ -156,8 +156,8 @@ struct ALMA {
 
 // Wang, Zhao, Hoi & Jin, IEEE TKDE 2014, Algorithm 2, all but its truncation, which is a Selection (top_features.hpp):
 // a gradient step of the hinge loss and of lam |w|^2 / 2 where m <= 1, then back into the ball of radius 1 / sqrt(lam).
-// Every round shrinks w by `decay`, those without a step too. v = |x|^2. The sum of squares can cancel only where it is
-// too small for the ball to matter, so |w|^2 is as good as it must be: relative to 1 / lam.
+// Every round shrinks w by `decay`, with or without a step. v = |x|^2. The sum of squares can cancel only where it is
+// too small for the ball to matter. So |w|^2 is accurate relative to 1 / lam, which is enough.
 struct FOFS {
   static constexpr bool tracks_norm = true;
   double eta = 0.2, lam = 0.01;
@@ -174,8 +174,8 @@ struct FOFS {
 
 // Cesa-Bianchi, Conconi & Gentile, SIAM J. Comput. 2005. The state is theta, the weights are S theta, and alpha is
 // the step of theta: on a mistake theta += y x and S absorbs x. Python sets S_0 = I / a.
-// Deviates: with a full covariance the loop keeps w = S theta instead of theta, so where theta cancels to exactly zero
-// w is zero only to rounding, and a score that would be 0 has a sign.
+// Deviates: with a full covariance the loop keeps w = S theta instead of theta. Where theta cancels to exactly zero, w
+// is zero only up to rounding, and a score of 0 may come out with a sign.
 struct SOP {
   static constexpr bool steps_theta = true;
   double active_below() const { return kMistake; }
@@ -205,7 +205,7 @@ struct AROW {
   }
 };
 
-// Orabona & Crammer, NIPS 2010: AROW whose r grows with what is not known yet.
+// Orabona & Crammer, NIPS 2010: AROW with an r that depends on the variance of the example.
 struct NAROW {
   double b = 1;
   double active_below() const { return kHinge; }
@@ -228,8 +228,8 @@ struct NHERD {
 };
 
 // Wang, Zhao & Hoi, ICML 2012, propositions 1 and 2, and CW (Crammer, Dredze & Pereira, NIPS 2008), which is SCW-I with
-// C = infinity. Written in mu = m / sqrt(v) and a = alpha sqrt(v), where every term is of order one: the published
-// formulas overflow or cancel for rows that are very long, very short or almost right already.
+// C = infinity. Written in mu = m / sqrt(v) and a = alpha sqrt(v), where every term is of order one. The published
+// formulas overflow or cancel for rows that are very long, very short or almost correct.
 struct SCW {
   static constexpr bool needs_variance = true;
   enum class Variant { I, II };
@@ -260,8 +260,8 @@ struct SCW {
 
 }  // namespace rules
 
-// A rule behind one indirect call a row, which costs a few parts in a hundred of a sparse row and spares compiling
-// every loop once per rule.
+// A rule behind one indirect call per row. The call costs a few per cent of a sparse row, and saves compiling every
+// loop once per rule.
 class Rule {
  public:
   virtual ~Rule() = default;
@@ -274,7 +274,7 @@ class Rule {
   bool steps_theta = false;     // alpha steps theta, where w = S theta
   bool tracks_norm = false;     // step() reads memory.norm2
   bool uses_label = false;      // step() reads c
-  double decay = 1;             // what a round without a step leaves of the weights
+  double decay = 1;             // factor on the weights in a round without a step
 };
 
 template <class R>

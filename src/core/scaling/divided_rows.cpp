@@ -20,7 +20,8 @@ class DividedRows<Rows>::Blocks {
  public:
   struct Block {
     Buffer<V> values;
-    int64_t end = 0;  // of its rows, in the pass
+    Buffer<typename Row::Index> indices;  // none of a dense row
+    int64_t end = 0;                      // of its rows, in the pass
     Outcome outcome;
   };
 
@@ -47,23 +48,26 @@ class DividedRows<Rows>::Blocks {
   // The next block. False if it is the last, because of a refused row or because there is none left.
   bool divide(int place) {
     Block& block = blocks_[place];
-    block.outcome = divide_into(block.values);
+    block.outcome = divide_into(block);
     block.end = next_;
     return block.outcome.refusal == Refusal::none && next_ < n_;
   }
-  Outcome divide_into(Buffer<V>& values) {
+  // The columns of a row are copied into the block before they are looked at: see OwnRow.
+  Outcome divide_into(Block& block) {
     int64_t room = 0, n = 0;
     for (; next_ < n_; ++next_) {
       const int64_t row = rows_.row(next_);
-      const Row x = rows_[next_];
+      Row x = rows_[next_];
       if (n > 0 && n + x.n > room) break;
-      if (const Refusal refusal = x.inspect(task_.rows.n_columns); refusal != Refusal::none) return {refusal, row};
-      if (task_.sample_weight && task_.sample_weight[row] == 0) continue;
       if (n == 0) {
         room = std::max(x.n, size_);
-        if (!values.reserve(room)) return {Refusal::memory, row};
+        if (!block.values.reserve(room) || (!Row::dense && !block.indices.reserve(room))) return {Refusal::memory, row};
       }
-      const Refusal refusal = SURELINE_ISA::divide(*task_.scaling, x, values.data() + n);
+      V* const values = block.values.data() + n;
+      const Refusal looked = take_copy(x, task_.rows.n_columns, Row::dense ? nullptr : block.indices.data() + n);
+      if (looked != Refusal::none) return {looked, row};
+      if (task_.sample_weight && task_.sample_weight[row] == 0) continue;
+      const Refusal refusal = SURELINE_ISA::divide(*task_.scaling, x, values);
       if (refusal != Refusal::none) return {refusal, row};
       n += x.n;
     }
@@ -89,6 +93,7 @@ template <class Rows>
 Outcome DividedRows<Rows>::divide_some() {
   auto& block = blocks_->next();
   at_ = block.values.data(), end_ = block.end;
+  if constexpr (!Row::dense) columns_at_ = block.indices.data();
   return block.outcome;
 }
 

@@ -20,14 +20,16 @@ class DividedRows {
   DividedRows(const Task& task, const Rows& rows);
   ~DividedRows();
 
-  // Gives x, the k-th row of the pass, the values that it is learned from. Each k has its turn, one after the other.
-  // The columns of a row have been looked at when its turn has come. What is refused may be a row that comes later.
+  // Gives x, the k-th row of the pass, the values that it is learned from, and columns that nobody else can change.
+  // Each k has its turn, one after the other. The columns of a row have been looked at when its turn has come. What is
+  // refused may be a row that comes later.
   Outcome next(int64_t k, double weight, Row& x) {
     if (k == end_)
       if (const Outcome outcome = divide_some(); outcome.refusal != Refusal::none) return outcome;
     if (weight == 0) return {};
     x.values = at_;
     at_ += x.n;
+    if constexpr (!Row::dense) x.indices = columns_at_, columns_at_ += x.n;
     return {};
   }
 
@@ -38,8 +40,9 @@ class DividedRows {
   Outcome divide_some();
 
   std::unique_ptr<Blocks> blocks_;  // null if there is nothing to divide
-  const V* at_ = nullptr;           // the values of the next row that has a weight
-  int64_t end_ = 0;                 // so many rows of the pass are divided
+  const V* at_ = nullptr;           // the values of the next row that has a weight, and its columns
+  const typename Row::Index* columns_at_ = nullptr;
+  int64_t end_ = 0;  // so many rows of the pass are divided
 };
 
 }  // namespace sureline::SURELINE_ISA

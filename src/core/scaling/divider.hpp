@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "memory/touched.hpp"
@@ -63,7 +64,8 @@ class Divider {
     each_pack(row, [row, out, self]<int W>(Width<W>, int64_t i) {
       Pairs<T, W> scales = self.template read<W>(row, i);
       const Pack<V, W> value = values_at<W>(row, i);
-      const auto is_there = value != V(0);
+      // Those that are not finite came after the look, by another thread: they must not stay in the scales.
+      const auto is_there = (value != V(0)) & (size_of<W>(value) < std::numeric_limits<V>::infinity());
       const Pack<double, W> a = in_double<W, T>(scales.first), size = in_double<W, V>(size_of<W>(value));
       const Pack<T, W> count = scales.second + T(1);
       const auto mean = narrowed<T, W>(a + (size - a) / in_double<W, T>(count));
@@ -164,8 +166,8 @@ class Divider {
   template <class Row>
   void remember(const Row& x) {
     ScaleChange* next = s_.changes + s_.n_changes;
-    for (int64_t i = 0; i < x.n; ++i)
-      if (x.values[i] != 0) *next++ = {x.index(i), double(at(x.index(i))[0]), double(at(x.index(i))[1])};
+    for (int64_t i = 0; i < x.n; ++i)  // zeros too: they may be none by the time that they are taken in
+      *next++ = {x.index(i), double(at(x.index(i))[0]), double(at(x.index(i))[1])};
     s_.n_changes = next - s_.changes;
   }
 

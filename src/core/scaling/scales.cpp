@@ -14,11 +14,13 @@ Outcome pass(Normalizing& n, const AllRows& all) {
   V* const all_out = static_cast<V*>(n.out);
   const int64_t n_visited = n.order ? n.n_order : n.rows.n_rows;
   const Ahead rows(all, n.order, n_visited, n.scaling);
+  OwnRow<typename AllRows::Row> own;
   for (int64_t k = 0; k < n_visited; ++k) {
     const int64_t row = rows.row(k);
-    const auto x = rows[k];
-    if (const Refusal refusal = x.inspect(n.rows.n_columns); refusal != Refusal::none) return {refusal, row};
+    auto x = rows[k];
     V* const out = all_out ? all_out + (x.values - first) : nullptr;
+    const Refusal looked = own.look(x, n.rows);
+    if (looked != Refusal::none) return {looked, row};
     if (n.sample_weight && n.sample_weight[row] == 0) {
       if (out) std::copy(x.values, x.values + x.n, out);
       continue;

@@ -42,7 +42,7 @@ template <class Row, class Weight>
 
 // -- the exact step -----------------------------------------------------------------------------------------------
 
-// With t = (b - from) step added to w' along x: the margin as a function of b, for the elastic net.
+// The margin as a function of b, for the elastic net: t = (b - from) step is added to w' along x.
 template <class Row>
 struct TruncatedMargin {
   const Row& x;
@@ -63,7 +63,7 @@ struct TruncatedMargin {
   }
 };
 
-// The same on the simplex. The columns that the row does not have stand still: they are a sum.
+// The same on the simplex. Columns that the row does not have stay fixed, so they enter as one sum.
 template <class Row>
 struct SimplexMargin {
   const Row& x;
@@ -107,7 +107,7 @@ struct SimplexMargin {
   }
 };
 
-// The best b of a row, which has been inspected. It is not finite if any margin on the way was not.
+// The best b of a row that was inspected before. It is not finite if any margin on the way was not.
 template <class Row>
 double best_of_row(const SdcaProblem& p, int64_t row, const Row& x, double from, double step, const double* w_prime) {
   const double y = p.y(row);
@@ -133,7 +133,7 @@ double best_of_row(const SdcaProblem& p, int64_t row, const Row& x, double from,
   return best_dual(p.objective.loss, rest, slope, 1.0);
 }
 
-// A dual variable after its step, and how often the row is added to v.
+// A dual variable after its step, and the factor with which the row is added to v.
 struct Move {
   double dual = 0, shift = 0;
   Refusal refusal = Refusal::none;
@@ -171,7 +171,7 @@ template <class Row>
 
 // -- the gap --------------------------------------------------------------------------------------------------------
 
-// s (loss(m) + loss*(-b) + b m), which but for rounding is never negative (Fenchel and Young).
+// s (loss(m) + loss*(-b) + b m). Up to rounding it is never negative (Fenchel-Young).
 inline double excess(const SdcaProblem& p, double s, double dual, double m) {
   if (p.objective.step == SdcaStep::exact)
     return s * std::max(0.0, p.objective.loss.value(m, 1.0) + p.objective.loss.conjugate(dual, 1.0) + dual * m);
@@ -224,8 +224,8 @@ Outcome ascend(const SdcaProblem& p, const int64_t* order, int64_t n_order, doub
                                              : ascend_by<SdcaStep::bound>(p, order, n_order, duals, v);
 }
 
-// P and D are sums over rows but for rho R(w) and rho R*(w'), and those two add up to rho w.w' = 1/n sum_i s_i b_i m_i.
-// So the gap is a mean of terms none of which is negative, and nothing cancels.
+// P and D are sums over rows, except for rho R(w) and rho R*(w'). Those two add up to rho w.w' = 1/n sum_i s_i b_i m_i.
+// So the gap is a mean of terms that are not negative, and nothing cancels.
 Outcome dual_gap(const SdcaProblem& p, const double* duals, const double* v, double* gap) {
   double total = 0;
   const Outcome outcome = p.objective.regularizer == Regularizer::kl

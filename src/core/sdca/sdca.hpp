@@ -18,8 +18,8 @@
 //
 //   t - c(a + t) - t m - t^2 |x|^2 / (2 rho n),   c = 0 for a up to s (hinge), or a^2 / (4 s) (squared hinge)
 //
-// by a change t of one a_i. Its maximum has a closed form, which looks at the row once; the exact step looks at it
-// several times and needs fewer passes. Either costs what the row has nonzeros, and with kl what the rows have columns.
+// by a change t of one a_i. Its maximum has a closed form, which reads the row once. The exact step reads it several
+// times and needs fewer passes. Both take time in proportion to the row's nonzeros; with kl, to the number of columns.
 //
 // exact    Shalev-Shwartz & Zhang, "Stochastic dual coordinate ascent methods for regularized loss minimization", JMLR
 //          2013; eq. (3) of Ying, Yuan & Sayed, "Online dual coordinate ascent learning".
@@ -58,11 +58,10 @@ struct SdcaProblem {
   double y(int64_t row) const { return labels[row] == positive ? 1 : -1; }
 };
 
-// One step for each of the rows that `order` names, or for all in turn if it is null. When a row is refused, duals and
-// v are of no further use.
+// One step for each row in `order`, or for all in turn if it is null. After a refused row, duals and v are invalid.
 Outcome ascend(const SdcaProblem& problem, const int64_t* order, int64_t n_order, double* duals, double* v);
 
-// P(w) - D for the w that belongs to v: an upper bound of how far each of them is from the optimum.
+// The duality gap P(w) - D, for the w that belongs to v. Neither P nor D is farther than this from the optimum.
 Outcome dual_gap(const SdcaProblem& problem, const double* duals, const double* v, double* gap);
 
 }  // namespace sureline

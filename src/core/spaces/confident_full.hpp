@@ -1,5 +1,5 @@
-// SSOL as in Algorithm 4: theta in the weights, S = A^-1 as the factor of full.hpp, and S theta computed when it is
-// needed, a pass over half the matrix.
+// SSOL as in Algorithm 4: theta in the weights, and S = A^-1 as the factor of full.hpp. S theta is computed on demand,
+// in a pass over half the matrix.
 #pragma once
 
 #include "rules/coordinate_rules.hpp"
@@ -7,11 +7,11 @@
 
 namespace sureline::SURELINE_ISA {
 
-template <class T_, bool one_head>
+template <class T_>
 struct ConfidentFull {
   using T = T_;
   static constexpr int kWidth = 1;
-  static constexpr bool kOneHead = one_head;
+  static constexpr bool kOneHead = false, kForAllHeads = true;
   static constexpr bool kAbsorbs = true;
   static constexpr bool kScoresOnTheWay = false;
   static constexpr bool kSized = true;
@@ -20,28 +20,14 @@ struct ConfidentFull {
   int64_t n_slots, n_heads;
   bool intercept;
   T* factors;
-  T* scratch;  // what Full needs
-  double* u;   // per slot: S theta, and another as large
+  T* scratch;  // for Full
+  double* u;   // per slot: S theta, and scratch of the same size
 
-  Full<T, one_head> full() const { return {weights, n_slots, n_heads, intercept, factors, scratch}; }
+  Full<T> full() const { return {weights, n_slots, n_heads, intercept, factors, scratch}; }
   T* at(int64_t column, int64_t head) const { return full().at(column, head); }
 
   // u = S theta = U D U' theta. Zero where theta is.
-  void solve(int64_t head) const {
-    double* b = u + n_slots;
-    const T* U = full().factor(head);
-    for (int64_t j = 0; j < n_slots; ++j) {
-      b[j] = *at(j - 1, head) + sum<double, 8>(j, [&](int64_t i) { return double(U[i]) * *at(i - 1, head); });
-      b[j] *= U[j];
-      U += j + 1;
-    }
-    U = full().factor(head);
-    for (int64_t j = 0; j < n_slots; ++j) {
-      for (int64_t i = 0; i < j; ++i) u[i] += U[i] * b[j];
-      u[j] = b[j];
-      U += j + 1;
-    }
-  }
+  void solve(int64_t head) const { n_heads == 1 ? solve_for<true>(0) : solve_for<false>(head); }
   double weight_after_solve(int64_t column, const Round& round) const {
     return column < 0 ? u[0] : soft(u[column + 1], round.threshold);
   }
@@ -62,6 +48,10 @@ struct ConfidentFull {
     for (int64_t i = 0; i < x.size(); ++i) step(at(x.index(i), head), round.eta * slope * x.value(i));
     if (intercept) step(at(-1, head), round.eta * slope);
   }
+  template <class Row>
+  double variance(const Row& x, int64_t head) const {
+    return full().variance(x, head, 0);
+  }
   // S -= S x x'S / (r + x'Sx).
   template <class Row>
   bool absorb(const Row& x, int64_t head, double r) const {
@@ -74,6 +64,24 @@ struct ConfidentFull {
   }
 
  private:
+  template <bool one_head>
+  [[gnu::noinline]] void solve_for(int64_t head) const {
+    double* b = u + n_slots;
+    const T* theta = weights + head;
+    const int64_t stride = one_head ? 1 : n_heads;
+    const T* U = full().factor(head);
+    for (int64_t j = 0; j < n_slots; ++j) {
+      b[j] = theta[j * stride] + sum<double, 8>(j, [&](int64_t i) { return double(U[i]) * theta[i * stride]; });
+      b[j] *= U[j];
+      U += j + 1;
+    }
+    U = full().factor(head);
+    for (int64_t j = 0; j < n_slots; ++j) {
+      for (int64_t i = 0; i < j; ++i) u[i] += U[i] * b[j];
+      u[j] = b[j];
+      U += j + 1;
+    }
+  }
   static void step(T* theta, double by) { *theta = T(*theta - by); }
 };
 

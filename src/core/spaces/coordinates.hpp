@@ -1,5 +1,5 @@
-// Coordinates of the framework (coordinate_rules.hpp): how a weight comes from the few numbers of one feature, and how
-// these take in a gradient. Everything is computed in double; only what is stored is T.
+// Coordinates of the framework (coordinate_rules.hpp): how a weight follows from the numbers of one feature, and how a
+// gradient changes them. Everything is computed in double and stored as T.
 #pragma once
 
 #include <limits>
@@ -10,10 +10,9 @@
 
 namespace sureline::SURELINE_ISA {
 
-// cut = false is for the intercept, which no threshold shrinks. size() is what the threshold is compared with.
-// descend() takes the gradient z of the coordinate, or where kSteps is true the step eta z, which is then computed once
-// a row but for the entry of x. A row's score is to be multiplied by common_scale(), which the weights leave out if
-// in_score.
+// cut = false is for the intercept, which no threshold shrinks. size() is compared with the threshold. descend() takes
+// the gradient z of the coordinate, or if kSteps the step eta z, whose factor is computed once per row. With in_score
+// the weights leave common_scale() out, and the caller multiplies the row's score by it.
 
 template <class T_>
 struct Averaged {
@@ -49,8 +48,8 @@ struct Confident {
   static void descend(T* p, double step, const Round&) {
     p[0] = T(p[0] - step);
   }
-  // S -= S^2 x^2 / (r + v), which leaves at least the share keep = r / (r + v). Returns the new S. Only where keep is
-  // small, guarded, can the difference round to less, or to nothing.
+  // S -= S^2 x^2 / (r + v), which leaves at least the share keep = r / (r + v). Returns the new S. If keep is small
+  // (guarded), the difference could round to less than that, or to zero.
   template <bool guarded>
   static double absorb(T* p, double x, double over_r_plus_v, double keep) {
     const double before = S(p), left = 1 - before * x * x * over_r_plus_v;
@@ -93,8 +92,8 @@ struct Adaptive {
   static double largest(const T* p) { return std::fmax(std::fabs(double(p[0])), p[1]); }
 };
 
-// The threshold is how much has been cut in all rounds so far, rounded to T, as is what a coordinate remembers of it,
-// so that what is cut between two writes of a weight is right to one unit in the last place of the sum.
+// The threshold is the total truncation of all rounds so far, rounded to T. So is the total that a coordinate stores.
+// The truncation between two writes of a weight is then right to one unit in the last place of the sum.
 template <class T_, bool limited = true>
 struct Truncated {
   using T = T_;
@@ -109,7 +108,7 @@ struct Truncated {
   }
   template <bool cut>
   static void descend(T* p, double step, const Round& round) {
-    if (step == 0) return;  // in a dense row, as if it had not been in a sparse one
+    if (step == 0) return;  // so that dense and sparse rows agree
     p[0] = T(weight<cut>(p, round) - step);
     p[1] = T(round.threshold);
   }
@@ -128,7 +127,7 @@ struct AdaptiveTruncated {
   }
   template <bool cut>
   static void descend(T* p, double z, const Round& round) {
-    if (z == 0) return;  // in a dense row, as if it had not been in a sparse one
+    if (z == 0) return;  // so that dense and sparse rows agree
     const double q = root_of_squares(p[1], z);
     p[0] = T(weight<cut>(p, round) - round.eta * (z / (round.delta + q)));
     p[1] = T(q);
@@ -143,7 +142,7 @@ struct Dual {
   using T = T_;
   using Unlimited = Dual<T_, width, false>;
   static constexpr int kWidth = width;
-  static constexpr bool kSmoothed = width == 3, kCounted = width >= 2;
+  static constexpr bool kSmoothed = width == 3, kCounted = width >= 2, kForAllHeads = width >= 2;
   static double common_scale(const Round& round) { return kSmoothed ? 1.0 : round.scale; }
   template <bool cut, bool in_score = false>
   static double weight(const T* p, const Round& round) {
@@ -163,6 +162,7 @@ template <class T_>
 struct OnSimplex {
   using T = T_;
   static constexpr int kWidth = 2;
+  static constexpr bool kForAllHeads = true;
   static double common_scale(const Round&) { return 1; }
   template <bool cut, bool in_score = false>
   static double weight(const T* p, const Round&) {
@@ -170,16 +170,19 @@ struct OnSimplex {
   }
 };
 
-// What a row reads and what a step writes. O(nonzeros), whatever the width.
+// Reading and writing the weights of a row. O(nonzeros), whatever the width.
 template <class Kind_, bool one_head>
 struct Coordinates {
   using Kind = Kind_;
   using T = typename Kind::T;
   static constexpr int kWidth = Kind::kWidth;
   static constexpr bool kAbsorbs = requires { &Kind::template absorb<true>; };
-  static constexpr bool kScoresOnTheWay = kAbsorbs && one_head;  // which saves a pass over the row
+  static constexpr bool kScoresOnTheWay = kAbsorbs && one_head;  // saves a pass over the row
   static constexpr bool kSized = requires { &Kind::size; };
-  static constexpr bool kOneHead = one_head;
+  static constexpr bool kOneHead = one_head, kForAllHeads = [] {
+    if constexpr (requires { Kind::kForAllHeads; }) return Kind::kForAllHeads;
+    return false;
+  }();
   static constexpr bool kLocal = true;  // a row changes only the weights of its own columns
   T* weights;
   int64_t n_slots, n_heads;
@@ -214,6 +217,14 @@ struct Coordinates {
       for (int64_t head = 0; head < n_heads; ++head)
         f[head] += value * Kind::template weight<true>(p + kWidth * head, view.of(head));
     }
+  }
+  template <class Row>
+  double variance(const Row& x, int64_t head) const {
+    const double v = sum<double, kLanes<Row>>(x.size(), [&](int64_t i) {
+      const double value = x.value(i);
+      return value * value * Kind::S(at(x.index(i), head));
+    });
+    return intercept ? v + Kind::S(at(-1, head)) : v;
   }
   // theta -= eta z for z = slope x.
   template <class Row>
@@ -251,7 +262,7 @@ struct Coordinates {
   }
 
  private:
-  static constexpr double kGuardedBelow = 1e-3;  // the share that is kept of S
+  static constexpr double kGuardedBelow = 1e-3;  // of the share of S that is kept
 
   template <bool guarded, class Row>
   void absorb(const Row& x, int64_t head, double over, double keep) const {
@@ -260,7 +271,7 @@ struct Coordinates {
   }
   template <class As, class Row>
   double score_as(const Row& x, int64_t head, const Round& shared) const {
-    const Round round = shared;  // a copy that no write through T* can be thought to change
+    const Round round = shared;  // a copy, which the compiler knows no write through T* changes
     const double f = sum<double, kLanes<Row>>(x.size(), [&](int64_t i) {
       return double(x.value(i)) * As::template weight<true, true>(at(x.index(i), head), round);
     });
@@ -281,14 +292,6 @@ struct Coordinates {
     const double f =
         sum<double, kLanes<Row>>(x.size(), [&](int64_t i) { return take(at(x.index(i), 0), x.value(i), threshold); });
     return intercept ? f + take(at(-1, 0), 1, 0) : f;
-  }
-  template <class Row>
-  double variance(const Row& x, int64_t head) const {
-    const double v = sum<double, kLanes<Row>>(x.size(), [&](int64_t i) {
-      const double value = x.value(i);
-      return value * value * Kind::S(at(x.index(i), head));
-    });
-    return intercept ? v + Kind::S(at(-1, head)) : v;
   }
 };
 

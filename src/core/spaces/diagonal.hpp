@@ -1,4 +1,4 @@
-// The identity and the diagonal covariance: what a row reads and what a step writes. O(nonzeros), whatever the width.
+// The identity and the diagonal covariance: reading and writing a row's weights. O(nonzeros), whatever the width.
 #pragma once
 
 #include <bit>
@@ -8,8 +8,8 @@
 
 namespace sureline::SURELINE_ISA {
 
-// S is stored with the bits of 1 flipped, so that zero bytes mean 1: a fresh zero-mapped array is a fresh model and its
-// untouched pages cost nothing. Exact both ways.
+// S is stored with the bits of 1 flipped, so zero bytes mean 1. A fresh zero-mapped array is then a fresh model, and
+// untouched pages cost nothing. The conversion is exact both ways.
 template <int W, class T>
 [[gnu::always_inline]] inline Pack<T, W> flip_ones(Pack<T, W> S) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
@@ -20,13 +20,12 @@ inline T flip_one(T S) {
   return flip_ones<1, T>(S);
 }
 
-// Variances shrink no further than this: CW on noise takes away a fixed share with every step, and below lies the end
-// of the exponents.
+// The least variance. CW on noise takes away a fixed share with every step, until the exponent would underflow.
 template <class T>
 inline constexpr T kSmallestVariance = sizeof(T) == 4 ? T(1e-30) : T(1e-150);
 
-// A step is computed in the scalars of the state, unless its coefficients are too large or too small for them (rows
-// that are very short or very long).
+// A step is computed in the scalar type of the state, unless its coefficients are out of that type's range (rows that
+// are very short or very long).
 template <class T, class Body>
 inline void in_which_scalars(double a, double beta, const Body& body) {
   const double size = a < 0 ? -a : a;
@@ -37,7 +36,12 @@ inline void in_which_scalars(double a, double beta, const Body& body) {
     rarely([&] { body(a, beta); });
 }
 
-// one_head: the model has a single head, known when the loop is compiled, which spares a multiplication per nonzero.
+// Whether a model of one head may be in the space. A space for any number of heads has one only where no space for one
+// head stands beside it (learn.hpp).
+template <class Space, class Row>
+inline constexpr bool kMayHaveOneHead = Space::kOneHead || Row::wide || Space::kForAllHeads;
+
+// one_head: the model has a single head, known at compile time. That saves a multiplication per nonzero.
 template <class T_, bool one_head>
 struct Identity {
   using T = T_;
@@ -47,7 +51,7 @@ struct Identity {
   static constexpr bool kPaired = false;  // whether a weight and its variance lie together
   static constexpr bool kSelects = true;
   static constexpr bool kKeysFall = false;
-  static constexpr bool kOneHead = one_head;
+  static constexpr bool kOneHead = one_head, kForAllHeads = false;
   T* weights;
   int64_t n_slots, n_heads;
   bool intercept;
@@ -119,7 +123,7 @@ struct Diagonal {
   static constexpr bool kPaired = true;
   static constexpr bool kSelects = !theta;
   static constexpr bool kKeysFall = true;
-  static constexpr bool kOneHead = one_head;
+  static constexpr bool kOneHead = one_head, kForAllHeads = false;
   T* weights;
   int64_t n_slots, n_heads;
   bool intercept;
@@ -170,8 +174,8 @@ struct Diagonal {
     v = intercept ? sums.at[1] + S(at(-1, head)) : sums.at[1];
     return intercept ? sums.at[0] + weight(at(-1, head)) : sums.at[0];
   }
-  // S_j - beta S_j^2 x_j^2, never below keep S_j: keep = 1 - beta v is what the whole row would leave, and what a row
-  // of one entry leaves exactly. Only where keep is small can the difference round to less, or to nothing.
+  // S_j - beta S_j^2 x_j^2, never below keep S_j. keep = 1 - beta v is the share that the whole row would leave, and
+  // that a row of one entry leaves exactly. If keep is small, the difference could round to less, or to zero.
   template <class Row>
   void update(const Row& x, int64_t head, int, double a, double beta, double keep) const {
     if (keep > 1e-3)
@@ -181,7 +185,7 @@ struct Diagonal {
   }
 
  private:
-  // What is stored of W entries of a row, from the i-th on, and S as it is.
+  // The stored numbers of W entries of a row, from the i-th on, with S decoded.
   template <int W, class Row>
   [[gnu::always_inline]] Pairs<T, W> read(const Row& x, int64_t i, int64_t head) const {
     const T* p = at(x.index(i), head);
@@ -203,7 +207,7 @@ struct Diagonal {
       using A = decltype(a_);
       const A keep_ = A(keep);
       int64_t i = 0;
-      // A column is in a row but once, so that four places can be read before the first is written.
+      // A column occurs once in a row, so four places can be read before the first is written.
       if constexpr (!Row::dense && std::is_same_v<A, T>)
         for (; i + kFour <= x.size(); i += kFour) {
           Pairs<T, kFour> four = read<kFour>(x, i, head);

@@ -1,9 +1,9 @@
-// The full covariance as S = U D U' (U unit upper triangular, D diagonal): Bierman's form of the rank-one step, which
-// keeps S symmetric positive definite by construction, where S - beta (Sx)(Sx)' written out loses that to rounding
-// as soon as the scales of the features differ. It also moves half the memory.
+// The full covariance as S = U D U' (U unit upper triangular, D diagonal), with Bierman's form of the rank-one step. It
+// keeps S symmetric positive definite by construction. S - beta (Sx)(Sx)' written out loses that to rounding as soon as
+// the scales of the features differ. It also moves half the memory.
 //
 // factors[head] holds the columns of U one after another, each with D_j in the place of the unit diagonal: column j has
-// j + 1 numbers and begins at j (j + 1) / 2. More columns are more numbers at the end. Index 0 is the intercept.
+// j + 1 numbers and begins at j (j + 1) / 2. New columns are appended. Index 0 is the intercept.
 #pragma once
 
 #include <cmath>
@@ -13,11 +13,13 @@
 
 namespace sureline::SURELINE_ISA {
 
-template <class T_, bool one_head>
+// For any number of heads: nearly all of the time goes into factors, which are of one head. What does not depend on the
+// rows is compiled once for all of them.
+template <class T_>
 struct Full {
   using T = T_;
   static constexpr int kWidth = 1;
-  static constexpr bool kOneHead = one_head;
+  static constexpr bool kOneHead = false, kForAllHeads = true;
   static constexpr bool kTheta = false;
   static constexpr bool kCovariance = true;
   static constexpr bool kPaired = false;
@@ -31,9 +33,7 @@ struct Full {
   static int64_t scratch_size(int64_t n_slots) { return 10 * n_slots; }
   static int64_t column_start(int64_t j) { return j * (j + 1) / 2; }
 
-  T* at(int64_t column, int64_t head) const {
-    return Identity<T, one_head>{weights, n_slots, n_heads, intercept}.at(column, head);
-  }
+  T* at(int64_t column, int64_t head) const { return weights + (column + 1) * n_heads + head; }
   static double weight(const T* p) { return *p; }
   T* factor(int64_t head) const { return factors + head * column_start(n_slots); }
   T* Ux(int which) const { return scratch + (1 + which) * n_slots; }
@@ -41,15 +41,15 @@ struct Full {
   template <class Row>
   double score(const Row& x, int64_t head) const {
     if (n_heads == 1) return Identity<T, true>{weights, n_slots, 1, intercept}.score(x, 0);
-    return Identity<T, one_head>{weights, n_slots, n_heads, intercept}.score(x, head);
+    return Identity<T, false>{weights, n_slots, n_heads, intercept}.score(x, head);
   }
   template <class Row>
   void scores(const Row& x, double* f) const {
-    Identity<T, one_head>{weights, n_slots, n_heads, intercept}.scores(x, f);
+    Identity<T, false>{weights, n_slots, n_heads, intercept}.scores(x, f);
   }
   // v = sum of D_j (U'x)_j^2; U'x stays in scratch for the update.
   template <class Row>
-  double variance(const Row& x, int64_t head, int which) const {
+  [[gnu::noinline]] double variance(const Row& x, int64_t head, int which) const {
     const T* U = factor(head);
     T* f = Ux(which);
     if constexpr (Row::dense) {
@@ -60,7 +60,7 @@ struct Full {
         const int columns = n_slots - j < 4 ? int(n_slots - j) : 4;
         if (columns == 4)
           dots(u, scratch, j, f + j);
-        else  // one by one, but each with the same partial sums as in a block of four: width must not change the bits
+        else  // one by one, with the partial sums of a block of four: the width must not change the bits
           for (int c = 0; c < columns; ++c) dots<1>({u[c]}, scratch, j, f + j + c);
         for (int c = 0; c < columns; ++c) {
           for (int i = 0; i < c; ++i) f[j + c] += u[c][j + i] * scratch[j + i];
@@ -90,10 +90,10 @@ struct Full {
     v = variance(x, head, 0);
     return score(x, head);
   }
-  // False if a step would take the factor beyond what T can hold: features some 20 orders of magnitude apart. Otherwise
-  // plans the step that update() then takes. Bierman 1977; r = 1/beta - v = keep / beta is the noise of the Kalman
-  // filter whose gain has beta in it.
-  bool fits(int64_t head, int which, double v, double beta, double keep) const {
+  // Plans the step that update() then takes. False if the factor would exceed the range of T: features some 20 orders
+  // of magnitude apart. Bierman 1977. r = 1/beta - v = keep / beta is the noise of the Kalman filter with beta in its
+  // gain.
+  [[gnu::noinline]] bool fits(int64_t head, int which, double v, double beta, double keep) const {
     const T* D = factor(head);
     const T* f = Ux(which);
     double before = beta > 0 ? keep / beta : 0, b_so_far = 0, largest = 0;
@@ -114,6 +114,11 @@ struct Full {
   }
   template <class Row>
   void update(const Row&, int64_t head, int which, double a, double, double) const {
+    take_planned_step(head, which, a);
+  }
+
+ private:
+  [[gnu::noinline]] void take_planned_step(int64_t head, int which, double a) const {
     T* k = scratch + 3 * n_slots;  // becomes S x, for the S before the step
     T* U = factor(head);
     const Plan* p = &plan(which, 0);
@@ -138,14 +143,13 @@ struct Full {
     }
   }
 
- private:
   struct Plan {
     T b, lambda, D;
   };
   Plan& plan(int which, int64_t j) const { return reinterpret_cast<Plan*>(scratch + (4 + 3 * which) * n_slots)[j]; }
 
-  // u.x over the first n entries of C columns at once, which reads x once for all. There are 64 bytes of partial sums a
-  // column, in as many vectors as that takes here, so that the bits are the same on every machine.
+  // u.x over the first n entries of C columns at once, which reads x once for all. Each column has 64 bytes of partial
+  // sums, in as many vectors as this machine needs, so the bits are the same on every machine.
   typedef T Vector __attribute__((vector_size(kVectorBytes)));
   static constexpr int kPerVector = kVectorBytes / sizeof(T), kVectors = 64 / kVectorBytes,
                        kWide = kPerVector * kVectors;

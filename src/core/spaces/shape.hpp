@@ -1,11 +1,11 @@
-// How the numbers of one weight are shaped in memory, and how a weight comes from them.
+// The numbers of one weight in memory, and how the weight follows from them.
 #pragma once
 
 namespace sureline {
 
-// Slot 0 is the intercept, slot j + 1 is column j, and the heads (one per class, or a single one) of a slot lie side by
-// side: numbers[slot][head] is what is listed here. S is stored so that zero bytes mean 1; a factor holds S = U D U' of
-// a head, see full.hpp. All zero bytes is a fresh coordinate in every shape.
+// Slot 0 is the intercept, slot j + 1 is column j. The heads of a slot (one per class, or a single one) lie side by
+// side: numbers[slot][head] is listed here. S is stored so that zero bytes mean 1. A factor holds S = U D U' of a head,
+// see full.hpp. Zero bytes are a fresh coordinate in every shape.
 enum class Shape {
   // of the margin rules, margin_rules.hpp
   identity,  // w                S = I

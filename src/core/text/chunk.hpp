@@ -31,10 +31,10 @@ class Buffer {
     piece_ = Pool::take(static_cast<size_t>(capacity) * sizeof(T));
     capacity_ = capacity, size_ = 0;
   }
-  // Room for one more at least, whatever that takes.
-  void grow() {
+  // Room for one more at least, whatever that takes; no more than `most`, if that is enough.
+  void grow(int64_t most = INT64_MAX) {
     Buffer larger;
-    larger.allocate(2 * capacity_ + 1);
+    larger.allocate(std::max(std::min(2 * capacity_ + 1, most), capacity_ + 1));
     std::copy(data(), data() + size_, larger.data());
     larger.size_ = size_;
     *this = std::move(larger);
@@ -59,12 +59,16 @@ struct Fault {
   std::string reason;
 };
 
+constexpr int64_t kNoLimit = int64_t{1} << 40;
+
 struct Options {
-  int64_t shift = 0;             // is added to every index
-  bool sum_duplicates = false;   // else an index that comes twice in a row is a fault
-  bool skip_faults = false;      // leave faulty lines out, else stop at the first
-  bool first_block = false;      // a byte order mark may come first
-  int64_t max_faults_kept = 20;  // all are counted, that many are described
+  int64_t shift = 0;                // is added to every index
+  bool sum_duplicates = false;      // else an index that comes twice in a row is a fault
+  bool skip_faults = false;         // leave faulty lines out, else stop at the first
+  bool first_block = false;         // a byte order mark may come first
+  int64_t max_faults_kept = 20;     // all are counted, that many are described
+  int64_t max_features = kNoLimit;  // of a row
+  int64_t max_name = kNoLimit;      // bytes of a feature's name
 };
 
 constexpr int64_t kLargestIndex = 2147483646;  // columns are int32, and there is one more slot than there are columns

@@ -10,28 +10,13 @@
 
 #include "digits.hpp"
 #include "labels.hpp"
+#include "libsvm_wrong.hpp"
 #include "number.hpp"
-#include "quote.hpp"
 
 namespace sureline::text {
 namespace {
 
-enum class Wrong {
-  nothing,
-  label,
-  carriage_return,
-  pair,
-  no_index,
-  index,
-  shifted_index,
-  no_value,
-  value,
-  large_value,
-  duplicate,
-  large_sum,
-  query,
-  late_query,
-};
+constexpr int64_t kAtOnce = 2 << 20;  // pairs, and rows, that there is room for from the beginning
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -48,7 +33,9 @@ class Parser {
 
   Chunk<Scalar> parse(Pieces& block) {
     // A pair takes at least four bytes: "1:1" and the blank before it, for there is a label before that.
-    const int64_t most_pairs = block.size() / 4, rows = block.size() / 64 + 1;
+    // A block of many megabytes is one line, whose pairs may not be more than those of a row.
+    const int64_t most_pairs = std::min(block.size() / 4, std::max(options_.max_features, kAtOnce)) + 1;
+    const int64_t rows = std::min(block.size() / 64, kAtOnce) + 1;
     chunk_.indices.allocate(most_pairs);
     chunk_.values.allocate(most_pairs);
     chunk_.labels.allocate(rows);
@@ -109,6 +96,7 @@ class Parser {
 
     const int64_t start = chunk_.starts.end()[-1];
     n_ = start;
+    make_room(p);
     previous_ = -1;
     ascending_ = true;
     Wrong wrong = read_query(p);
@@ -120,7 +108,7 @@ class Parser {
       }
       p = skip_blanks(p);
       if (at_line_end(p)) break;
-      wrong = read_pair(p);
+      wrong = n_ - start < options_.max_features ? read_pair(p) : Wrong::many_features;
     }
     if (wrong == Wrong::nothing && !ascending_) wrong = sort_row();
     if (wrong != Wrong::nothing) return wrong;
@@ -130,6 +118,15 @@ class Parser {
     chunk_.labels.push(labels_.code(label, label_end, end_));
     chunk_.starts.push(int32_t(n_));
     return Wrong::nothing;
+  }
+
+  // Room for the pairs of a row that begins at p. Each takes four bytes at least.
+  void make_room(const char* p) {
+    const int64_t wanted = n_ + std::min(options_.max_features, (end_ - p) / 4) + 1;
+    while (chunk_.indices.capacity() < wanted) [[unlikely]] {
+      chunk_.indices.resize(n_), chunk_.values.resize(n_);
+      chunk_.indices.grow(), chunk_.values.grow();
+    }
   }
 
   // qid:N, which says what is ranked against what, and is not needed here.
@@ -155,7 +152,9 @@ class Parser {
                                           -1e4, 1e5,  -1e5, 1e6,  -1e6, 1e7,  -1e7, 1e8,  -1e8};
     constexpr int furthest = 34;  // is looked at from p
     if (end_ - p < furthest) return p;
-    const char* const last = end_ - furthest;
+    // As each pair takes four bytes, the row stays within its limit.
+    const int64_t left = options_.max_features - (n_ - chunk_.starts.end()[-1]);
+    const char* const last = std::min<int64_t>(end_ - furthest - p, 4 * (left - 1)) + p;
     int32_t* index_to = chunk_.indices.data() + n_;
     Scalar* value_to = chunk_.values.data() + n_;
     int32_t previous = int32_t(previous_),
@@ -321,41 +320,7 @@ class Parser {
   }
 
   std::string reason(Wrong wrong, const char* at) const {
-    const std::string_view word(at, word_end(at));
-    const std::string quoted = quote(word), index = quote(word.substr(0, word.find(':')));
-    const std::string range = "from 0 to " + std::to_string(kLargestIndex);
-    const std::string type = sizeof(Scalar) == 4 ? "float32" : "float64";
-    switch (wrong) {
-      case Wrong::label:
-        return quoted + " is where the label must be";
-      case Wrong::carriage_return:
-        return "there is a carriage return in the middle of the line";
-      case Wrong::pair:
-        return quoted + " is not a pair index:value";
-      case Wrong::no_index:
-        return quoted + " has no index before the colon";
-      case Wrong::index:
-        return "the index " + index + " is not a whole number " + range;
-      case Wrong::shifted_index:
-        return "the index " + index + " shifted by " + std::to_string(shift_) + " is not " + range;
-      case Wrong::no_value:
-        return "there is no value after the colon";
-      case Wrong::value:
-        return "the value " + quoted + " is not a finite number";
-      case Wrong::large_value:
-        return "the value " + quoted + " is too large for " + type;
-      case Wrong::duplicate:
-        return "the index " + std::to_string(culprit_) + " comes twice in the row";
-      case Wrong::large_sum:
-        return "the values of the index " + std::to_string(culprit_) + " add up to more than " + type + " can hold";
-      case Wrong::query:
-        return quoted + " is not qid: and a whole number";
-      case Wrong::late_query:
-        return quoted + " does not come right after the label";
-      case Wrong::nothing:
-        break;
-    }
-    return {};
+    return reason_for(wrong, {at, word_end(at)}, culprit_, shift_, options_.max_features, sizeof(Scalar) == 4);
   }
 
   const char *begin_ = nullptr, *end_ = nullptr;  // of the piece

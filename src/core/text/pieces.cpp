@@ -25,7 +25,7 @@ std::string_view FilePieces::next() {
     }
     if (at_ == end_) break;
     kept = buffer_.size();
-    buffer_.grow();  // a line that is longer than a piece
+    buffer_.grow(size_);  // a line that is longer than a piece
   }
   begin_ = buffer_.size();
   return {buffer_.data(), size_t(begin_)};

@@ -21,6 +21,8 @@ constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
 constexpr uint64_t bytes_below(uint64_t word, uint64_t n) { return (word - kOnes * n) & ~word & kHighs; }
 constexpr uint64_t bytes_equal(uint64_t word, char c) { return bytes_below(word ^ (kOnes * uint64_t(c)), 1); }
 
+constexpr int64_t kAtOnce = 2 << 20;  // features, and rows, that there is room for from the beginning
+
 bool ends_name(char c) { return c == ' ' || c == ':' || c == '\t' || c == '|' || c == '\r'; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool is_control(char c) { return static_cast<unsigned char>(c) <= 0x20; }
@@ -44,7 +46,7 @@ class Parser {
 
   Chunk<Scalar> parse(Pieces& block) {
     // Room for what is usual; it grows if that is not enough, which is when features are short or rows are.
-    const int64_t features = block.size() / 4 + 1, rows = block.size() / 64 + 1;
+    const int64_t features = std::min(block.size() / 4, kAtOnce) + 1, rows = std::min(block.size() / 64, kAtOnce) + 1;
     chunk_.indices.allocate(features);
     chunk_.values.allocate(features);
     chunk_.labels.allocate(rows);
@@ -113,6 +115,7 @@ class Parser {
     counts_names_ = names_ && chunk_.n_rows() % every_ == 0;
     namespaces_.clear();
     features_.clear();
+    set_room();
     while (bar != eol)
       if (!(bar = read_namespace(bar + 1, eol))) return false;
     return finish_row();
@@ -186,7 +189,7 @@ class Parser {
         p = number.end;
       }
     }
-    if (counts_names_) namespaces_.push_back(space);
+    names_space_ = false;
     while (p != eol && is_blank(*p)) {
       ++p;
       if (p == eol || is_blank(*p) || *p == '|') continue;
@@ -227,12 +230,30 @@ class Parser {
     const Scalar rounded = static_cast<Scalar>(value);
     if (rounded == 0) return p;
     if (!std::isfinite(rounded)) return fault(name, "the value is out of range"), nullptr;
-    if (chunk_.indices.size() == chunk_.indices.capacity()) [[unlikely]]
-      chunk_.indices.grow(), chunk_.values.grow();
+    if (p - name > options_.max_name) [[unlikely]]
+      return fault(name, "the name has more than " + std::to_string(options_.max_name) + " bytes (max_name)"), nullptr;
+    if (chunk_.indices.size() == room_) [[unlikely]]
+      if (!more_room(name)) return nullptr;
     chunk_.indices.push(columns_.column(hash));
     chunk_.values.push(rounded);
-    if (counts_names_) features_.push_back({kind, hash, namespaces_.size() - 1, name, colon, p});
+    if (counts_names_) {
+      if (!names_space_) namespaces_.push_back(space), names_space_ = true;  // one without features costs nothing
+      features_.push_back({kind, hash, namespaces_.size() - 1, name, colon, p});
+    }
     return p;
+  }
+
+  // How many features there may be before something has to be done: make room, or refuse the row.
+  void set_room() {
+    room_ = std::min(chunk_.indices.capacity(), chunk_.starts.data()[chunk_.n_rows()] + options_.max_features);
+  }
+
+  bool more_room(const char* at) {
+    if (chunk_.indices.size() - chunk_.starts.data()[chunk_.n_rows()] >= options_.max_features)
+      return fault(at, "the row has more than " + std::to_string(options_.max_features) + " features (max_features)");
+    chunk_.indices.grow(), chunk_.values.grow();
+    set_room();
+    return true;
   }
 
   const char* name_end(const char* p, const char* eol) const {
@@ -326,7 +347,8 @@ class Parser {
   Labels labels_{chunk_.label_names};
   // Of the row that is being read.
   std::string_view label_, tag_;
-  bool has_tag_ = false, counts_names_ = false;
+  bool has_tag_ = false, counts_names_ = false, names_space_ = false;
+  int64_t room_ = 0;
   double weight_ = 1;
   std::vector<Namespace> namespaces_;
   std::vector<Feature> features_;

@@ -18,7 +18,7 @@ void RowWindow::drop_oldest() {
   if (!keeps_gone_) forget_gone();
 }
 
-// As often as half of the entries are gone, so that it costs a constant for each.
+// Runs when half of the entries are gone, so it costs a constant per entry.
 void RowWindow::forget_gone() {
   if (2 * gone_ < int64_t(entries_.size()) || gone_ == 0) return;
   const Entry end = entries_[size_t(gone_ - 1)];
@@ -109,7 +109,7 @@ void KnownSlots::add(int64_t slot) {
   if (too_many_) return;
   slots_.push_back(slot);
   if (int64_t(slots_.size()) <= 2 * most_) return;
-  if (int64_t(all().size()) <= most_) return;  // most had come before
+  if (int64_t(all().size()) <= most_) return;  // the limit was not exceeded
   forget();
   too_many_ = true;
 }
@@ -134,7 +134,7 @@ void DualMemory::checkpoint(bool can_roll_back) {
 void DualMemory::roll_back() {
   problems = before_;
   window.roll_back();
-  crossings.forget();  // entries that were taken are gone
+  crossings.forget();  // entries that were taken cannot be restored
   known_slots.forget();
 }
 

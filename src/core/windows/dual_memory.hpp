@@ -1,5 +1,5 @@
-// What online dual coordinate ascent remembers besides its weights: scalars, the examples of a sliding window, and
-// which weights are the next to fall under a threshold. The functions here are compiled once, for every machine.
+// The memory of online dual coordinate ascent besides its weights: scalars, the examples of a sliding window, and the
+// weights that are next to fall under a threshold. The functions here are compiled once, for every machine.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace sureline {
 
-// The last `length` examples, oldest first, each with what it added to the weights: coefficient times row, for one or
-// more heads. Rows that added nothing take no room. Memory follows the nonzeros of the examples that are in it.
+// The last `length` examples, oldest first. Each has its contribution to the weights: coefficient times row, for one or
+// more heads. Rows that added nothing take no room. Memory follows the nonzeros of the stored examples.
 class RowWindow {
  public:
   explicit RowWindow(int64_t length_ = 0) : length(length_) {}
@@ -50,12 +50,12 @@ class RowWindow {
       }
     columns_.resize(size_t(column - columns_.data())), values_.resize(columns_.size());
   }
-  void end_example();  // the parts and numbers since the last one are an example
+  void end_example();  // makes an example of the parts and numbers since the last one
   void drop_oldest();
 
-  // All parts get new heads: those of head 0 go to these, with their coefficient times the factor.
+  // Moves the parts of head 0 to these heads, each with its coefficient times the factor.
   void split(const std::vector<Part>& heads);
-  int64_t columns_beyond() const { return columns_beyond_; }  // all columns ever are below this
+  int64_t columns_beyond() const { return columns_beyond_; }  // above every column ever stored
   int64_t heads_beyond() const { return heads_beyond_; }
 
   void checkpoint(bool can_roll_back);
@@ -63,7 +63,7 @@ class RowWindow {
   void commit();
 
  private:
-  struct Entry {  // where its parts and numbers end
+  struct Entry {  // where the parts and numbers of an example end
     int64_t parts, numbers;
   };
   void forget_gone();
@@ -71,14 +71,14 @@ class RowWindow {
   std::vector<Part> parts_;
   std::vector<int64_t> columns_;
   std::vector<double> values_;
-  int64_t gone_ = 0;                        // the first of entries_ that are no longer in the window
+  int64_t gone_ = 0;                        // number of entries_ at the front that have left the window
   int64_t gone_before_ = 0, n_before_ = 0;  // at the checkpoint
   bool keeps_gone_ = false;
   int64_t columns_beyond_ = 0, heads_beyond_ = 0;
 };
 
-// For each problem the weights above the threshold, by a size that |theta| is not below, the least first. Those that
-// have grown since, or have left, stay until their turn comes; whoever takes them looks.
+// For each problem a heap of the weights above the threshold, by a lower bound of |theta|, the least on top. Entries
+// that have grown since, or are below by now, stay until they are taken. The caller checks them then.
 class Crossings {
  public:
   struct Entry {
@@ -86,36 +86,36 @@ class Crossings {
     int64_t coordinate;  // slot * heads + head
   };
   bool fits(int64_t n_heads) const { return n_heads_ == n_heads; }
-  void forget() { n_heads_ = 0; }  // all of it is to be filled in anew from the weights
+  void forget() { n_heads_ = 0; }  // to be filled again from the weights
   void begin(int64_t n_problems, int64_t n_heads);
   void add(int64_t problem, Entry entry);
-  // The coordinates whose size is at most this, each once; they are in it no more.
+  // Removes and returns the coordinates whose size is at most this, each once.
   const std::vector<int64_t>& take(int64_t problem, double threshold);
-  // Whether it is time to find them anew: most of the entries are no longer true.
+  // Whether most entries are out of date, so that it should be filled again.
   bool crowded(int64_t problem, int64_t n_weights) const {
     return int64_t(heaps_[size_t(problem)].size()) > 4 * n_found_ + n_weights / 4 + 1024;
   }
   void end();  // all have been found
 
  private:
-  int64_t n_heads_ = 0, n_found_ = 0;  // 0: there is nothing
+  int64_t n_heads_ = 0, n_found_ = 0;  // 0: empty
   std::vector<std::vector<Entry>> heaps_;
   std::vector<int64_t> taken_;
 };
 
-// The slots with a number that is not zero, and some more: for weights so wide that looking for them again and again
-// would take longer than remembering them. Of one call of the learning loop.
+// The slots with a nonzero number, and some more, during one call of the learning loop. For very wide weights it is
+// faster to remember them than to search again and again.
 class KnownSlots {
  public:
   bool known() const { return known_; }
-  void begin(int64_t most);  // then add all there are; if they turn out to be more they are not remembered
+  void begin(int64_t most);  // then add all; if there are more than `most`, they are not remembered
   void add(int64_t slot);
   void end();
   const std::vector<int64_t>& all();  // ascending
   void forget() { *this = KnownSlots(); }
 
  private:
-  std::vector<int64_t> slots_;  // of which the first ascend
+  std::vector<int64_t> slots_;  // the first of them ascend
   int64_t n_ascending_ = 0, most_ = 0;
   bool known_ = false, too_many_ = false;
 };
@@ -128,7 +128,7 @@ class DualMemory {
   Crossings crossings;
   KnownSlots known_slots;
 
-  // From here on everything can be taken back, or kept.
+  // From here on all changes can be rolled back, or kept.
   void checkpoint(bool can_roll_back);
   void roll_back();
   void commit();

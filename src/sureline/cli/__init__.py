@@ -5,23 +5,25 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 import click
 
 from .. import __version__
+from ._terminal import printable_streams
 
-# Commands with the line that `sureline --help` has for them. What a command needs is imported when it is called.
+# Commands with their lines in `sureline --help`. A command is imported when it is called.
 _COMMANDS = {
     "train": "Learn from a stream and write a model.",
-    "compare": "Train many learners in one reading of the data, and say which one to use.",
-    "tune": "Find parameters in one reading of the data, and write the best model.",
+    "compare": "Train many learners in one reading of the data, and recommend one.",
+    "tune": "Find the best parameters in one reading of the data.",
     "predict": "Write a label, a score and a confidence, or a predicted number, for each row.",
     "evaluate": "Measure a model on labelled rows.",
-    "inspect": "Show what a model has learned, how sure it is and how sparse.",
-    "reproduce": "Make a table or figure of the papers again, ours beside theirs.",
+    "inspect": "Show the largest weights of a model, with their standard deviations.",
+    "reproduce": "Reproduce a table or figure of a paper, ours beside theirs.",
     "convert": "Parse once, and write Arrow for training many times.",
-    "completion": "Print the script that completes commands and options in bash or zsh.",
+    "completion": "Print a completion script for bash or zsh.",
 }
 
 
@@ -49,24 +51,29 @@ class _Commands(click.Group):
 
 @click.group(
     cls=_Commands,
-    context_settings={"help_option_names": ["--help"], "max_content_width": 120},
-    epilog="sureline COMMAND --help says more of a command.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    epilog="sureline COMMAND --help shows the options of a command.",
 )
 @click.version_option(__version__, prog_name="sureline", message="%(prog)s %(version)s")
 def sureline() -> None:
-    """Linear models from streams too large and too wide for batch learning, that say how sure they are."""
+    """Learn linear classifiers from streams too large and too wide for batch learning."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and leave with its status: 0, 1 if something went wrong, 2 if the command was not understood."""
+    """Run a command and exit with its status: 0 if all is right, 1 for data and files, 2 for a wrong command."""
     sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
 
 
 def run(arguments: list[str]) -> int:
-    """The exit status of a command. What goes wrong is said in one sentence on stderr."""
+    """Run a command and return its exit status. An error is one sentence on stderr."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever called
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+    with printable_streams():
+        return _status(arguments)
+
+
+def _status(arguments: list[str]) -> int:
     try:
         status = sureline.main(arguments, prog_name="sureline", standalone_mode=False)
         sys.stdout.flush()
@@ -98,5 +105,6 @@ def run(arguments: list[str]) -> int:
 
 def _complain(where: str, message: str, status: int) -> int:
     sentence = " ".join(message.split())
-    print(f"{where}: {sentence}", file=sys.stderr)
+    with suppress(OSError):  # the terminal is gone
+        print(f"{where}: {sentence}", file=sys.stderr, flush=True)
     return status

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
+from .._system import default_memory
 from ..stream import READING, DataError, Stream, read
 from ..stream.options import FORMATS
-
-if TYPE_CHECKING:
-    ParamType = click.ParamType[Any]
-else:
-    ParamType = click.ParamType  # which has no parameter in older versions
+from ._help import ParamType, Rare
+from ._paths import Data, Read
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,15 +65,16 @@ def all_of(options: Sequence[Callable[[F], F]]) -> Callable[[F], F]:
     return add
 
 
-data_argument = click.argument("data", nargs=-1, required=True, metavar="DATA...")
+data_argument = click.argument("data", nargs=-1, required=True, metavar="DATA...", type=Data())
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-model_option = click.option(
-    "--model", "model_path", required=True, type=click.Path(path_type=Path, dir_okay=False), help="The model file."
-)
+model_option = click.option("--model", "model_path", required=True, type=Read(), help="The model file.")
 
 
-def reading_options(*, of_model: bool = False, labelled: bool = True) -> Callable[[F], F]:
-    """The options of `sureline.stream.read`. With `of_model` the defaults are those that the model was trained with."""
+def reading_options(*, of_model: bool = False, memory: bool = True) -> Callable[[F], F]:
+    """The options of `sureline.stream.read`. With `of_model` the defaults are those of the training.
+
+    Without `memory` that option is the command's own.
+    """
 
     def default(text: str) -> str:
         return "default: as in training" if of_model else f"default: {text}"
@@ -86,84 +83,110 @@ def reading_options(*, of_model: bool = False, labelled: bool = True) -> Callabl
         click.option(
             "--format",
             type=click.Choice(FORMATS),
-            help="Of the data. [default: by its name or its first bytes]",
+            help="Format of the data. [default: by name or first bytes]",
         ),
         click.option(
             "--zero-based/--as-written",
+            cls=Rare,
             default=None,
-            help="LIBSVM: the indices count from 0; shift them by one, to those of a file that counts from 1. "
+            help="LIBSVM: the indices count from 0. Add 1 to each, to match files that count from 1. "
             f"[{default('as written')}]",
         ),
         click.option(
             "--duplicates",
+            cls=Rare,
             type=click.Choice(["error", "sum"]),
             default="error",
             show_default=True,
-            help="LIBSVM: what to do with an index that comes twice in a row.",
+            help="LIBSVM: refuse a duplicate index in a row, or add up its values.",
         ),
         click.option(
             "--bits",
             type=click.IntRange(1, 30),
-            help=f"Names are hashed to 2^BITS features. [{default('20')}]",
+            help=f"Hash names to 2^BITS features. [{default('20')}]",
         ),
-        click.option("--label", help=f"csv, tsv, jsonl, columns: where the label is. [{default('label')}]"),
-        click.option("--weight", help=f"csv, tsv, jsonl, columns: where the weight is, if any. [{default('none')}]"),
+        click.option(
+            "--label", help=f"Name of the label column (csv, tsv, jsonl, arrow, parquet). [{default('label')}]"
+        ),
+        click.option(
+            "--weight", cls=Rare, help=f"Name of the column with row weights, in the same formats. [{default('none')}]"
+        ),
         click.option(
             "--errors",
             type=click.Choice(["stop", "skip"]),
             default="stop",
             show_default=True,
-            help="Stop at the first line that cannot be read, or leave it out and count.",
+            help="Stop at the first unreadable line, or skip such lines and count them.",
         ),
         click.option(
             "--max-error-share",
+            cls=Rare,
             type=click.FloatRange(0, 1),
             default=0.01,
             show_default=True,
-            help="With --errors skip: stop if more than this share of the lines cannot be read.",
+            help="With --errors skip: stop if more than this share of the lines is unreadable.",
         ),
         click.option(
             "--max-line",
+            cls=Rare,
             type=Count(1 << 20),
-            help="The longest line, in bytes. [default: 67108864; 8388608 for csv, tsv, jsonl and text]",
+            help="Longest line to read, in bytes. [default: 67108864; 8388608 for csv, tsv, jsonl and text]",
         ),
-        click.option("--threads", type=click.IntRange(1, 1024), help="That parse. [default: one for each core]"),
+        click.option(
+            "--threads",
+            cls=Rare,
+            type=click.IntRange(1, 1024),
+            help="Number of parsing threads. [default: one per core]",
+        ),
+        click.option(
+            "--max-label",
+            cls=Rare,
+            type=Count(1),
+            default=1000,
+            show_default=True,
+            help="Longest label, in bytes.",
+        ),
+        click.option(
+            "--max-name",
+            cls=Rare,
+            type=Count(1),
+            help="Longest name of a feature, in bytes; a text counts as name=text. [default: 65536]",
+        ),
+        click.option(
+            "--max-features",
+            cls=Rare,
+            type=Count(1),
+            default=1 << 20,
+            show_default=True,
+            help="Most features of a row.",
+        ),
     ]
+    if memory:
+        options.append(
+            click.option(
+                "--memory",
+                type=Count(1 << 26),
+                help="Limit of memory in bytes, such as 8G. [default: half of what is usable]",
+            )
+        )
     return all_of(options)
 
 
 def reading_arguments(options: dict[str, Any], trained: dict[str, Any] | None = None) -> dict[str, Any]:
     """Arguments for `sureline.stream.read`, taken out of the options of a command.
 
-    `trained` is how the rows were read that a model was trained with; it counts where the options are silent.
+    `trained` has the reading options of the training. They apply where the command has none.
     """
     given = {name: options.pop(name) for name in READING if name in options}
+    if "memory" in given and given["memory"] is None:
+        given["memory"] = default_memory()
     arguments = {name: value for name, value in given.items() if value is not None}
     fallback = {name: value for name, value in (trained or {}).items() if name not in arguments}
     return {**arguments, "fallback": fallback}
 
 
-# What the columns of a format are. Those of Arrow and Parquet are what they were made of.
-_COLUMNS = {
-    "libsvm": "numbered in the file",
-    "vw": "hashed as Vowpal Wabbit does it",
-    **dict.fromkeys(("csv", "tsv", "jsonl", "text"), "hashed names"),
-}
-
-
-def refuse_other_columns(trained: dict[str, Any], source: Stream) -> None:
-    """Refuse rows whose columns cannot mean what those meant that the model was trained with."""
-    then, now = _COLUMNS.get(trained.get("format", "")), _COLUMNS.get(source.format)
-    if then and now and then != now:
-        raise DataError(
-            source.paths[0],
-            f"its format is {source.format}, whose columns are {now}; the model was trained from {trained['format']}, "
-            f"whose columns are {then}, so they do not mean the same",
-        )
-
-
 def opened(data: Iterable[str], **arguments: Any) -> Stream:
-    """The stream. What it cannot be asked for is a mistake in the command, what is wrong with the data is not."""
+    """The opened stream. A wrong option is a usage error; wrong data is a DataError."""
     try:
         return read(list(data), **arguments)
     except DataError:
@@ -172,25 +195,8 @@ def opened(data: Iterable[str], **arguments: Any) -> Stream:
         raise click.UsageError(str(error)) from None
 
 
-def refuse_same_file(option: str, path: Path, inputs: Iterable[str]) -> None:
-    """Refuse to write over a file that is read."""
-    for name in inputs:
-        if os.path.exists(name) and path.exists() and os.path.samefile(name, path):
-            raise click.BadParameter(f"{path} is read, and must not be written over.", param_hint=option)
-
-
-def refuse_unwritable(option: str, path: Path) -> None:
-    """Before hours of work, not after them."""
-    folder = path.resolve().parent
-    if not folder.is_dir():
-        what = option.removeprefix("--")
-        raise click.BadParameter(f"there is no folder {folder} to write the {what} into.", param_hint=option)
-    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise click.BadParameter(f"{path} cannot be written.", param_hint=option)
-
-
 def refuse_without_charts(option: str) -> None:
-    """Check that the packages for pages and pictures are installed: before hours of work, not after them."""
+    """Check, before hours of work, that the packages for pages and pictures are installed."""
     for module, package in (("jinja2", "jinja2"), ("altair", "altair"), ("vl_convert", "vl-convert-python")):
         if find_spec(module) is None:
             raise click.ClickException(f"{option} needs {package}: pip install 'sureline[report]'.")

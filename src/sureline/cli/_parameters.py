@@ -1,10 +1,11 @@
-"""The parameters of the learners as options, made from what the classes say of themselves."""
+"""The parameters of the learners as options, derived from their classes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from math import inf
 from typing import Any, TypeVar
 
@@ -16,11 +17,12 @@ from ..learners.online import OnlineLearner
 from ..learners.parameters import Flag, Number, OneOf
 from ..models.scaling import DEFAULT
 from ..training.commands import ONLY_PYTHON, flag
-from ._options import ParamType, all_of
+from ._help import OfLearner, ParamType, Rare
+from ._options import all_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Of the base class, those that mean something here, with their defaults where they differ.
+# Parameters of the base class that apply here, with the defaults of the command line.
 _SHARED = {
     "normalize": DEFAULT,
     "fit_intercept": True,
@@ -28,6 +30,7 @@ _SHARED = {
     "multi_class": "native",
     "passes": 1,
 }
+_COMMON = {"normalize", "passes"}  # of those that all learners have
 LEFT_OUT = {"bits", *ONLY_PYTHON}
 
 
@@ -54,7 +57,7 @@ def parameter_options() -> Callable[[F], F]:
 
 
 def shared_options() -> Callable[[F], F]:
-    """An option for every parameter that all learners have, as far as it means something for a single pass."""
+    """An option for every parameter that all learners share and that applies to a single pass."""
     owners = _owners()
     return all_of([_option(name, owners[name]) for name in _SHARED if name != "passes"])
 
@@ -76,7 +79,7 @@ def make_learner(learner: type[Learner], parameters: dict[str, Any]) -> Learner:
     for name, value in parameters.items():
         constraint = learner.constraint_of(name)
         if isinstance(constraint, Number) and constraint.integer and isinstance(value, float) and value.is_integer():
-            parameters[name] = int(value)  # another learner has a number of this name that is no integer
+            parameters[name] = int(value)  # another learner has a float of this name
     try:
         made = learner(**{"dtype": learner.stream_dtype, **parameters})
         made.check_parameters()
@@ -97,21 +100,37 @@ def _owners() -> dict[str, list[type[Learner]]]:
 
 
 def _option(name: str, owners: list[type[Learner]]) -> Callable[[F], F]:
+    words, attributes = _declaration(name, owners)
+    if name in _SHARED:
+        return click.option(*words, cls=None if name in _COMMON else Rare, **attributes)
+    return click.option(*words, cls=OfLearner, of=partial(_of, name), **attributes)
+
+
+def _of(name: str, kind: type[Learner]) -> click.Option | None:
+    """The option of a parameter as one learner has it; None if it has no such parameter."""
+    if name not in {field.name for field in fields(kind)}:
+        return None
+    words, attributes = _declaration(name, [kind])
+    return click.Option(words, **attributes)
+
+
+def _declaration(name: str, owners: list[type[Learner]]) -> tuple[list[str], dict[str, Any]]:
+    """The words of the option of a parameter, and its other attributes."""
     constraints = [owner.constraint_of(name) for owner in owners]
     text = f"{_description(name, owners)} {_defaults(name, owners)}"
     if isinstance(constraints[0], Flag):
-        return click.option(f"{flag(name)}/--no-{name.replace('_', '-')}", name, default=None, help=text)
+        return [f"{flag(name)}/--no-{name.replace('_', '-')}", name], {"default": None, "help": text}
     kind: Any = Cost()
     if isinstance(constraints[0], OneOf):
         words = {word for constraint in constraints if isinstance(constraint, OneOf) for word in constraint.words}
         kind = click.Choice(sorted(words))
     elif isinstance(constraints[0], Number):
         kind = int if all(isinstance(c, Number) and c.integer for c in constraints) else float
-    return click.option(flag(name), name, type=kind, help=text)
+    return [flag(name), name], {"type": kind, "help": text}
 
 
 def _defaults(name: str, owners: list[type[Learner]]) -> str:
-    """The default, or which learner has which."""
+    """The default, or the defaults by learner."""
     by_default: dict[str, list[str]] = {}
     for owner in owners:
         default = next(field.default for field in fields(owner) if field.name == name)
@@ -123,21 +142,22 @@ def _defaults(name: str, owners: list[type[Learner]]) -> str:
         others = [other for other in LEARNERS.values() if name == "dtype" and other.stream_dtype != _SHARED[name]]
         ours = "".join(f"; {other.stream_dtype} ({other.__name__})" for other in others)
         return f"[default: {next(iter(by_default))}{ours}]"
+    if len(owners) == 1 and len(by_default) == 1:
+        return f"[default: {next(iter(by_default))}]"
     return "[default: " + "; ".join(f"{value} ({', '.join(names)})" for value, names in by_default.items()) + "]"
 
 
 def _description(name: str, owners: list[type[Learner]]) -> str:
-    """The first sentence that the docstring of each learner has on the parameter; each sentence once."""
-    sentences: list[str] = []
+    """The first sentence on the parameter in the docstrings, with the learners that have it where it differs."""
+    if name == "cost":  # how it is written here
+        alarm = "Cost of a mistake: balanced, or two numbers such as 10,1, for a missed positive and a false alarm."
+        return f"{alarm} Two numbers need --labels."
+    by_sentence: dict[str, list[str]] = {}
     for owner in owners if owners != [OnlineLearner] else [LEARNERS["AROW"]]:
         found = re.search(rf"^    {name} : [^\n]*\n((?:        [^\n]*\n)+)", owner.__doc__ or "", re.MULTILINE)
         text = " ".join(found[1].split()) if found else ""
-        sentence = re.split(r"(?<=\.)\s", text)[0]
-        if sentence and sentence not in sentences:
-            sentences.append(sentence)
-    if name == "cost":  # how it is written here
-        sentences = [
-            "What a mistake costs: balanced, or two numbers such as 10,1, of a positive and of a negative example."
-        ]
-        sentences.append("Two numbers need --labels.")
-    return " ".join(sentences[:3])
+        if text:
+            by_sentence.setdefault(re.split(r"(?<=\.)\s", text)[0], []).append(owner.__name__)
+    if len(by_sentence) == 1:
+        return next(iter(by_sentence))
+    return " ".join(f"{', '.join(names)}: {sentence}" for sentence, names in by_sentence.items())

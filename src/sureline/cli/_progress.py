@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TextIO, TypeVar
 
+from .._inputs import printable
 from ..stream import Stream
 from ..training.choosing import ROWS
 from ..training.train import Progress
@@ -45,7 +46,8 @@ class LiveLine(Generic[T]):
         out: TextIO | None = None,
     ) -> None:
         self._parts, self._at = parts, at
-        self._out = sys.stderr if out is None else out
+        out = sys.stderr if out is None else out
+        self._out = getattr(out, "unescaped", out)  # to draw on
         self.live = not quiet and self._out.isatty()
         self.plain = not quiet and not self.live
         self._drawn = 0.0
@@ -55,14 +57,15 @@ class LiveLine(Generic[T]):
         if self.live and time.monotonic() - self._drawn >= 0.1:
             self._drawn = time.monotonic()
             self._shown = True
-            self._write("\r\x1b[2K" + "  ".join(self._parts(state))[: shutil.get_terminal_size().columns - 1])
+            line = printable("  ".join(self._parts(state)))
+            self._write("\r\x1b[2K" + line[: shutil.get_terminal_size().columns - 1])
         elif self.plain and self._at is not None and self._at(state):
             self.say("  ".join(self._parts(state)))
 
     def say(self, text: str) -> None:
         """Print a line that stays, unless quiet."""
         if self.live or self.plain:
-            self._write(f"{text}\n")
+            self._write(printable(text, but="\n\t") + "\n")
 
     def close(self) -> None:
         """Clear what was drawn."""
@@ -70,8 +73,11 @@ class LiveLine(Generic[T]):
             self._write("\r\x1b[2K")
 
     def _write(self, text: str) -> None:
-        self._out.write(text)
-        self._out.flush()
+        try:
+            self._out.write(text)
+            self._out.flush()
+        except OSError:  # the terminal is gone: what goes on must not end for want of somebody who watches
+            self.live = self.plain = self._shown = False
 
 
 class Doublings:

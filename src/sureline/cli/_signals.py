@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, while something long is going on."""
+"""Ctrl-C, SIGTERM and SIGHUP, while something long is going on."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ from types import FrameType
 
 @contextmanager
 def signals_to(interrupt: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C and SIGTERM call `interrupt`, which ends what goes on in good order; a second Ctrl-C ends it at once."""
+    """Ctrl-C, SIGTERM and SIGHUP call `interrupt`, which ends what goes on in good order; a second Ctrl-C at once.
+
+    SIGHUP comes when a terminal is closed. Where it is ignored, as under nohup, it stays so.
+    """
 
     def stop(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         interrupt()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     finally:

@@ -23,6 +23,7 @@ from ..training.result_of import result_of
 from ..training.room import dtype_to_read
 from ..training.tournament import Standing, Tournament
 from ..training.train import BATCH
+from ._help import Rare
 from ._options import (
     Count,
     all_of,
@@ -31,11 +32,10 @@ from ._options import (
     opened,
     reading_arguments,
     reading_options,
-    refuse_same_file,
-    refuse_unwritable,
     refuse_without_charts,
 )
 from ._parameters import Cost, shared_options
+from ._paths import Written
 from ._progress import Doublings, LiveLine, SlowStartNotice, clock
 from ._signals import signals_to
 
@@ -49,42 +49,42 @@ def tournament_options() -> Callable[[F], F]:
         click.option(
             "--metric",
             type=click.Choice(get_args(MetricName)),
-            help="What decides; cost needs --cost with two numbers. [default: error; with --cost and two numbers cost, "
-            "with --cost balanced balanced_accuracy]",
+            help="Metric that decides. [default: error; cost if --cost has two numbers; balanced_accuracy if it is "
+            "balanced]",
         ),
         click.option(
             "--cost",
             type=Cost(),
-            help="What a mistake costs: balanced, or two numbers such as 10,1, of a missed positive and of a false "
-            "alarm, which need --labels. The learners that know of costs are told. [default: every mistake the same, "
-            "which is no cost to judge by]",
+            help="Cost of a mistake: balanced, or two numbers such as 10,1, for a missed positive and a false alarm. "
+            "Two numbers need --labels. Cost-sensitive learners use it too. [default: none]",
         ),
         click.option(
             "--labels",
-            help="All labels, separated by commas, the negative one first. [default: those of the first rows in "
-            "ascending order, then as they come]",
+            help="All labels, separated by commas, the negative one first. [default: the sorted labels of the first "
+            "rows, then others as they come]",
         ),
         click.option(
             "--memory",
             type=Count(1),
-            help="Bytes that all models together may take, such as 500M or 8G. [default: half of the machine's]",
+            help="Memory limit for all models together, in bytes, such as 500M or 8G. [default: half of the machine's]",
         ),
         click.option(
             "--batch",
+            cls=Rare,
             type=click.IntRange(1),
             default=BATCH,
             show_default=True,
             metavar="ROWS",
-            help="For the learners that take batches (bcw, sbcw, fgm): how many rows one has.",
+            help="Rows of a batch, for batch learners (bcw, sbcw, fgm).",
         ),
         click.option(
             "--report",
-            type=click.Path(path_type=Path, dir_okay=False),
-            help="Write a page to look at, HTML in one file. [default: none]",
+            type=Written(),
+            help="Write an HTML report, in one file. [default: none]",
         ),
-        click.option("--quiet", is_flag=True, help="No progress."),
+        click.option("--quiet", is_flag=True, help="Show no progress."),
         json_option,
-        reading_options(),
+        reading_options(memory=False),
         shared_options(),
     ]
     return all_of(options)
@@ -105,11 +105,10 @@ class TournamentCommand:
         report: Path | None,
         quiet: bool,
         as_json: bool,
-        model: Path | None = None,
         **options: Any,
     ) -> None:
         self.data, self.memory, self.report, self.quiet, self.as_json = data, memory, report, quiet, as_json
-        self.batch, self.model = batch, model
+        self.batch = batch
         self.reading = reading_arguments(options)
         self.shared = {name: value for name, value in options.items() if value is not None}
         self.labels: list[Label] | None = None
@@ -125,12 +124,6 @@ class TournamentCommand:
         self.metric = Metric(metric or by_cost, pair or (1.0, 1.0))  # type: ignore[arg-type]
         if report is not None:
             refuse_without_charts("--report")
-        for option, path in (("--report", report), ("--model", model)):
-            if path is not None:
-                refuse_unwritable(option, path)
-                refuse_same_file(option, path, data)
-        if report is not None and model is not None and report.resolve() == model.resolve():
-            raise click.UsageError(f"--report and --model would write the same file, {report}.")
 
     def parameters(self, kind: type[Learner]) -> dict[str, Any]:
         """Parameters of a learner that the options of the command set."""
@@ -229,7 +222,15 @@ def _parts(standing: Standing) -> list[str]:
 def table(result: TournamentResult, runs: Sequence[Run]) -> str:
     """A line for each run."""
     scored = result.metric != "error"
-    head = ["learner", *([result.metric.replace("_", " ")] if scored else []), "error", "95 %", "mistakes", "nonzeros"]
+    head = [
+        "learner",
+        *([result.metric.replace("_", " ")] if scored else []),
+        "error",
+        "95 %",
+        "frozen",
+        "mistakes",
+        "nonzeros",
+    ]
     rows = [[*head, "updates", "seconds", ""]]
     for run in runs:
         known = run.error is not None and run.error_interval is not None
@@ -238,6 +239,7 @@ def table(result: TournamentResult, runs: Sequence[Run]) -> str:
             row.append(f"{run.score:.4f} ± {1.96 * (run.score_se or 0):.4f}" if run.score is not None else "-")
         row.append(f"{run.error:.4f}" if known else "-")
         row.append(f"{run.error_interval[0]:.4f} to {run.error_interval[1]:.4f}" if known else "-")  # type: ignore[index]
+        row.append("-" if run.frozen_error is None else f"{run.frozen_error:.4f}")
         row += [f"{run.mistakes:,}", "-" if run.nonzeros is None else f"{run.nonzeros:,}", f"{run.updates:,}"]
         remark = run.reason or "" if run.status == "finished" else f"{run.status}: {run.reason}"
         row += [f"{run.seconds:.2f}", remark]

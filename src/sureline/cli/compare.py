@@ -14,24 +14,31 @@ from ..learners.learner import Learner
 from ..training.advice import ranked
 from ..training.grid import Entry, entries_of, every_learner
 from ..training.result import TournamentResult
+from ._help import Algorithm
+from ._paths import FileCommand, Module
 from ._tournament import TournamentCommand, advice, table, tournament_options
 
 
-@click.command("compare", short_help="Train many learners in one reading of the data, and say which one to use.")
+@click.command(
+    "compare",
+    cls=FileCommand,
+    short_help="Train many learners in one reading of the data, and recommend one.",
+)
 @click.option(
     "--algorithm",
+    type=Algorithm(several=True),
     metavar="NAMES",
-    help="Separated by commas. [default: every classifier that sees one example at a time: "
-    + ", ".join(name.lower() for name in every_learner())
-    + "]",
+    help="Learners to compare, separated by commas. "
+    f"[default: the {len(every_learner())} classifiers that learn row by row]",
 )
 @click.option(
     "--learner",
     "learners",
     metavar="MODULE:CLASS",
     multiple=True,
-    help="A learner written in Python, as sureline.custom has it; the module may lie in the working directory. "
-    "Repeat for several. Without --algorithm they are compared with each other alone.",
+    type=Module(),
+    help="A learner written in Python with sureline.custom. The module may be in the working directory. Repeat for "
+    "several. Without --algorithm only these are compared.",
 )
 @tournament_options()
 def command(
@@ -40,13 +47,14 @@ def command(
     learners: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """Learn from DATA, files, globs or - for standard input, with many learners at once, and compare them.
+    """Train many learners on DATA at once and compare them. DATA are files, globs, or - for standard input.
 
-    The data are read once. Every learner has the best of some settings on the first rows, as with sureline train, or
-    its defaults with what is named; it predicts each example before it learns from it, and ends with the model that
-    sureline train gives. Without --algorithm the learners of batches are left out: bcw
-    takes the square of the number of features or rows in memory, whichever are fewer, and sbcw and fgm many passes over
-    each batch. odca-regressor predicts numbers. Use sureline tune to try other parameters.
+    The data are read once. Each example is predicted before it is learned from. Each learner gets the best of a few
+    settings on the first rows, and ends with the model that sureline train gives.
+
+    Batch learners take part only if they are named: bcw needs memory for the square of the number of features or rows,
+    whichever is smaller; sbcw and fgm make many passes over each batch. Regressors cannot take part. Use sureline tune
+    to try other parameters.
     """
     asked = TournamentCommand(data, **options)
     names = [] if learners else every_learner()

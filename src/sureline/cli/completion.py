@@ -5,15 +5,17 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from ._help import HelpfulCommand
 
-@click.command("completion", short_help="Print the script that completes commands and options in bash or zsh.")
+
+@click.command("completion", cls=HelpfulCommand, short_help="Print a completion script for bash or zsh.")
 @click.argument("shell", type=click.Choice(["bash", "zsh"]))
 def command(shell: str) -> None:
-    """Print a script for SHELL. For bash, add to ~/.bashrc:
+    """Print a script that completes commands and options. For bash, add this line to ~/.bashrc:
 
         eval "$(sureline completion bash)"
 
-    and for zsh the same with zsh to ~/.zshrc.
+    For zsh, write zsh instead of bash and add it to ~/.zshrc.
     """
     from . import sureline
 

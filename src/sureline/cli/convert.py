@@ -10,11 +10,13 @@ from typing import Any
 import click
 
 from .. import stream
-from ._options import json_option, opened, reading_arguments, reading_options
+from ._options import data_argument, json_option, opened, reading_arguments, reading_options
+from ._paths import FileCommand, Written
 
 
-@click.command("convert", short_help="Parse once, and write Arrow for training many times.")
-@click.argument("paths", nargs=-1, required=True, metavar="DATA... OUTPUT")
+@click.command("convert", cls=FileCommand, short_help="Parse once, and write Arrow for training many times.")
+@data_argument
+@click.argument("output", metavar="OUTPUT", type=Written())
 @click.option(
     "--dtype",
     type=click.Choice(["float32", "float64"]),
@@ -24,11 +26,10 @@ from ._options import json_option, opened, reading_arguments, reading_options
 )
 @json_option
 @reading_options()
-def command(paths: tuple[str, ...], dtype: str, as_json: bool, **options: Any) -> None:
-    """Parse DATA and write OUTPUT, an Arrow IPC file with list columns, which `train` maps into memory."""
+def command(data: tuple[str, ...], output: Path, dtype: str, as_json: bool, **options: Any) -> None:
+    """Parse DATA and write OUTPUT, an Arrow IPC file with list columns, which `train` reads without parsing."""
     started = time.monotonic()
-    data, output = list(paths[:-1]), Path(paths[-1])
-    if len(paths) < 2 or output.suffix not in (".arrow", ".feather", ".ipc"):
+    if output.suffix not in (".arrow", ".feather", ".ipc"):
         raise click.UsageError(f"OUTPUT, the last path, must end in .arrow, .feather or .ipc. Got {output} instead.")
     source = opened(data, dtype=dtype, need_label=False, collect_names=True, **reading_arguments(options))
     summary = {

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from ..evaluate import Evaluation, Residuals
+from ..evaluate import Evaluation, Residuals, reliability
+from ..evaluate.charts import SUFFIXES
 from ..learners.learner import ClassLearner
 from ..learners.regression import TargetLearner
 from ..learners.saving import read_learner
@@ -20,37 +21,61 @@ from ._options import (
     opened,
     reading_arguments,
     reading_options,
-    refuse_other_columns,
+    refuse_without_charts,
 )
 from ._parameters import Cost
+from ._paths import FileCommand, Written
+from ._words import label_in_words
 
 
-@click.command("evaluate", short_help="Measure a model on labelled rows.")
+@click.command("evaluate", cls=FileCommand, short_help="Measure a model on labelled rows.")
 @data_argument
 @model_option
-@click.option("--cost", type=Cost(), help="Of a missed positive and a false alarm, such as 10,1. [default: 1,1]")
+@click.option(
+    "--cost", type=Cost(), help="Cost of a missed positive and of a false alarm, such as 10,1. [default: 1,1]"
+)
+@click.option(
+    "--plot",
+    "picture",
+    type=Written(),
+    help="Draw how often answers were right by how sure they were: a .png, .svg, .pdf or .html file.",
+)
 @json_option
 @reading_options(of_model=True)
-def command(data: tuple[str, ...], model_path: Path, cost: Any, as_json: bool, **options: Any) -> None:
-    """Predict the rows of DATA and compare with their labels: error, balanced accuracy, AUC, cost, calibration.
+def command(
+    data: tuple[str, ...], model_path: Path, cost: Any, picture: Path | None, as_json: bool, **options: Any
+) -> None:
+    """Predict labelled rows and measure the model: error, balanced accuracy, AUC, cost, calibration.
 
-    Of a regressor: mean squared error, its root, mean absolute error and R2.
+    A regressor is measured by mean squared error, its root, mean absolute error and R2.
     """
     if cost == "balanced":
         raise click.BadParameter("a cost is two numbers here, such as 10,1.", param_hint="--cost")
+    if picture is not None:
+        refuse_without_charts("--plot")
+        if picture.suffix.lower() not in SUFFIXES:
+            raise click.BadParameter(
+                f"{picture} must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}.", param_hint="--plot"
+            )
     model = read_learner(model_path)
     source = opened(data, dtype=str(model.learner.model.dtype), **reading_arguments(options, model.input_options))
-    refuse_other_columns(model.input_options, source)
+    model.learner.origin.refuse_other(source)
     learner = model.learner
     if isinstance(learner, TargetLearner):
         if cost is not None:
             raise click.BadParameter(
                 f"a cost is for classifiers, and {type(learner).__name__} predicts numbers.", param_hint="--cost"
             )
+        if picture is not None:
+            raise click.BadParameter(
+                f"confidences are of classifiers, and {type(learner).__name__} predicts numbers.", param_hint="--plot"
+            )
         result = _residuals(learner, source)
     else:
         assert isinstance(learner, ClassLearner)
         result = _evaluation(learner, source, cost)
+        if picture is not None:
+            reliability(result).save(picture)
     if source.faults.count:
         result["skipped_lines"] = source.faults.count
     print(json.dumps(result) if as_json else _in_words(result))
@@ -113,27 +138,39 @@ def _in_words(result: dict[str, Any]) -> str:
     for name, words in _WORDS.items():
         if result.get(name) is not None:
             lines.append(f"{words:<20}{result[name]:>14.4f}")
+        elif name == "precision" and name in result:
+            lines.append(f"{words:<20}{'none':>14}")
     if result.get("auc_uncertainty"):
         lines.append(f"{'  AUC within':<20}{result['auc_uncertainty']:>14.2g}")
     for label, count in list(result.get("unknown_labels", {}).items())[:5]:
-        lines.append(f"label {label} is unknown to the model: {count:,} rows, all counted as mistakes")
+        lines.append(f"label {label_in_words(label)} is unknown to the model: {count:,} rows, all counted as mistakes")
+    if never := result["never_predicted"]:
+        missed = sum(c["examples"] for c in result["classes"] if c["label"] in never)
+        shown = ", ".join(map(label_in_words, never[:10])) + (f" and {len(never) - 10} more" if len(never) > 10 else "")
+        lines.append(f"the model never predicts {shown}: all {missed:,} rows with that label are mistakes")
     if len(result["classes"]) <= 20:
-        lines += ["", f"{'label':<20}{'examples':>14}{'mistakes':>14}"]
-        lines += [f"{c['label']!s:<20.20}{c['examples']:>14,}{c['mistakes']:>14,}" for c in result["classes"]]
+        lines += ["", f"{'label':<20}{'examples':>14}{'mistakes':>14}{'predicted':>14}"]
+        lines += [
+            f"{label_in_words(c['label']):<20.20}{c['examples']:>14,}{c['mistakes']:>14,}{c['predicted']:>14,}"
+            for c in result["classes"]
+        ]
     calibration = result.get("calibration")
     if calibration:
         lines += [
             "",
-            "the model's own probabilities, which are not calibrated:",
+            "probabilities:",
             f"{'Brier score':<20}{calibration['brier']:>14.4f}",
             f"{'log loss':<20}{calibration['log_loss']:>14.4f}",
             f"{'calibration error':<20}{calibration['expected_error']:>14.4f}",
             "",
-            f"{'confidence':<20}{'examples':>14}{'mean':>14}{'right':>14}",
+            f"{'confidence':<20}{'examples':>14}{'mean':>14}{'right':>14}{'95 %':>20}",
         ]
         for row in calibration["bins"]:
             bounds = f"{row['from']:.1f} to {row['to']:.1f}"
-            lines.append(f"{bounds:<20}{row['examples']:>14,}{row['confidence']:>14.4f}{row['right']:>14.4f}")
+            interval = f"{row['low']:.4f} to {row['high']:.4f}"
+            lines.append(
+                f"{bounds:<20}{row['examples']:>14,}{row['confidence']:>14.4f}{row['right']:>14.4f}{interval:>20}"
+            )
     return "\n".join(lines + _left_out(result))
 
 

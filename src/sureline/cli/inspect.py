@@ -12,27 +12,32 @@ from ..evaluate.charts import SUFFIXES
 from ..evaluate.inspection import plot, summary
 from ..learners.saving import read_learner
 from ._options import json_option
-from ._words import labels_in_words, measures_in_words
+from ._paths import FileCommand, Read, Written
+from ._words import label_in_words, labels_in_words, measures_in_words
 
-# What the weights in the table are weights of.
+# The features that the weights belong to, by normalisation.
 _NORMALIZED = {
     "row": ["weights of features in rows that are divided by their length"],
     "scale": ["weights of features that are divided by their scale, the mean size of their values"],
 }
 
 
-@click.command("inspect", short_help="Show what a model has learned, how sure it is and how sparse.")
-@click.argument("model_path", metavar="MODEL", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--top", type=click.IntRange(0, 100_000), default=20, show_default=True, help="How many weights to show.")
+@click.command(
+    "inspect", cls=FileCommand, short_help="Show the largest weights of a model, with their standard deviations."
+)
+@click.argument("model_path", metavar="MODEL", type=Read())
+@click.option(
+    "--top", type=click.IntRange(0, 100_000), default=20, show_default=True, help="Number of weights to show."
+)
 @click.option(
     "--plot",
     "picture",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw them to a file: .png, .svg, .pdf, .html.",
+    type=Written(),
+    help="Draw the weights to a file: .png, .svg, .pdf or .html.",
 )
 @json_option
 def command(model_path: Path, top: int, picture: Path | None, as_json: bool) -> None:
-    """Show the labels, if there are any, the parameters, the counters and the largest weights of MODEL."""
+    """Show labels, parameters, counters and the largest weights of MODEL."""
     model = read_learner(model_path)
     told = summary(model, model_path, top)
     if picture is not None:
@@ -49,7 +54,7 @@ def _in_words(told: dict[str, Any]) -> str:
     defaults = (LEARNERS | WITHOUT_COMMAND)[told["algorithm"]]().parameters()
     set_ = ", ".join(f"{name}={value!r}" for name, value in told["parameters"].items() if value != defaults[name])
     lines = [
-        f"{told['algorithm']}({set_}), {told['bytes']:,} bytes, written by {told['library']}",
+        f"{told['algorithm']}({set_}), {told['bytes']:,} bytes, written by {label_in_words(told['library'])}",
         *([f"labels: {labels_in_words(told['labels'])}"] if "labels" in told else []),
         f"examples: {told['examples']:,}, {measures_in_words(told)}, updates: {told['updates']:,}",
         f"columns: {told['features']:,}"
@@ -60,7 +65,8 @@ def _in_words(told: dict[str, Any]) -> str:
     ]
     if told["input"]:
         lines.append(
-            "trained from " + ", ".join(f"{k} {v}" for k, v in told["input"].items() if v not in (None, False))
+            "trained from "
+            + ", ".join(f"{k} {label_in_words(v)}" for k, v in told["input"].items() if v not in (None, False))
         )
     if "names" in told:
         names = told["names"]
@@ -85,10 +91,10 @@ def _in_words(told: dict[str, Any]) -> str:
             line = f"{_title(row):<{width}.{width}}{row['weight']:>14.6g}"
             line += f"{row['std']:>12.4g}" if sure else ""
             line += f"{row['scale']:>12.4g}" if scaled else ""
-            lines.append(line + (f"  {row['label']}" if several else ""))
+            lines.append(line + (f"  {label_in_words(row['label'])}" if several else ""))
     return "\n".join(lines)
 
 
 def _title(row: dict[str, Any]) -> str:
     text = " | ".join(row["names"]) if row["names"] else str(row["feature"])
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return label_in_words(text)

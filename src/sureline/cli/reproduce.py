@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import glob
 import json
 import shlex
 import shutil
@@ -15,25 +16,26 @@ import click
 
 from .. import reproduce
 from ..reproduce.words import as_text
-from ._options import json_option, refuse_unwritable, refuse_without_charts
+from ._options import json_option, refuse_without_charts
+from ._paths import FileCommand, ReadFolder, Written, WrittenFolder, refuse_outputs
 from ._progress import LiveLine, clock
 
 
-@click.command("reproduce", short_help="Make a table or figure of the papers again, ours beside theirs.")
+@click.command("reproduce", cls=FileCommand, short_help="Reproduce a table or figure of a paper, ours beside theirs.")
 @click.argument("name", required=False)
-@click.option("--list", "list_them", is_flag=True, help="Say which tables and figures there are, and stop.")
+@click.option("--list", "list_them", is_flag=True, help="List the tables and figures, and stop.")
 @click.option(
     "--data",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="The folder with the data sets. [default: that of the environment variable SURELINE_DATA]",
+    type=ReadFolder(),
+    help="Folder with the data sets. [default: the environment variable SURELINE_DATA]",
 )
-@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write a page (HTML) as well.")
+@click.option("--report", type=Written(), help="Also write an HTML page.")
 @click.option(
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Write numbers (JSON), a page (Markdown) and pictures (SVG) into this folder.",
+    type=WrittenFolder(),
+    help="Folder for numbers (JSON), a page (Markdown) and pictures (SVG).",
 )
-@click.option("--quick", is_flag=True, help="A rough version, in about a minute.")
+@click.option("--quick", is_flag=True, help="Make a rough version, in about a minute.")
 @json_option
 def command(
     name: str | None,
@@ -44,9 +46,9 @@ def command(
     quick: bool,
     as_json: bool,
 ) -> int:
-    """Make NAME, a table or figure of the papers, again: their protocol on their data, and verdicts on what they claim.
+    """Reproduce NAME, a table or figure of a paper: its protocol on its data, with verdicts on its claims.
 
-    Where the data are not there, it says what is missing and where to get it. Ends with 1 if nothing could be run.
+    If data are missing, the command says which and where to get them. The exit status is 1 if nothing could be run.
     """
     if list_them:
         _list(as_json)
@@ -55,9 +57,9 @@ def command(
     # The folder is somebody's own; what matters is that there is one.
     folder = [] if reproduce.data_folder(data) is None else ["--data", "DIR"]
     words = ["sureline", "reproduce", name, *folder, *(["--quick"] if quick else [])]
+    _refuse_outputs(name, reproduce.data_folder(data), report, output)
     if report is not None:
         refuse_without_charts("--report")
-        refuse_unwritable("--report", report)
     if output is not None:
         refuse_without_charts("--output")
         _prepare(output, name, quick)
@@ -116,6 +118,18 @@ def _known(name: str | None) -> str:
     near = difflib.get_close_matches(name.lower(), known, 1)
     meant = f"did you mean {near[0]}? There are" if near else "there are"
     raise click.UsageError(f"There is no {name!r}; {meant} {', '.join(known)}.")
+
+
+def _refuse_outputs(name: str, data: Path | None, report: Path | None, output: Path | None) -> None:
+    """Refuse to write over the data sets of an entry."""
+    from ..reproduce.data import find
+
+    found = [find(data, file) for one in reproduce.entry(name).data_sets for file in one.files]
+    outputs = {} if report is None else {"--report": report}
+    if output is not None:
+        there = [output / f"{name}.json", output / f"{name}.md", *output.glob(f"{glob.escape(name)}-*.svg")]
+        outputs |= {f"--output, {path.name}": path for path in there if path.exists()}
+    refuse_outputs([path for path in found if path is not None], outputs)
 
 
 def _prepare(output: Path, name: str, quick: bool) -> None:

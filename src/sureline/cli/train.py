@@ -9,18 +9,25 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from .. import stream
 from ..learners.catalogue import LEARNERS, learner_named
 from ..learners.learner import ClassLearner, Learner
-from ..stream.classes import times
-from ..training.checkpoint import Checkpointing, done_with
+from ..stream.shuffling import BUFFER
+from ..training.advice import MEASURES
+from ..training.checkpoint import Checkpointing
 from ..training.choosing import AUTO, ROWS, Choice, candidates, settings_of
 from ..training.commands import flag, options_of
+from ..training.identity import Verify
+from ..training.metric import OF_RECORD, Metric
+from ..training.order import Asked, decide
+from ..training.result import MetricName
+from ..training.start import Start, refuse_finished
 from ..training.train import Training
+from ._help import Algorithm, Rare
 from ._options import (
     checkpoint_every,
     data_argument,
@@ -28,63 +35,111 @@ from ._options import (
     opened,
     reading_arguments,
     reading_options,
-    refuse_same_file,
-    refuse_unwritable,
 )
 from ._parameters import given_parameters, make_learner, parameter_options
+from ._paths import FileCommand, Read, Written, beside
 from ._progress import Reporter, SlowStartNotice
 from ._signals import signals_to
 from ._words import labels_in_words, measures_in_words
 
+CHECKPOINT = ".checkpoint"  # appended to the name of the model
 _NOTHING_YET = "stopped, and there was nothing yet to go on from."
-_MUCH_WORK = 10.0  # seconds: what has taken longer is saved when the data turn out to be wrong
+_MUCH_WORK = 10.0  # seconds; longer work is saved when the data turn out to be wrong
 
 
-@click.command("train", short_help="Learn from a stream and write a model.")
+@click.command("train", cls=FileCommand, short_help="Learn from a stream and write a model.")
 @data_argument
 @click.option(
     "--algorithm",
+    type=Algorithm(AUTO),
     default=AUTO,
     show_default=True,
     metavar="NAME",
-    help="One of " + ", ".join(name.lower() for name in LEARNERS) + "; auto tries settings of several of them on the "
-    f"first rows, at most {ROWS:,}, and trains the one with the fewest mistakes. Of one that is named without any of "
-    "its own parameters or --normalize, some settings are tried likewise.",
+    help="One of " + ", ".join(name.lower() for name in LEARNERS) + "; or auto, which tries settings of several on the "
+    f"first {ROWS:,} rows and trains the one with the fewest mistakes.",
 )
 @click.option(
     "--model",
     "model_path",
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Where to write the model.",
+    type=Written(CHECKPOINT),
+    help="File to write the model to.",
 )
 @click.option(
     "--labels",
-    help="All labels, separated by commas, the negative one first; not for a regressor, to which they are numbers. "
-    "[default: those of the first rows in ascending order, then as they come]",
+    help="All labels, separated by commas, the negative one first. Not for regressors. "
+    "[default: the sorted labels of the first rows, then others as they come]",
 )
 @click.option(
     "--checkpoint",
     metavar="every=N",
-    help="Save, every N examples (every=1M) or after some time (every=10m), what --resume needs. [default: only when "
-    "stopped by Ctrl-C]",
+    help="Write a checkpoint for --resume every N examples (every=1M) or every so often (every=10m). "
+    "[default: only when stopped by Ctrl-C or SIGTERM]",
 )
 @click.option(
     "--batch",
+    cls=Rare,
     type=click.IntRange(1),
     metavar="ROWS",
-    help="For the learners that take batches (bcw, sbcw, fgm): how many rows one has. [default: 100000]",
+    help="Rows of a batch, for batch learners (bcw, sbcw, fgm). [default: 100000]",
 )
-@click.option("--resume", is_flag=True, help="Go on where a training of this model was stopped.")
+@click.option("--resume", is_flag=True, help="Continue a training of this model from its checkpoint.")
+@click.option(
+    "--from",
+    "start_path",
+    type=Read(replaced_by="--model"),
+    help="Model to go on from. [default: none]",
+)
+@click.option(
+    "--metric",
+    type=click.Choice(["error", *OF_RECORD]),
+    default="error",
+    show_default=True,
+    help="Metric that chooses among settings: mistakes, or how good the probabilities are.",
+)
+@click.option(
+    "--verify",
+    cls=Rare,
+    type=click.Choice(get_args(Verify)),
+    default="sample",
+    show_default=True,
+    help="How --resume checks that the data are unchanged: by size, inode, modification time and sampled blocks of "
+    "each file; or by its full content, which reads the data once more and accepts a copy.",
+)
 @click.option(
     "--compact",
+    cls=Rare,
     is_flag=True,
-    help="Keep only the features with nonzero weights in the model: the same labels and scores, but less sure of "
-    "itself, and not for going on with training.",
+    help="Keep only features with nonzero weights. Labels and scores stay the same, confidences are lower, and the "
+    "model cannot be trained further.",
 )
-@click.option("--names/--no-names", default=True, show_default=True, help="Keep names of hashed features in the model.")
-@click.option("--log", type=click.Path(path_type=Path, dir_okay=False), help="Write the progress as JSON lines.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option(
+    "--shuffle/--no-shuffle",
+    default=None,
+    help="Learn from the rows in random order. [default: if labels come in runs]",
+)
+@click.option(
+    "--shuffle-buffer",
+    cls=Rare,
+    type=click.IntRange(1),
+    default=BUFFER,
+    show_default=True,
+    metavar="ROWS",
+    help="Rows that are mixed at a time. Pieces of files come into this buffer in random order. Those of a pipe, a "
+    "compressed file, or CSV with newlines in cells come as they are.",
+)
+@click.option(
+    "--seed", cls=Rare, type=click.IntRange(0), default=0, show_default=True, help="Seed of the random order."
+)
+@click.option(
+    "--names/--no-names",
+    cls=Rare,
+    default=True,
+    show_default=True,
+    help="Store the names of hashed features in the model.",
+)
+@click.option("--log", cls=Rare, type=Written(append=True), help="Append the progress to this file, as JSON lines.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 @json_option
 @reading_options()
 @parameter_options()
@@ -95,57 +150,86 @@ def command(
     labels: str | None,
     checkpoint: str | None,
     batch: int | None,
+    metric: MetricName,
     resume: bool,
+    start_path: Path | None,
+    verify: Verify,
     compact: bool,
+    shuffle: bool | None,
+    shuffle_buffer: int,
+    seed: int,
     names: bool,
     log: Path | None,
     quiet: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Learn from DATA, files, globs or - for standard input, and write a model.
+    """Learn from DATA and write a model. DATA are files, globs, or - for standard input.
 
-    Rows are learned from in their order, once (or --passes times). Text may be compressed.
+    Rows are learned from in their order, in one pass (or --passes). Files may be compressed.
     """
     parameters = given_parameters(options)
-    learners = _candidates(parameters) if algorithm.lower() == AUTO else _settings(algorithm, parameters)
-    learner, to_be_chosen = learners[0], len(learners) > 1
-    every = checkpoint_every(checkpoint) if checkpoint else (None, None)
-    refuse_unwritable("--model", model_path)
-    refuse_same_file("--model", model_path, data)
-    if log is not None:
-        refuse_same_file("--log", log, data)
-    source = opened(data, dtype=learner.dtype, collect_names=names, **reading_arguments(options))
     try:
         given = None if labels is None else [stream.from_text(label.strip()) for label in labels.split(",")]
-        training = Training(learner, source, labels=given, batch=batch)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    start = None if start_path is None else _start(start_path, algorithm, parameters, given)
+    if start is not None:
+        learners: Sequence[Learner] = [start.learner]
+    else:
+        learners = _candidates(parameters) if algorithm.lower() == AUTO else _settings(algorithm, parameters)
+    learner, to_be_chosen = learners[0], len(learners) > 1
+    every = checkpoint_every(checkpoint) if checkpoint else (None, None)
+    trained = learner.origin.options
+    source = opened(data, dtype=learner.dtype, collect_names=names, **reading_arguments(options, trained))
+    learner.origin.refuse_other(source)
+    path = beside(model_path, CHECKPOINT)
+    going_on = resume and path.exists()
+    asked: Asked = "auto" if shuffle is None else shuffle
+    # The order is decided by rows too, which may be long in coming.
+    notice = SlowStartNotice(source, quiet=quiet, waits=to_be_chosen and not going_on)
+    try:
+        with signals_to(_stop):
+            look = False if going_on and shuffle is None else asked
+            order = decide(source, learner, look, buffer=shuffle_buffer, seed=seed)
+    except KeyboardInterrupt:
+        notice.over()
+        raise click.ClickException(_NOTHING_YET) from None
+    try:
+        training = Training(learner, source, labels=given, batch=batch, verify=verify, start=start, order=order)
     except stream.DataError:
-        raise  # what is wrong with the data is no mistake in the command
+        raise  # wrong data is no usage error
     except ValueError as error:
         raise click.UsageError(
             re.sub(r"(?<=with )labels|(?<=: )(labels|batch)(?= is for)", r"--\g<0>", str(error))
         ) from None
     if training.passes > 1 and "-" in data:
         raise click.UsageError("Standard input can be read only once: --passes needs files.")
-    path = model_path.with_name(model_path.name + ".checkpoint")
+    if resume and not path.exists():
+        try:
+            refuse_finished(model_path, path, None if start is None else start.name, "--from ")
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
     if resume and path.exists():
-        training.resume(path, candidates=learners)
+        training.resume(path, candidates=learners, decided=shuffle is None)
         _say(f"Going on after {training.examples:,} examples.", quiet)
     elif resume:
-        _say(f"There is no checkpoint {path}: starting from the beginning.", quiet)
+        whence = "from the beginning" if start is None else f"from {start.name}"
+        _say(f"There is no checkpoint {path}: starting {whence}.", quiet)
     elif path.exists():
         _say(
             f"Starting anew; {path} of an earlier training is left until it is replaced (--resume goes on with it).",
             quiet,
         )
 
+    if training.order.notice is not None and not going_on:
+        _say(training.order.notice, quiet)
     started, before = time.monotonic(), training.examples
     choice = None
     if to_be_chosen and not training.begun:
-        notice = SlowStartNotice(source, quiet=quiet)
         try:
             with signals_to(training.interrupt):
-                choice = training.choose(learners)
+                choice = training.choose(learners, Metric(metric))
         except KeyboardInterrupt:
             raise click.ClickException(_NOTHING_YET) from None
         finally:
@@ -178,20 +262,31 @@ def command(
     except BaseException:
         reporter.close()
         raise
-    done_with(path)
+    training.done_with(path)
     seconds = time.monotonic() - started
     summary = _summary(training, model_path, seconds, training.examples - before)
     if choice is not None:
         summary["chosen"] = {**choice.to_dict(), "options": shlex.join(options_of(choice.learner) or [])}
     last = ("examples", "mistakes", "error", "loss", "nonzeros", "seconds")
     reporter.close(finished=True, **{key: summary[key] for key in last if key in summary})
-    if training.looks_sorted:
-        _say(
-            f"The label changed only {times(training.classes.changes)} in {training.examples:,} rows. A pass over "
-            "rows that are sorted by label ends with the last label alone: shuffle them before (shuf FILE).",
-            quiet,
-        )
+    if training.warning is not None:
+        _say(training.warning, quiet)
     print(json.dumps(summary) if as_json else _in_words(summary))
+
+
+def _stop() -> None:
+    raise KeyboardInterrupt
+
+
+def _start(path: Path, algorithm: str, parameters: dict[str, Any], labels: Sequence[stream.Label] | None) -> Start:
+    """The model to go on from. What contradicts it is a mistake in the command."""
+    start = Start.read(path)
+    try:
+        kind = None if algorithm.lower() == AUTO else learner_named(algorithm)
+        start.refuse_other(kind=kind, parameters=parameters, labels=labels)
+    except ValueError as error:
+        raise click.UsageError(re.sub(r"(?<=with )(\w+)(?==)", lambda found: flag(found[1]), str(error))) from None
+    return start
 
 
 def _settings(algorithm: str, parameters: dict[str, Any]) -> Sequence[Learner]:
@@ -216,12 +311,12 @@ def _say(text: str, quiet: bool) -> None:
 
 
 def _why(choice: Choice) -> str:
-    """Why a setting was chosen, with the options that make the same model without choosing."""
+    """The chosen setting with the reason, and the options that train it without choosing."""
     options = shlex.join(options_of(choice.learner) or [])
-    return (
-        f"Of {choice.tried} settings tried on the first {choice.rows:,} rows the fewest mistakes, {choice.mistakes:,}, "
-        f"come with {options}."
-    )
+    best = f"fewest mistakes, {choice.mistakes:,}, come"
+    if choice.metric != "error":
+        best = f"best {MEASURES[choice.metric]}, {choice.score:.4f}, comes"
+    return f"Of {choice.tried} settings tried on the first {choice.rows:,} rows the {best} with {options}."
 
 
 def _summary(training: Training, path: Path, seconds: float, examples: int) -> dict[str, Any]:
@@ -229,7 +324,9 @@ def _summary(training: Training, path: Path, seconds: float, examples: int) -> d
     return {
         "algorithm": type(learner).__name__,
         "examples": training.examples,
+        **({} if training.since_start is None else {"since_start": training.since_start}),
         **learner.progressive_measures(),
+        **({} if training.frozen.error is None else {"frozen_error": training.frozen.error}),
         "updates": learner.n_updates_,
         **({"labels": learner.classes_.tolist()} if isinstance(learner, ClassLearner) else {}),
         "features": learner.model.n_columns,
@@ -239,12 +336,17 @@ def _summary(training: Training, path: Path, seconds: float, examples: int) -> d
         "examples_per_second": round(examples / max(seconds, 1e-9)),
         "model": str(path),
         "model_bytes": path.stat().st_size,
+        "order": training.order.to_dict(),
+        "label_runs": training.classes.runs.to_dict(),
+        "warnings": [] if training.warning is None else [training.warning],
     }
 
 
 def _in_words(summary: dict[str, Any]) -> str:
     lines = [
         f"{summary['algorithm']}: {summary['examples']:,} examples, {measures_in_words(summary)}",
+        *_since_start(summary),
+        *_frozen(summary),
         f"{summary['seconds']:.2f} s, {summary['examples_per_second']:,} examples/s",
         *([f"labels: {labels_in_words(summary['labels'])}"] if "labels" in summary else []),
         f"columns: {summary['features']:,}, nonzero weights: {summary['nonzeros']:,}",
@@ -253,3 +355,13 @@ def _in_words(summary: dict[str, Any]) -> str:
     if summary["skipped_lines"]:
         lines.append(f"lines that could not be read and were left out: {summary['skipped_lines']:,}")
     return "\n".join(lines)
+
+
+def _since_start(summary: dict[str, Any]) -> list[str]:
+    since = summary.get("since_start")
+    return [] if since is None else [f"of these new: {since['examples']:,} examples, {measures_in_words(since)}"]
+
+
+def _frozen(summary: dict[str, Any]) -> list[str]:
+    error = summary.get("frozen_error")
+    return [] if error is None else [f"error of the frozen model on the next block: {error:.4f}"]

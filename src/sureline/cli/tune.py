@@ -11,36 +11,40 @@ import click
 
 from ..learners.catalogue import learner_named
 from ..learners.learner import Learner
+from ..learners.origin import Origin
 from ..learners.parameters import Constraint, Flag, Number
 from ..learners.saving import write_learner
 from ..training.advice import ranked
 from ..training.grid import Entry, settings
 from ..training.result import TournamentResult
 from ..training.tournament import Tournament
+from ._help import Algorithm, Rare
 from ._parameters import LEFT_OUT
+from ._paths import FileCommand, Written
 from ._tournament import TournamentCommand, advice, table, tournament_options
 
 _SHOWN = 10
 
 
-@click.command("tune", short_help="Find parameters in one reading of the data, and write the best model.")
+@click.command("tune", cls=FileCommand, short_help="Find the best parameters in one reading of the data.")
 @click.option(
     "--algorithm",
+    type=Algorithm(several=True),
     metavar="NAMES",
     default="scw",
     show_default=True,
-    help="Separated by commas: whose parameters to try.",
+    help="Learners whose parameters to try, separated by commas.",
 )
 @click.option(
     "--grid",
     "grids",
     multiple=True,
     metavar="NAME=VALUES",
-    help="What to try of a parameter, such as C=0.1,1,10, for the algorithms that have it; may come several times. "
-    "[default: the grids of the papers, see below]",
+    help="Values of a parameter to try, such as C=0.1,1,10. Repeat for several. [default: the papers' grids]",
 )
 @click.option(
     "--race/--no-race",
+    cls=Rare,
     default=True,
     show_default=True,
     help="Drop settings that are clearly behind and not catching up.",
@@ -48,8 +52,8 @@ _SHOWN = 10
 @click.option(
     "--model",
     "model_path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Where to write the best model, which has seen all of the data. [default: nowhere]",
+    type=Written(),
+    help="File to write the best model to. [default: none]",
 )
 @tournament_options()
 def command(
@@ -60,15 +64,17 @@ def command(
     model_path: Path | None,
     **options: Any,
 ) -> int:
-    """Learn from DATA with many settings at once, in one reading, and find the best.
+    """Train many settings on DATA at once, in one reading, and find the best.
 
-    Every combination of the values of an algorithm takes part: C, r and their like from 2^-5 to 2^5, learning rates
-    from 2^-9 to 2^9, eta of scw and cw from 0.55 to 0.95 (search_space of a class has it exactly). Penalties that make
-    models sparse (lam, l1) are not tried: the least error would always choose none; set them with --grid lam=0.001. A
-    setting that is clearly behind is dropped on the way, by a rule that drops the one that would have won in at most 1
-    of 100 races.
+    Every combination of values takes part: C, r and the like from 2^-5 to 2^5, learning rates from 2^-9 to 2^9, eta of
+    scw and cw from 0.55 to 0.95. The search_space of each class has the exact values.
+
+    Penalties (lam, l1) are not tried, since the least error would always choose none. Set them with --grid lam=0.001.
+
+    Settings that are clearly behind are dropped on the way. The rule drops the eventual winner in at most 1 of 100
+    races.
     """
-    asked = TournamentCommand(data, model=model_path, **options)
+    asked = TournamentCommand(data, **options)
     try:
         kinds = [learner_named(name.strip()) for name in algorithm.split(",")]
         if len(set(kinds)) < len(kinds):
@@ -137,7 +143,8 @@ def _write(tournament: Tournament, path: Path, quiet: bool, result: TournamentRe
         what = "there is no best one" if result.stream["complete"] else "the data were not read whole"
         why = " ".join((result.stream["problem"] or "no learner finished").split())
         raise click.ClickException(f"{path} was not written, since {what}: {why}.")
-    write_learner(path, best.learner, names=tournament.names, input_options=tournament.stream.model_options)
+    best.learner.origin = Origin(tournament.stream.model_options, tournament.names)
+    write_learner(path, best.learner)
     if not quiet:
         print(f"{path}: the model of {best.name}, the best.", file=sys.stderr)
 

@@ -27,6 +27,18 @@ def check_half(name: str, value: int, n_features: int) -> None:
         raise ValueError(f"{name} must be at most half of n_features={n_features}. Got {value} instead.")
 
 
+def check_dtype(dtype: Any) -> None:
+    if dtype not in ("float32", "float64"):
+        raise ValueError(f"dtype must be 'float32' or 'float64'. Got {dtype!r} instead.")
+
+
+def flip(rng: Any, y: npt.NDArray[np.int64], noise: float) -> npt.NDArray[np.int64]:
+    """The labels, 0 and 1, of which exactly that part is then wrong."""
+    flipped = rng.permutation(len(y))[: round(float(noise) * len(y))]
+    y[flipped] = 1 - y[flipped]
+    return y
+
+
 def csr_of_equal_rows(values: npt.NDArray[Any], indices: npt.NDArray[np.int32], n_features: int) -> Any:
     """The CSR matrix whose rows have these values in these columns, equally many in each row."""
     n_samples, n_nonzero = values.shape

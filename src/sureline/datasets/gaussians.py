@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from ._draws import check_fraction, check_size, csr_of_equal_rows, distinct_columns, generator
+from ._draws import check_dtype, check_fraction, check_size, csr_of_equal_rows, distinct_columns, flip, generator
 
 # Standard deviations; see the notes of make_rotated_gaussian for why these.
 _LONG_AXIS = 10.0
@@ -26,10 +26,10 @@ def make_rotated_gaussian(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Two classes in an elongated Gaussian, hidden among irrelevant features.
 
-    The first two coordinates come from a Gaussian whose long axis is turned by 45 degrees, and the label says on which
-    side of that axis the point lies. The other coordinates say nothing and vary more than the distance from the axis
-    does. A learner has to find out that the difference of the first two features is all that counts, which is easy
-    with a covariance and hard without.
+    The first two coordinates come from a Gaussian whose long axis is turned by 45 degrees. The label is the side of
+    that axis on which the point lies. The other coordinates say nothing, and vary more than the distance from the axis
+    does. Only the difference of the first two features counts. That is easy to learn with a covariance, and hard
+    without.
 
     Parameters
     ----------
@@ -58,13 +58,7 @@ def make_rotated_gaussian(
     is given.
 
     The standard deviations here, 10 along the axis, 0.5 across it and 2 elsewhere, were fitted to table 3 of the second
-    paper, so agreement with that table is no independent test. About 120 combinations were tried, from 0.05 to 100
-    across the axis. What the table fixes is about the ratio: the irrelevant features vary some 3 to 4.5 times as much
-    as the distance from the axis. The literal 1 and 2, and 1 with a variance of 2, are further off when each learner
-    is tuned; 0.1 and less across the axis is far off for any parameter. Of that ratio this is the size at which the 2
-    of the description is a standard deviation. The overall size is left open: 1 and 4 fit no worse; 3 and 9 fit NHERD
-    better but the other learners, at their nearest parameters, worse. The length of the axis, tried from 1 to 10, makes
-    no difference that exceeds the one between two draws of the data.
+    paper, so agreement with that table is no independent test: docs/results/scw-table3.md has what was tried.
 
     Examples
     --------
@@ -86,10 +80,7 @@ def make_rotated_gaussian(
     X[:, 0] = (along - across) / np.sqrt(2)
     X[:, 1] = (along + across) / np.sqrt(2)
     # From X and not from `across`, so that rounding cannot put a point on the other side of its own separator.
-    y = (X[:, 1] > X[:, 0]).astype(np.int64)
-    flipped = rng.permutation(n_samples)[: round(float(noise) * n_samples)]
-    y[flipped] = 1 - y[flipped]
-    return X, y
+    return X, flip(rng, (X[:, 1] > X[:, 0]).astype(np.int64), noise)
 
 
 def make_sparse_gaussian(
@@ -102,10 +93,10 @@ def make_sparse_gaussian(
     dtype: str = "float64",
     random_state: Any = None,
 ) -> tuple[Any, npt.NDArray[np.int64]]:
-    """Few features that decide, many that do not: which are which is for the learner to find out.
+    """Few features that decide the label, among many that do not.
 
-    The first `n_effective` columns come from a Gaussian with a diagonal covariance and decide the label; they are never
-    zero. Of the other columns each row has `n_noise` random ones, drawn from a wide Gaussian, that say nothing.
+    The first `n_effective` columns come from a Gaussian with a diagonal covariance and decide the label. They are never
+    zero. Each row also has `n_noise` random ones of the other columns, drawn from a wide Gaussian. They say nothing.
 
     Parameters
     ----------
@@ -138,15 +129,8 @@ def make_sparse_gaussian(
     applications", 2015: the means of the effective columns are uniform in [-1, 1] and their variances in [0.5, 100]. A
     model with the right `n_effective` weights has a sparsity of 90 %, where the paper's curves turn.
 
-    Two things are open in the text. "We generate the split plane the same as the mean vector" is taken to mean that
-    the mean vector is the normal of the plane, and the plane goes through the origin, as no offset is given: the label
-    is 1 if mean.x > 0. As the mean lies on the positive side, about 8 of 10 labels are 1.
-
-    The 100 of "N(0, 100)" is taken for a standard deviation, although the second argument is a variance by convention,
-    because of what the paper finds on this data: SSOL has the lowest error of all. With a standard deviation of 100
-    that is so: FSOL errs on 18 % of the test rows without a penalty and on 5 % at a sparsity of 90 %, SSOL (eta=8, r=1)
-    on 5 % and 3 %. With a variance of 100, which is ``noise_scale=10``, FSOL is ahead of SSOL: 4 % and 2 % against 5 %
-    and 4 %, with the best of a dozen parameters of the paper's grid for SSOL (FSOL's do not matter).
+    The mean vector is taken for the normal of the plane, which goes through the origin, and the 100 of "N(0, 100)" for
+    a standard deviation: docs/results/sol-figure1.md says why. About 8 of 10 labels are 1.
 
     Examples
     --------
@@ -168,8 +152,7 @@ def make_sparse_gaussian(
         )
     if isinstance(noise_scale, bool) or not isinstance(noise_scale, Real) or not 0 < float(noise_scale) < np.inf:
         raise ValueError(f"noise_scale must be a positive number. Got {noise_scale!r} instead.")
-    if dtype not in ("float32", "float64"):
-        raise ValueError(f"dtype must be 'float32' or 'float64'. Got {dtype!r} instead.")
+    check_dtype(dtype)
     rng = generator(random_state)
     mean = rng.uniform(-1, 1, n_effective)
     deviation = np.sqrt(rng.uniform(0.5, 100, n_effective))

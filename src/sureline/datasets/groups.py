@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ._draws import check_fraction, check_size, generator
+from ._draws import check_fraction, check_size, flip, generator
 
 
 def make_correlated_groups(
@@ -104,9 +104,7 @@ def make_correlated_groups(
         of_groups = grouped[:, :n_relevant].astype(np.float64).reshape(n_rows, n_groups, group_size).sum(axis=2)
         scores[start : start + n_rows] = of_groups @ weights
         blocks.append(_csr(rng, grouped, columns, float(density)))
-    y = (scores > 0).astype(np.int64)
-    flipped = rng.permutation(n_samples)[: round(float(noise) * n_samples)]
-    y[flipped] = 1 - y[flipped]
+    y = flip(rng, (scores > 0).astype(np.int64), noise)
     return sparse.vstack(blocks, format="csr"), y, columns[:n_relevant].astype(np.int64)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._draws import check_fraction, check_half, check_size, csr_of_equal_rows, distinct_ranks, generator
+from ._draws import check_fraction, check_half, check_size, csr_of_equal_rows, distinct_ranks, flip, generator
 
 
 @dataclass(frozen=True)
@@ -200,10 +200,7 @@ def _labels(
     """1 where the score is above 0, or among the largest if the fraction of them is given; then the noise."""
     n_samples = len(scores)
     if positive is None:
-        y = (scores > 0).astype(np.int64)
-        flipped = rng.permutation(n_samples)[: round(noise * n_samples)]
-        y[flipped] = 1 - y[flipped]
-        return y
+        return flip(rng, (scores > 0).astype(np.int64), noise)
     n_positive = round(float(positive) * n_samples)
     y = np.zeros(n_samples, np.int64)
     order = rng.permutation(n_samples)  # among equal scores the choice is random

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._draws import check_size, csr_of_equal_rows, generator
+from ._draws import check_dtype, check_size, csr_of_equal_rows, generator
 
 # What does not depend on the seed of a caller: the population that rows are drawn from.
 _POPULATION = 20160212
@@ -57,8 +57,7 @@ def make_epsilon(
     """
     check_size("n_samples", n_samples, 1)
     check_size("n_features", n_features, 1)
-    if dtype not in ("float32", "float64"):
-        raise ValueError(f"dtype must be 'float32' or 'float64'. Got {dtype!r} instead.")
+    check_dtype(dtype)
     scalar = np.dtype(dtype).type
     population = np.random.default_rng(_POPULATION)
     strengths = 0.2 / np.sqrt(np.arange(1, _N_FACTORS + 1))
@@ -91,10 +90,10 @@ def make_cover_type(
     """A table of 54 columns like those of maps: ten numbers, and two choices written as columns of zeros and ones.
 
     It has the shape of "covtype" (581,012 rows; its second class against the rest): ten correlated numbers from 0 to 1,
-    one of four areas and one of forty kinds of soil, both of them uneven in their frequencies and dependent on the
-    first number. 49 % of the labels are 1. What decides is not linear: linear functions err on 23.7 % of the rows,
-    whether they were found by least squares or by the hinge loss (as on the real table, where AROW and a linear
-    SVM are equally good), and boosted trees on 19.4 %.
+    one of four areas and one of forty kinds of soil. Areas and soils are uneven in their frequencies and depend on the
+    first number. 49 % of the labels are 1. The classes are not linear: linear functions err on 23.7 % of the rows,
+    whether found by least squares or by the hinge loss. (On the real table, AROW and a linear SVM are equally good
+    too.) Boosted trees err on 19.4 %.
 
     Parameters
     ----------

@@ -29,9 +29,9 @@ def bases_of(learner: type[Learner]) -> list[type[Any]]:
         return [OnlineRegressor]
     bases: list[type[Any]] = [OnlineClassifier]
     if issubclass(learner, BatchLearner):
-        from .batch import BatchClassifier, KernelClassifier
+        from .batch import BatchClassifier
 
-        bases = [KernelClassifier if learner.by_rows else BatchClassifier]
+        bases = [BatchClassifier]
     if learner.has_variances:
         bases.insert(0, GaussianAnswers)
     if hasattr(learner, "selected_columns"):

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._inputs import Array, checked_sample_weight, class_indices, refuse_corrupt_sparse, sorted_classes
+from .._inputs import Array, Floats, Ints, Labels, class_indices, sorted_classes
 from .._native import _core
-from ..learners.learner import scales_of
-from ..learners.parameters import Constraint
-from ..models.rows import as_rows, refusal, squared_norms
+from ..learners.guarded import Guarded, asks, teaching
+from ..learners.learner import csr_of_heads, scales_of
+from ..learners.parameters import constraints_of
+from ..models.rows import as_rows, refusals, squared_norms, with_own_columns
 from ..models.scaling import Normalizer
-from .base import with_columns_in_order
-
-Floats = npt.NDArray[np.float64]
+from .base import validated, weights_to_fit, with_columns_in_order, with_sparse_input
 
 ATTRIBUTES = """{normalize}
 
@@ -45,7 +42,7 @@ ATTRIBUTES = """{normalize}
 class Weights(NamedTuple):
     """Of one head: the columns that have a weight, ascending, and what they and the intercept weigh."""
 
-    columns: npt.NDArray[np.int64]
+    columns: Ints
     values: Floats
     intercept: float
 
@@ -59,9 +56,14 @@ class Solution(NamedTuple):
     warning: str = ""  # what to say if it is not converged
 
     @property
-    def columns(self) -> npt.NDArray[np.int64]:
+    def columns(self) -> Ints:
         """Those that any head has a weight for, ascending."""
         return np.unique(np.concatenate([head.columns for head in self.heads]))
+
+    def refuse_infinite(self) -> None:
+        """Raise ValueError if a weight is no number, as when X was changed meanwhile."""
+        if not all(np.isfinite(head.values).all() and np.isfinite(head.intercept) for head in self.heads):
+            raise ValueError("A weight is beyond float64, or X was changed while it was learned from.")
 
     def largest(self, n_columns: int) -> Solution:
         """Only that many columns: those whose weights are largest, by their norm over the heads."""
@@ -83,12 +85,12 @@ class Data(NamedTuple):
     X: Any
     norms: Floats  # squared
     rows: _core.Rows
-    labels: npt.NDArray[np.int32]
+    labels: Labels
     weight: Floats
     heads: list[int]  # for each the class that is its positive one
 
     @property
-    def present(self) -> npt.NDArray[np.int64]:
+    def present(self) -> Ints:
         """The rows that have a weight."""
         return np.flatnonzero(self.weight).astype(np.int64)
 
@@ -98,12 +100,11 @@ def zeros(size: int) -> Floats:
     return np.asarray(_core.zeros_float64(size))
 
 
-class InMemoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class InMemoryClassifier(Guarded, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A linear classifier that is fitted as a whole, with more than two classes as one against the rest."""
 
     normalize: str
     _normalizer: Normalizer = Normalizer("none")
-    _constraints: ClassVar[dict[str, Constraint]]
 
     # -- what an algorithm says of itself --------------------------------------------------------------------
 
@@ -124,17 +125,19 @@ class InMemoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         sample_weight : array-like of shape (n_samples,), default=None
             The loss of an example counts this many times, as if it were there so often. 0 is as if it had not come.
         """
+        with teaching(self):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         before = self.__dict__.copy()
         try:
             self._check_parameters()
-            X, y = self._validated(X, y, reset=True)
+            X, y = validated(self, X, y, reset=True)
+            X = with_own_columns(X)
             classes = sorted_classes(y)
             check_classification_targets(y)
-            weight = checked_sample_weight(sample_weight, X.shape[0])
-            if weight is None:
-                weight = np.ones(X.shape[0])
-            if not weight.any():
-                raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
+            given = weights_to_fit(sample_weight, X.shape[0])
+            weight = np.ones(X.shape[0]) if given is None else given
             present = sorted_classes(y[weight > 0])
             if len(present) < 2:
                 raise ValueError(
@@ -151,6 +154,7 @@ class InMemoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                 return self._solve(Data(X, squared_norms(rows), rows, labels, weight, heads)), normalizer
 
             solution, normalizer = with_columns_in_order(X, solve)
+            solution.refuse_infinite()
             if solution.warning:
                 warnings.warn(solution.warning, ConvergenceWarning, stacklevel=2)
             self.classes_, self._normalizer = classes, normalizer
@@ -161,21 +165,19 @@ class InMemoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         return self
 
     def _set(self, solution: Solution, n_columns: int) -> None:
-        starts = np.cumsum([0] + [len(head.columns) for head in solution.heads])
-        index_dtype = np.int32 if max(n_columns, int(starts[-1])) < 2**31 else np.int64
-        self._coef = sparse.csr_matrix(
-            (
-                np.concatenate([head.values for head in solution.heads]),
-                np.concatenate([head.columns for head in solution.heads]).astype(index_dtype),
-                starts.astype(index_dtype),
-            ),
-            shape=(len(solution.heads), n_columns),
-        )
+        self._coef = csr_of_heads([(head.columns, head.values) for head in solution.heads], n_columns)
         self.intercept_ = np.array([head.intercept for head in solution.heads])
         self.n_iter_ = solution.n_iter
 
     # -- answers ---------------------------------------------------------------------------------------------
 
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters by name. Waits for a call that learns."""
+        with teaching(self):
+            super().set_params(**parameters)
+        return self
+
+    @asks
     def decision_function(self, X: Any) -> Floats:
         """The score of each row: of the class ``classes_[1]`` if there are two, else one for each class.
 
@@ -184,9 +186,10 @@ class InMemoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         array of shape (n_samples,) or (n_samples, n_classes)
         """
         check_is_fitted(self)
-        scores = with_columns_in_order(self._validated(X), self._scores)
+        scores = with_columns_in_order(validated(self, X), self._scores)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
+    @asks
     def predict(self, X: Any) -> Array:
         """The class of each row. A score of exactly 0 is the first class of two; of equal scores the first wins."""
         scores = self.decision_function(X)
@@ -203,10 +206,8 @@ class InMemoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             columns = slice(self._coef.indptr[head], self._coef.indptr[head + 1])
             slots = self._coef.indices[columns].astype(np.int64) + 1
             weights[0], weights[slots] = self.intercept_[head], self._coef.data[columns]
-            try:
+            with refusals(rows):
                 _core.linear_scores(rows, weights, out)
-            except _core.Refused as refused:
-                raise refusal(rows, refused, np.float64) from None
             weights[slots] = 0
         return np.ascontiguousarray(scores.T)
 
@@ -234,22 +235,12 @@ class InMemoryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     # -- pieces ----------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        for parameter, constraint in self._constraints.items():
+        for parameter, constraint in constraints_of(type(self)).items():
             constraint.check(parameter, type(self).__name__, getattr(self, parameter))
 
     def _refuse_unfitted(self, attribute: str) -> None:
         if not hasattr(self, "_coef"):
             raise AttributeError(f"This {type(self).__name__} has no {attribute} before fit was called.")
 
-    def _validated(self, X: Any, y: Any = "no_validation", *, reset: bool = False) -> Any:
-        """X (and y) as arrays, by scikit-learn's rules, except that the contents of X are left to the core's check."""
-        if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        refuse_corrupt_sparse(X)
-        options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": [np.float64, np.float32], "order": "C"}
-        return validate_data(self, X, y, **options, ensure_all_finite=False, reset=reset)
-
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return with_sparse_input(super().__sklearn_tags__())

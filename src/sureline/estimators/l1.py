@@ -14,19 +14,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
-from .._inputs import is_sparse
+from .._inputs import Array, is_sparse
 from .._native import _core
 from ..learners.docstrings import documented
+from ..learners.guarded import asks
 from ..learners.learner import KINDS
-from ..learners.parameters import POSITIVE, Constraint, Flag, Number, OneOf
+from ..learners.parameters import POSITIVE, Flag, Number, OneOf
 from ..models.scaling import DEFAULT
-from .ascent import Ascent
 from .in_memory import ATTRIBUTES, Data, InMemoryClassifier, Solution, Weights
 from .penalty_search import search_penalty
-from .selector import WeightSelector
+from .sdca import Ascent
+from .selector import Selector
 
 
-class L1Selector(WeightSelector, InMemoryClassifier):
+class L1Selector(Selector, InMemoryClassifier):
     """A classifier with an l1 penalty, whose strength is given or follows from the number of features to leave."""
 
     _strength: ClassVar[str]  # the name of the parameter
@@ -39,6 +40,10 @@ class L1Selector(WeightSelector, InMemoryClassifier):
     @abstractmethod
     def _solver(self, data: Data) -> Callable[[float], Solution]:
         """A function from `lam` or `C` to the solution, which goes on from its last one if it can."""
+
+    @abstractmethod
+    def _default_strength(self, data: Data) -> float:
+        """`lam` or `C` if neither it nor `n_features` is given."""
 
     @abstractmethod
     def _per_loss(self, data: Data) -> float:
@@ -55,7 +60,8 @@ class L1Selector(WeightSelector, InMemoryClassifier):
         """`lam` or `C`, how many values were tried to find it, and the solution there."""
         solve, name, n_features = self._solver(data), type(self).__name__, self.n_features
         if n_features is None:
-            value = float(getattr(self, self._strength))
+            given = getattr(self, self._strength)
+            value = self._default_strength(data) if given is None else float(given)
             return value, 1, solve(value)
         if n_features > data.X.shape[1]:
             raise ValueError(
@@ -89,6 +95,11 @@ class L1Selector(WeightSelector, InMemoryClassifier):
 
     # -- pieces ----------------------------------------------------------------------------------------------
 
+    @asks
+    def selected_columns(self) -> Array:
+        """The columns that have a weight, in any class."""
+        return np.unique(self.sparse_coef_.indices)
+
     def _of_strength(self, strength: float) -> float:
         """`lam` or `C` for a strength of the penalty."""
         return strength
@@ -97,9 +108,9 @@ class L1Selector(WeightSelector, InMemoryClassifier):
         super()._check_parameters()
         name = type(self).__name__
         strength = getattr(self, self._strength)
-        if (strength is None) == (self.n_features is None):
+        if strength is not None and self.n_features is not None:
             raise ValueError(
-                f"{name} needs one of the parameters {self._strength!r} and 'n_features', and not both: the other one "
+                f"{name} takes one of the parameters {self._strength!r} and 'n_features', not both: the other one "
                 f"follows. Got {self._strength}={strength!r} and n_features={self.n_features!r}."
             )
 
@@ -129,13 +140,14 @@ class SparseDCA(L1Selector):
     Parameters
     ----------
     lam : float or None, default=None
-        The l1 penalty: the larger, the fewer features. One of `lam` and `n_features` is to be given.
+        The l1 penalty: the larger, the fewer features. If None and without `n_features` it is 1/n, where n is the
+        sum of the sample weights: the losses then count as with ``L1SVM(C=1)``.
     n_features : int or None, default=None
-        How many features to select, in place of `lam`. The penalty is then searched by bisection until this many
-        features have a weight, or a few more, of which those with the largest weights are kept: by size, or with more
+        Number of features to select, instead of `lam`. The penalty is then searched by bisection until this many
+        features have a weight, or a few more. The features with the largest weights are kept: by size, or with more
         than two classes by their norm over the classes.
     loss : {{"hinge", "squared_hinge"}}, default="hinge"
-        Of the margin m = y w.x: max(0, 1 - m) or its square.
+        Loss of the margin m = y w.x: max(0, 1 - m) or its square.
     sigma : float or None, default=None
         The l2 penalty. It is what makes the steps possible: the smaller, the nearer to an l1 penalty alone, and the
         smaller the steps, of which more are then needed. If None it is the mean of |x|^2 over the rows times
@@ -176,29 +188,18 @@ class SparseDCA(L1Selector):
     algorithm: ClassVar[str] = "proximal dual coordinate ascent, l1 and a small l2 penalty"
     paper: ClassVar[str] = "Shalev-Shwartz & Zhang 2012"
 
-    lam: float | None = None
-    n_features: int | None = None
-    loss: str = "hinge"
-    sigma: float | None = None
-    tol: float = 1e-3
-    max_iter: int = 1000
-    fit_intercept: bool = True
-    shuffle: bool = True
+    lam: float | None = Number(0, open="high", optional=True).default(None)
+    n_features: int | None = _OPTIONAL_COUNT.default(None)
+    loss: str = OneOf("hinge", "squared_hinge").default("hinge")
+    sigma: float | None = Number(0, open="both", optional=True).default(None)
+    tol: float = POSITIVE.default(1e-3)
+    max_iter: int = Number(1, 1e9, integer=True).default(1000)
+    fit_intercept: bool = Flag().default(True)
+    shuffle: bool = Flag().default(True)
     random_state: Any = None
-    normalize: str = DEFAULT
+    normalize: str = KINDS.default(DEFAULT)
 
     _strength: ClassVar[str] = "lam"
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "lam": Number(0, open="high", optional=True),
-        "n_features": _OPTIONAL_COUNT,
-        "loss": OneOf("hinge", "squared_hinge"),
-        "sigma": Number(0, open="both", optional=True),
-        "tol": POSITIVE,
-        "max_iter": Number(1, 1e9, integer=True),
-        "fit_intercept": Flag(),
-        "shuffle": Flag(),
-        "normalize": KINDS,
-    }
 
     def _solver(self, data: Data) -> Callable[[float], Solution]:
         rng = check_random_state(self.random_state)
@@ -245,6 +246,9 @@ class SparseDCA(L1Selector):
         mean = float(data.weight @ data.norms) / n
         return max(1e-5, 0.1 / n) * (mean or 1.0)
 
+    def _default_strength(self, data: Data) -> float:
+        return 1 / float(data.weight.sum())
+
     def _per_loss(self, data: Data) -> float:
         return float((2.0 if self.loss == "squared_hinge" else 1.0) / data.weight.sum())
 
@@ -266,10 +270,10 @@ class L1SVM(L1Selector):
     Parameters
     ----------
     C : float or None, default=None
-        The weight of the losses: the smaller, the fewer features. One of `C` and `n_features` is to be given.
+        The weight of the losses: the smaller, the fewer features. If None and without `n_features` it is 1.
     n_features : int or None, default=None
-        How many features to select, in place of `C`. The penalty is then searched by bisection until this many
-        features have a weight, or a few more, of which those with the largest weights are kept: by size, or with more
+        Number of features to select, instead of `C`. The penalty is then searched by bisection until this many
+        features have a weight, or a few more. The features with the largest weights are kept: by size, or with more
         than two classes by their norm over the classes. Every penalty on the way is a fit from scratch.
     tol : float, default=0.0001
         The tolerance of LinearSVC.
@@ -297,23 +301,15 @@ class L1SVM(L1Selector):
     algorithm: ClassVar[str] = 'l1 SVM: scikit-learn\'s `LinearSVC(penalty="l1")`'
     paper: ClassVar[str] = "Yuan et al., JMLR 2010"
 
-    C: float | None = None
-    n_features: int | None = None
-    tol: float = 1e-4
-    max_iter: int = 1000
-    fit_intercept: bool = True
+    C: float | None = Number(0, open="both", optional=True).default(None)
+    n_features: int | None = _OPTIONAL_COUNT.default(None)
+    tol: float = POSITIVE.default(1e-4)
+    max_iter: int = Number(1, 1e9, integer=True).default(1000)
+    fit_intercept: bool = Flag().default(True)
     random_state: Any = None
-    normalize: str = DEFAULT
+    normalize: str = KINDS.default(DEFAULT)
 
     _strength: ClassVar[str] = "C"
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "C": Number(0, open="both", optional=True),
-        "n_features": _OPTIONAL_COUNT,
-        "tol": POSITIVE,
-        "max_iter": Number(1, 1e9, integer=True),
-        "fit_intercept": Flag(),
-        "normalize": KINDS,
-    }
 
     def _of_strength(self, strength: float) -> float:
         return 1 / strength
@@ -343,6 +339,9 @@ class L1SVM(L1Selector):
             columns = np.flatnonzero(coef)
             heads.append(Weights(columns, coef[columns], float(intercept)))
         return Solution(heads, n_iter, warning=warning)
+
+    def _default_strength(self, data: Data) -> float:
+        return 1.0
 
     def _per_loss(self, data: Data) -> float:
         return 2.0

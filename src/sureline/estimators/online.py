@@ -6,17 +6,15 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
-from sklearn.utils import check_random_state
 
-from .._inputs import checked_sample_weight, class_indices, is_sparse
+from .._inputs import Ints, checked_sample_weight, class_indices, is_sparse
 from .._native import _core
 from ..learners.online import OnlineLearner
 from ..learners.rule import RuleLearner
 from ..models.rows import as_rows
 from ..models.scaling import Normalizer
 from ..models.state import State
-from .base import Classifier, all_or_nothing, validated, with_columns_in_order
+from .base import Classifier, all_or_nothing, read_examples, shuffles, validated, with_columns_in_order
 
 
 class OnlineClassifier(Classifier, OnlineLearner):
@@ -39,7 +37,7 @@ class OnlineClassifier(Classifier, OnlineLearner):
             X, y, classes, weight = self._all_to_learn_from(X, y, sample_weight)
             self.refuse_classes(len(classes))
             labels = class_indices(y, classes)
-            orders = orders_of(self, X.shape[0])
+            orders = orders_of(self, labels)
             state, normalizer = with_columns_in_order(
                 X, lambda X: passes_over(self, X, len(classes), labels, weight, orders)
             )
@@ -66,6 +64,7 @@ class OnlineClassifier(Classifier, OnlineLearner):
         with all_or_nothing(self):
             self.check_parameters()
             first = not hasattr(self, "_state")
+            X, written = read_examples(self, X)
             X, y = validated(self, X, y, reset=first)
             known = self._known_classes(classes, first)
             n_known = len(known)
@@ -79,15 +78,16 @@ class OnlineClassifier(Classifier, OnlineLearner):
             self.classes_ = known
             self._state = state
             self.n_features_in_ = state.n_columns
+            self.origin.learned(written)
         return self
 
 
-def orders_of(learner: RuleLearner, n_rows: int) -> list[npt.NDArray[np.int64] | None]:
-    """The order of the rows in each pass, or None where it is theirs."""
-    if not learner.shuffle:
+def orders_of(learner: RuleLearner, labels: Any) -> list[Ints | None]:
+    """The order of the rows in each pass, or None where it is theirs; of a regressor by the halves of its targets."""
+    rng = shuffles(learner, labels, depth=1)
+    if rng is None:
         return [None] * learner.passes
-    rng = check_random_state(learner.random_state)
-    return [rng.permutation(n_rows).astype(np.int64) for _ in range(learner.passes)]
+    return [rng.permutation(len(labels)).astype(np.int64) for _ in range(learner.passes)]
 
 
 def passes_over(
@@ -97,8 +97,8 @@ def passes_over(
     state, normalizer = learner.fresh_state(X.shape[1], n_classes), learner.fresh_normalizer()
     rule, costs = learner.rule, learner.costs
     rows = normalizer.to_learn(as_rows(X, learner.dtype))
-    for order in orders:
-        state.learn(rule, rows, labels, weight, order, False, costs, targets)
+    for k, order in enumerate(orders):
+        state.learn(rule, rows, labels, weight, order, False, costs, targets, record=k == 0)
     return state, normalizer
 
 

@@ -51,12 +51,13 @@ def search_penalty(
 ) -> tuple[Fit[Model], int]:
     """The fit with the fewest features among those that have at least `n_features`, and how many fits it took.
 
-    First the penalty grows or shrinks until one strength leaves too few features and the other enough: by a factor of
-    four at a time, since a fit with far too many features takes long, and by more where that changes nothing. Then the
-    interval between the two is cut, by interpolation and every third time in the middle (of the logarithms). One end
-    always has too few and the other enough, so it does no harm that the number of features need not fall steadily as
-    the penalty grows. The search ends with a fit that has at most 2 % more features than wanted (exactly as many, if
-    these are fewer than 50), when the two strengths differ by less than 0.1 %, or after 30 fits.
+    1. The penalty grows or shrinks until one strength leaves too few features and another enough. It changes by a
+       factor of four at a time, since a fit with far too many features takes long, and by more where that changes
+       nothing.
+    2. The interval between the two is cut by interpolation, and every third time in the middle (of the logarithms). One
+       end always has too few features and the other enough. So their number need not fall steadily with the penalty.
+    3. The search ends with a fit that has at most 2 % more features than wanted (exactly as many, if fewer than 50),
+       when the two strengths differ by less than 0.1 %, or after 30 fits.
 
     Parameters
     ----------

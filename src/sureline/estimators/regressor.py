@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from .._inputs import checked_sample_weight
+from .._inputs import Floats, checked_sample_weight
+from ..learners.guarded import asks, teaching
+from ..learners.origin import Origin
 from ..learners.regression import TargetLearner, as_targets
 from .base import (
     all_or_nothing,
+    read_examples,
     refuse_missing,
     validated,
     weights_to_fit,
@@ -47,8 +49,9 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
         with all_or_nothing(self):
             self.check_parameters()
             X, targets = self._with_targets(X, y, reset=True)
+            self.origin = Origin()
             weight = weights_to_fit(sample_weight, X.shape[0])
-            orders = orders_of(self, X.shape[0])
+            orders = orders_of(self, (targets > np.median(targets)).astype(np.int32))
             no_labels = np.zeros(len(targets), np.int32)
             state, normalizer = with_columns_in_order(
                 X, lambda X: passes_over(self, X, 1, no_labels, weight, orders, targets)
@@ -72,6 +75,7 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
         with all_or_nothing(self):
             self.check_parameters()
             first = not hasattr(self, "_state")
+            X, written = read_examples(self, X)
             X, targets = self._with_targets(X, y, reset=first)
             weight = checked_sample_weight(sample_weight, X.shape[0])
             if first:
@@ -79,15 +83,23 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
             state = with_columns_in_order(X, lambda X: self.go_on(*rows_of(self, X), targets, weight))
             self._state = state
             self.n_features_in_ = state.n_columns
+            self.origin.learned(written)
         return self
 
-    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters by name. Waits for a call that learns."""
+        with teaching(self):
+            super().set_params(**parameters)
+        return self
+
+    @asks
+    def predict(self, X: Any) -> Floats:
         """The prediction for each row, of shape (n_samples,)."""
         check_is_fitted(self)
         scores = with_columns_in_order(validated(self, X), lambda X: self.judge(X, variances=False)[0])
         return scores[:, 0]
 
-    def _with_targets(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, npt.NDArray[np.float64]]:
+    def _with_targets(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Floats]:
         refuse_missing(self, y)
         X = validated(self, X, reset=reset)
         if np.asarray(y).dtype.kind == "c":

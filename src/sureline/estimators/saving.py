@@ -53,7 +53,7 @@ def as_estimator(learner: Learner) -> Estimator:
         return learner
     estimator: Estimator = getattr(estimators, type(learner).__name__)(**learner.parameters())
     estimator.adopt(learner.model, learner.normalizer.copy())
-    for attribute in ("classes_", "n_features_in_", "feature_names_in_", "takes_names"):
+    for attribute in ("classes_", "n_features_in_", "feature_names_in_", "origin"):
         if hasattr(learner, attribute):
             setattr(estimator, attribute, getattr(learner, attribute))
     return estimator

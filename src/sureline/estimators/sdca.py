@@ -1,4 +1,4 @@
-"""Dual coordinate ascent over data that is in memory as a whole, with the losses and regularisers of O-DCA."""
+"""Stochastic dual coordinate ascent over data in memory: SDCA, and the solver that it shares with SparseDCA."""
 
 from __future__ import annotations
 
@@ -6,15 +6,44 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.utils import check_random_state
 
 from .._native import _core
 from ..learners.docstrings import documented
 from ..learners.learner import KINDS
-from ..learners.parameters import NOT_NEGATIVE, POSITIVE, Constraint, Flag, Number, OneOf
+from ..learners.parameters import DUAL_LOSSES, NOT_NEGATIVE, POSITIVE, Flag, Number, OneOf, refuse_apart
+from ..models.rows import refusals
 from ..models.scaling import DEFAULT
-from .ascent import Ascent
-from .in_memory import ATTRIBUTES, Data, InMemoryClassifier, Solution
+from .in_memory import ATTRIBUTES, Data, InMemoryClassifier, Solution, Weights, zeros
+
+
+class Ascent:
+    """The dual variables of one class against the rest. They go on from one threshold to the next."""
+
+    def __init__(self, data: Data, positive: int, objective: _core.SdcaObjective) -> None:
+        self.rows, self.objective = data.rows, objective
+        self.core = _core.Sdca(data.rows, data.labels, positive, data.weight, data.norms, objective)
+        self.duals, self.v = np.zeros(len(data.labels)), zeros(data.X.shape[1] + 1)
+
+    def climb(self, order: Any) -> None:
+        """A step for each row in this order."""
+        with refusals(self.rows):
+            self.core.ascend(self.duals, self.v, order)
+
+    def gap(self) -> float:
+        """The duality gap."""
+        with refusals(self.rows):
+            return self.core.gap(self.duals, self.v)
+
+    def weights(self) -> Weights:
+        """Those that belong to the dual variables."""
+        if self.objective.regularizer == _core.Regularizer.kl:
+            return Weights(np.arange(len(self.v) - 1), softmax(self.v[1:]), float(self.v[0]))
+        scale, intercept = 1 / self.objective.scale, self.objective.intercept
+        slots, values = _core.nonzero_truncated(self.v, self.core.threshold, scale, intercept)
+        first = int(len(slots) > 0 and slots[0] == 0)
+        return Weights(slots[first:] - 1, values[first:], float(values[0]) if first else 0.0)
 
 
 @documented(ATTRIBUTES)
@@ -76,39 +105,21 @@ class SDCA(InMemoryClassifier):
     algorithm: ClassVar[str] = "stochastic dual coordinate ascent, with its duality gap"
     paper: ClassVar[str] = "Shalev-Shwartz & Zhang, JMLR 2013"
 
-    rho: float = 1e-4
-    epochs: int = 5
-    loss: str = "hinge"
-    regularizer: str = "l2"
-    delta: float | None = None
-    epsilon: float | None = None
-    tol: float = 0.0
-    fit_intercept: bool = True
-    shuffle: bool = True
+    rho: float = POSITIVE.default(1e-4)
+    epochs: int = Number(1, 1e9, integer=True).default(5)
+    loss: str = DUAL_LOSSES.default("hinge")
+    regularizer: str = OneOf("l2", "elastic_net", "kl").default("l2")
+    delta: float | None = Number(0, open="both", optional=True).default(None)
+    epsilon: float | None = Number(0, open="both", optional=True).default(None)
+    tol: float = NOT_NEGATIVE.default(0.0)
+    fit_intercept: bool = Flag().default(True)
+    shuffle: bool = Flag().default(True)
     random_state: Any = None
-    normalize: str = DEFAULT
-
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "rho": POSITIVE,
-        "epochs": Number(1, 1e9, integer=True),
-        "loss": OneOf("hinge", "squared_hinge", "log", "squared", "absolute", "huber"),
-        "regularizer": OneOf("l2", "elastic_net", "kl"),
-        "delta": Number(0, open="both", optional=True),
-        "epsilon": Number(0, open="both", optional=True),
-        "tol": NOT_NEGATIVE,
-        "fit_intercept": Flag(),
-        "shuffle": Flag(),
-        "normalize": KINDS,
-    }
+    normalize: str = KINDS.default(DEFAULT)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for parameter, other, value in (("delta", "regularizer", "elastic_net"), ("epsilon", "loss", "huber")):
-            if getattr(self, parameter) is not None and getattr(self, other) != value:
-                raise ValueError(
-                    f"The {parameter!r} parameter of {type(self).__name__} goes with {other}={value!r}. Got "
-                    f"{parameter}={getattr(self, parameter)!r} with {other}={getattr(self, other)!r}."
-                )
+        refuse_apart(self, (("delta", "regularizer", "elastic_net"), ("epsilon", "loss", "huber")))
 
     def _solve(self, data: Data) -> Solution:
         rng = check_random_state(self.random_state)

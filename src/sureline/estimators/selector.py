@@ -11,14 +11,17 @@ from scipy import sparse
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._inputs import Array, refuse_corrupt_sparse
+from .._inputs import Array, refuse_unfit
 from ..learners.batch import checked_rows
+from ..learners.guarded import asks
+from ..models.rows import with_own_columns
 from .base import validated
 
 
 class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no types
     """A base for classifiers that select features, and say which by `selected_columns`."""
 
+    @asks
     def get_support(self, indices: bool = False) -> Array:
         """Which features are selected.
 
@@ -30,6 +33,7 @@ class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no type
         check_is_fitted(self)
         return self._columns() if indices else self._get_support_mask()
 
+    @asks
     def transform(self, X: Any) -> Any:
         """The columns of X that are selected, in their order.
 
@@ -42,7 +46,7 @@ class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no type
         array or CSR matrix of shape (n_samples, n_selected), as X is dense or sparse
         """
         check_is_fitted(self)
-        X = checked_rows(validated(self, X))
+        X = checked_rows(with_own_columns(validated(self, X)))
         columns = self._columns()
         if len(columns) == 0:
             warnings.warn("No feature is selected.", UserWarning, stacklevel=2)
@@ -53,6 +57,7 @@ class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no type
         selected[:, : len(here)] = X[:, here]
         return selected
 
+    @asks
     def inverse_transform(self, X: Any) -> Any:
         """X, which `transform` returned or might have, with columns of zeros where features were left out.
 
@@ -64,8 +69,10 @@ class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no type
         -------
         array or sparse matrix of shape (n_samples, n_features)
         """
-        refuse_corrupt_sparse(X)
-        return super().inverse_transform(checked_rows(X) if sparse.issparse(X) and X.format == "csr" else X)
+        refuse_unfit(X)
+        return super().inverse_transform(
+            checked_rows(with_own_columns(X)) if sparse.issparse(X) and X.format == "csr" else X
+        )
 
     def _columns(self) -> npt.NDArray[np.intp]:
         return np.sort(self.selected_columns()).astype(np.intp)
@@ -74,15 +81,6 @@ class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no type
         mask = np.zeros(self.n_features_in_, bool)
         mask[self._columns()] = True
         return mask
-
-
-class WeightSelector(Selector):
-    """The same for a classifier that has selected what it has a nonzero weight for, in any class."""
-
-    def selected_columns(self) -> npt.NDArray[np.intp]:
-        """The columns that have a weight, in any class."""
-        columns: npt.NDArray[np.intp] = np.unique(self.sparse_coef_.indices)
-        return columns
 
 
 def _sparse_columns(X: Any, columns: npt.NDArray[np.intp]) -> Any:

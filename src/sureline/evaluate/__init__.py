@@ -1,9 +1,18 @@
 """How good a model is: on labelled rows that it has not seen, and along a stream that it learns from."""
 
 from ..metrics import Calibration
-from .held_out import Evaluation, RankingCurve, evaluate
+from .held_out import Evaluation, RankingCurve, evaluate, reliability
 from .prequential import prequential
 from .prequential_result import Prequential
 from .residuals import Residuals
 
-__all__ = ["Calibration", "Evaluation", "Prequential", "RankingCurve", "Residuals", "evaluate", "prequential"]
+__all__ = [
+    "Calibration",
+    "Evaluation",
+    "Prequential",
+    "RankingCurve",
+    "Residuals",
+    "evaluate",
+    "prequential",
+    "reliability",
+]

@@ -1,26 +1,162 @@
-"""Several selectors of features at several numbers of them."""
+"""Several selectors of features at several numbers of them: accuracy, time and stability."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_array, check_consistent_length, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from .._inputs import Ints, is_integer, is_number
 from ..metrics import tally
 from ..models.rows import trusted
 from .agreement import jaccard, stability
-from .feature_path_result import FeaturePath, PathPoint
+from .charts import Axis, Chart, Panels, Series
 from .names import named
+from .text_table import text_of_rows
+
+if TYPE_CHECKING:
+    import altair
+
+_FORMATS = {"selector": "{}", "n_features": "{:,}", "n_selected": "{:,}", "seconds": "{:.3g}"}
+
+
+@dataclass(frozen=True, eq=False)
+class PathPoint:
+    """One selector with one number of features.
+
+    Attributes
+    ----------
+    selector : str
+        Its name.
+    n_features : int
+        How many features it was asked for.
+    n_selected : int
+        How many it selected.
+    accuracy, balanced_accuracy : float
+        Of its own predictions on the test set; balanced is the mean of the recalls of the classes.
+    seconds : float
+        How long it took to fit.
+    columns : array of shape (n_selected,)
+        The features, ascending.
+    jaccard, stability : float or None
+        How alike the sets are that it selects from resampled rows: see `sureline.selection.jaccard` and
+        `sureline.selection.stability`. None without resamples.
+    """
+
+    selector: str
+    n_features: int
+    n_selected: int
+    accuracy: float
+    balanced_accuracy: float
+    seconds: float
+    columns: Ints
+    jaccard: float | None = None
+    stability: float | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FeaturePath:
+    """The result of `feature_path`.
+
+    Attributes
+    ----------
+    points : tuple of PathPoint
+        Each selector with each number of features.
+    n_train, n_test, n_columns : int
+        Rows for training and for testing, and columns.
+    resamples : int
+        How many resamples there were for the stability.
+    """
+
+    points: tuple[PathPoint, ...]
+    n_train: int
+    n_test: int
+    n_columns: int
+    resamples: int = 0
+
+    @property
+    def selectors(self) -> list[str]:
+        """The names, in the order in which they were given."""
+        return list(dict.fromkeys(point.selector for point in self.points))
+
+    def of(self, selector: str) -> list[PathPoint]:
+        """The points of one selector, by the number of features."""
+        if selector not in self.selectors:
+            raise KeyError(f"There is no selector {selector!r} here, but {', '.join(map(repr, self.selectors))}.")
+        return [point for point in self.points if point.selector == selector]
+
+    def selected(self, selector: str, n_features: int) -> Ints:
+        """The columns that a selector chose when it was asked for that many."""
+        for point in self.of(selector):
+            if point.n_features == n_features:
+                return point.columns
+        counts = ", ".join(str(point.n_features) for point in self.of(selector))
+        raise KeyError(f"{selector} was not asked for {n_features} features here, but for {counts}.")
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each point, without the columns that were selected."""
+        left_out = {"columns"} if self.resamples else {"columns", "jaccard", "stability"}
+        return [{name: value for name, value in asdict(p).items() if name not in left_out} for p in self.points]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The columns of the table, as ``pandas.DataFrame`` takes them."""
+        rows = self.table()
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+    def __repr__(self) -> str:
+        heading = f"FeaturePath of {self.n_train:,} rows and {self.n_columns:,} columns, tested on {self.n_test:,} rows"
+        if self.resamples:
+            heading += f", resampled {self.resamples} times"
+        return f"{heading}\n{text_of_rows(self.table(), _FORMATS)}"
+
+    def plot(self, *, metric: str = "accuracy", title: str | None = None) -> altair.HConcatChart:
+        """Draw accuracy and training time against the number of features, and the stability if there is one.
+
+        Needs Altair. The axis of time is logarithmic, and that of the number of features if the largest is more than
+        20 times the smallest.
+
+        Parameters
+        ----------
+        metric : {"accuracy", "balanced_accuracy"}, default="accuracy"
+            What the first panel shows.
+        title : str, default=None
+            Above the panels.
+
+        Returns
+        -------
+        altair.HConcatChart
+            Save it with ``chart.save("path.png")``.
+        """
+        if metric not in ("accuracy", "balanced_accuracy"):
+            raise ValueError(f"metric must be 'accuracy' or 'balanced_accuracy'. Got {metric!r} instead.")
+        counts = sorted({point.n_features for point in self.points})
+        x = Axis("number of features", log=counts[-1] > 20 * counts[0], whole=True)
+        panels = [(metric, Axis(f"{metric.replace('_', ' ')} on the test set", percent=True))]
+        panels += [("seconds", Axis("training time", log=True, seconds=True))]
+        if self.resamples:
+            panels += [("stability", Axis("stability of the selected features"))]
+        charts = [
+            Chart(
+                "",
+                x,
+                y,
+                [
+                    Series(selector, [p.n_features for p in points], [getattr(p, name) for p in points], i)
+                    for i, (selector, points) in enumerate((each, self.of(each)) for each in self.selectors)
+                ],
+            )
+            for name, y in panels
+        ]
+        made: altair.HConcatChart = Panels(title or "", charts, [360] * len(charts)).draw()
+        return made
 
 
 def feature_path(
@@ -107,7 +243,7 @@ def feature_path(
             points.append(point)
 
     if resamples:
-        sets: list[list[npt.NDArray[np.int64]]] = [[] for _ in points]
+        sets: list[list[Ints]] = [[] for _ in points]
         for number in range(1, resamples + 1):
             rows = _bootstrap(y, rng)
             X_again, y_again = X[rows], y[rows]
@@ -133,8 +269,8 @@ def _fitted(name: str, selector: Any, count: int, X: Any, y: Any) -> tuple[Any, 
         return model, time.perf_counter() - begin
 
 
-def _support(model: Any, n_columns: int) -> npt.NDArray[np.int64]:
-    columns: npt.NDArray[np.int64] = np.unique(np.asarray(model.get_support(indices=True), np.int64))
+def _support(model: Any, n_columns: int) -> Ints:
+    columns: Ints = np.unique(np.asarray(model.get_support(indices=True), np.int64))
     if len(columns) and not 0 <= columns[0] <= columns[-1] < n_columns:
         raise ValueError("get_support names columns that X does not have.")
     return columns
@@ -149,9 +285,9 @@ def _naming(name: str, count: int) -> Iterator[None]:
         raise ValueError(f"The selector {name!r} failed with n_features={count}: {error}") from error
 
 
-def _split(y: Any, test_size: Any, rng: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _split(y: Any, test_size: Any, rng: Any) -> tuple[Ints, Ints]:
     """The rows for training and for testing, both ascending."""
-    if isinstance(test_size, bool) or not isinstance(test_size, Real) or not 0 < float(test_size) < 1:
+    if not is_number(test_size) or not 0 < float(test_size) < 1:
         raise ValueError(f"test_size must be a number between 0 and 1. Got {test_size!r} instead.")
     try:
         train, test = train_test_split(np.arange(len(y)), test_size=float(test_size), random_state=rng, stratify=y)
@@ -160,7 +296,7 @@ def _split(y: Any, test_size: Any, rng: Any) -> tuple[npt.NDArray[np.int64], npt
     return np.sort(train), np.sort(test)
 
 
-def _bootstrap(y: Any, rng: Any) -> npt.NDArray[np.int64]:
+def _bootstrap(y: Any, rng: Any) -> Ints:
     """As many rows of each class, drawn with replacement, ascending."""
     codes = np.unique(y, return_inverse=True)[1]
     drawn = []
@@ -216,9 +352,9 @@ def _checked_rows(X: Any, y: Any, X_name: str, y_name: str) -> tuple[Any, Any]:
 
 
 def _checked_counts(counts: Any, n_columns: int) -> list[int]:
-    values = [counts] if isinstance(counts, Integral) else list(counts)
+    values = list(counts) if isinstance(counts, Iterable) else [counts]
     for count in values:
-        if isinstance(count, bool) or not isinstance(count, Integral) or int(count) < 1:
+        if not is_integer(count) or count < 1:
             raise ValueError(f"counts must be integers of at least 1. Got {count!r} among them.")
         if int(count) > n_columns:
             raise ValueError(f"counts must be at most the number of columns, {n_columns}. Got {count} among them.")
@@ -228,6 +364,6 @@ def _checked_counts(counts: Any, n_columns: int) -> list[int]:
 
 
 def _checked_resamples(resamples: Any) -> int:
-    if isinstance(resamples, bool) or not isinstance(resamples, Integral) or resamples < 0 or resamples == 1:
+    if not is_integer(resamples) or resamples < 0 or resamples == 1:
         raise ValueError(f"resamples must be 0 or an integer of at least 2. Got {resamples!r} instead.")
     return int(resamples)

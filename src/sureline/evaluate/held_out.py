@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .._inputs import Floats, Ints, Labels
 from ..learners.answers import Answers, answer
 from ..learners.learner import ClassLearner, Learner
 from ..learners.regression import TargetLearner
 from ..metrics import Calibration, Tally
 from ..stream import Chunk, Label, read
+from .charts import Axis, Chart, Reference, Series
 from .residuals import Residuals
 
 _EXACT = 1 << 20  # scores up to which the area under the curve is computed from all of them
@@ -29,11 +31,11 @@ class RankingCurve:
     """
 
     def __init__(self) -> None:
-        self._kept: list[tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]] = []
+        self._kept: list[tuple[Floats, npt.NDArray[np.bool_]]] = []
         self._n = 0
-        self._bins: npt.NDArray[np.int64] | None = None  # of negative and positive examples
+        self._bins: Ints | None = None  # of negative and positive examples
 
-    def add(self, scores: npt.NDArray[np.float64], positive: npt.NDArray[np.bool_]) -> None:
+    def add(self, scores: Floats, positive: npt.NDArray[np.bool_]) -> None:
         self._n += len(scores)
         if self._bins is None:
             self._kept.append((scores, positive))
@@ -77,7 +79,7 @@ class RankingCurve:
         return area, 0.0 if exact else tied / pairs
 
 
-def _bin_of(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def _bin_of(scores: Floats) -> Ints:
     """The first bits of a score, as a number that rises with it."""
     with np.errstate(over="ignore"):
         bits = (scores + 0.0).astype(np.float32).view(np.uint32)  # + 0.0: there is no -0
@@ -94,9 +96,10 @@ class Evaluation:
         self._code = {label: k for k, label in enumerate(self.labels)}
         self.seen = np.zeros(len(self.labels), np.int64)
         self.mistakes = np.zeros(len(self.labels), np.int64)
+        self.predicted = np.zeros(len(self.labels), np.int64)
         self.unknown: dict[Label, int] = {}  # labels that the model does not know, and how often
         self.ranking = RankingCurve() if len(self.labels) == 2 else None
-        self.calibration = Calibration() if learner.has_probabilities else None
+        self.calibration = Calibration()
 
     def add(self, chunk: Chunk) -> None:
         """Judge the rows that have a label."""
@@ -113,18 +116,18 @@ class Evaluation:
     def _as_known(self, label: Label) -> Label:
         return str(label) if self.labels and isinstance(self.labels[0], str) else label
 
-    def _count(self, answers: Answers, truth: npt.NDArray[np.int32], labelled: npt.NDArray[np.bool_]) -> None:
+    def _count(self, answers: Answers, truth: Labels, labelled: npt.NDArray[np.bool_]) -> None:
         right = answers.chosen == truth
         known = truth >= 0
         n = len(self.labels)
         self.seen += np.bincount(truth[known], minlength=n)
         self.mistakes += np.bincount(truth[known & ~right], minlength=n)
+        self.predicted += np.bincount(answers.chosen[labelled], minlength=n)
         if self.ranking is not None:
             self.ranking.add(answers.scores[known, 0], truth[known] == 1)
-        if self.calibration is not None and answers.probabilities is not None and answers.confidence is not None:
-            self.calibration.add(
-                answers.probabilities[labelled], answers.confidence[labelled], truth[labelled], right[labelled]
-            )
+        self.calibration.add(
+            answers.probabilities[labelled], answers.confidence[labelled], truth[labelled], right[labelled]
+        )
 
     @property
     def examples(self) -> int:
@@ -146,7 +149,7 @@ class Evaluation:
             found |= {
                 "sensitivity": tally.sensitivity,
                 "specificity": tally.specificity,
-                "precision": tally.precision,
+                "precision": tally.precision if self.predicted[1] else None,  # a share of nothing is none
                 "f1": tally.f1,
                 "auc": self.ranking.area,
             }
@@ -156,17 +159,44 @@ class Evaluation:
             total = positive * float(self.mistakes[1]) + negative * float(self.mistakes[0])
             found |= {"cost": total, "cost_per_example": total / max(int(self.seen.sum()), 1)}
         found["classes"] = [
-            {"label": label, "examples": int(seen), "mistakes": int(mistakes)}
-            for label, seen, mistakes in zip(self.labels, self.seen, self.mistakes, strict=True)
+            {"label": label, "examples": int(seen), "mistakes": int(mistakes), "predicted": int(predicted)}
+            for label, seen, mistakes, predicted in zip(
+                self.labels, self.seen, self.mistakes, self.predicted, strict=True
+            )
         ]
-        if self.calibration is not None:
-            found["calibration"] = {
-                "brier": self.calibration.brier,
-                "log_loss": self.calibration.log_loss,
-                "expected_error": self.calibration.expected_error,
-                "bins": self.calibration.table(),
-            }
+        found["never_predicted"] = [
+            label for label, seen, n in zip(self.labels, self.seen, self.predicted, strict=True) if seen and not n
+        ]
+        found["calibration"] = {
+            "brier": self.calibration.brier,
+            "log_loss": self.calibration.log_loss,
+            "expected_error": self.calibration.expected_error,
+            "bins": self.calibration.table(),
+        }
         return found
+
+
+def reliability(result: Mapping[str, Any]) -> Chart:
+    """The reliability diagram of a result of `evaluate`: how often answers were right, by how sure they were."""
+    bins = result["calibration"]["bins"]
+    series = Series(
+        "answers",
+        [row["confidence"] for row in bins],
+        [row["right"] for row in bins],
+        low=[row["low"] for row in bins],
+        high=[row["high"] for row in bins],
+        notes=[
+            f"{row['examples']:,} answers of confidence {row['confidence']:.3f}, {row['right']:.3f} of them right"
+            for row in bins
+        ],
+    )
+    return Chart(
+        "Reliability of the confidences",
+        Axis("how sure it said it was", percent=True, limits=(0.0, 1.0)),
+        Axis("how often it was right, with 95 % intervals", percent=True, limits=(0.0, 1.0)),
+        [series],
+        [Reference("As sure as it should be", "diagonal")],
+    )
 
 
 def evaluate(
@@ -186,8 +216,9 @@ def evaluate(
     -------
     dict
         error, balanced_accuracy (over the classes that occur), and with two classes sensitivity, specificity,
-        precision, f1, auc and cost; for the learners with probabilities also calibration: Brier score, log loss, and
-        the confidence in ten bins against the share that was right. Of a regressor mean_squared_error,
+        precision (None if no row was predicted positive), f1, auc and cost; the classes that occur and are
+        `never_predicted`; and calibration: Brier score, log loss, and the confidence in ten bins against the share
+        that was right. Of a regressor mean_squared_error,
         root_mean_squared_error, mean_absolute_error and r2.
     """
     chunks = read(data) if isinstance(data, str | Path) else data

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from .._inputs import is_integer, refuse_no_integer
 from .names import named
 from .prequential_result import Prequential
-from .prequential_runs import Run, run_of
-from .prequential_source import source_of
+from .prequential_runs import Run, run_of, source_of
 
 _POINTS = 500  # of a curve, if the length of the stream is known; else up to twice as many
 
@@ -90,10 +89,10 @@ def prequential(
     >>> result.estimators["AROW"].n_mistakes_ == result.mistakes["AROW"]
     True
     """
-    _check_count("window", window)
+    refuse_no_integer("window", window)
     for name, value in (("every", every), ("batch", batch)):
         if value is not None:
-            _check_count(name, value)
+            refuse_no_integer(name, value)
     drifts = _checked_drifts(drifts)
     learners = _checked_learners(estimators)
     source = source_of(stream, classes)
@@ -225,14 +224,9 @@ def _name(estimator: Any, estimators: Sequence[Any]) -> str:
     return f"{name}({', '.join(f'{key}={params[key]!r}' for key in differing)})"
 
 
-def _check_count(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
-        raise ValueError(f"{name} must be an integer of at least 1. Got {value!r} instead.")
-
-
 def _checked_drifts(drifts: Any) -> tuple[int, ...]:
-    positions = [drifts] if isinstance(drifts, Integral) else list(drifts)
+    positions = list(drifts) if isinstance(drifts, Iterable) else [drifts]
     for position in positions:
-        if isinstance(position, bool) or not isinstance(position, Integral) or int(position) < 0:
+        if not is_integer(position) or position < 0:
             raise ValueError(f"drifts must be numbers of examples, integers from 0. Got {position!r} among them.")
     return tuple(sorted({int(position) for position in positions}))

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._inputs import Floats, Ints, is_number, refuse_no_integer
 from .charts import Axis, Chart, Reference, Series
-from .text_table import text_table
+from .text_table import text_of_rows
 
 if TYPE_CHECKING:
     import altair
 
-Floats = npt.NDArray[np.float64]
 
 _FORMATS = {"learner": "{}", "mistakes": "{:,}", "seconds": "{:.3g}"}
 
@@ -46,7 +44,7 @@ class Prequential:
         The numbers of examples after which something changed, as far as the stream came to them.
     """
 
-    examples: npt.NDArray[np.int64]
+    examples: Ints
     error: dict[str, Floats]
     windowed_error: dict[str, Floats]
     mistakes: dict[str, int]
@@ -93,10 +91,9 @@ class Prequential:
         """
         if name not in self.windowed_error:
             raise KeyError(f"There is no learner {name!r} here, but {', '.join(map(repr, self.names))}.")
-        for what, value, least in (("drift", drift, 0), ("width", width, 0)):
-            if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-                raise ValueError(f"{what} must be an integer of at least {least}. Got {value!r} instead.")
-        if isinstance(factor, bool) or not isinstance(factor, Real) or not 0 < float(factor) < math.inf:
+        refuse_no_integer("drift", drift, 0)
+        refuse_no_integer("width", width, 0)
+        if not is_number(factor) or not 0 < float(factor) < math.inf:
             raise ValueError(f"factor must be a positive number. Got {factor!r} instead.")
         end = min((other for other in self.drifts if other > drift), default=self.n_examples)
         past = int(drift) + int(width) + self.window  # the first number of examples with none of before in the window
@@ -142,12 +139,10 @@ class Prequential:
         }
 
     def __repr__(self) -> str:
-        rows = self.table()
-        cells = [[_FORMATS.get(name, "{:.4f}").format(value) for name, value in row.items()] for row in rows]
         heading = f"Prequential over {self.n_examples:,} examples, windows of {self.window:,}"
         if self.drifts:
             heading += f", {len(self.drifts)} drift{'s' if len(self.drifts) > 1 else ''}"
-        return f"{heading}\n{text_table([list(rows[0]), *cells])}"
+        return f"{heading}\n{text_of_rows(self.table(), _FORMATS)}"
 
     def plot(
         self, path: str | Path | None = None, *, metric: str = "windowed_error", title: str | None = None

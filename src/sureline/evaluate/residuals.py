@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..learners.learner import Floats
+from .._inputs import Floats
 from ..learners.regression import TargetLearner
 from ..stream import Chunk
 from ..stream.chunk import keep_rows

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 
-from .._inputs import checked_sample_weight, refuse_corrupt_sparse, rows_between, sorted_classes
+from .._inputs import checked_sample_weight, exact_labels, is_integer, refuse_unfit, rows_between, sorted_classes
 from .._system import cores, threads
 from ..estimators.online import OnlineClassifier
 from ..metrics import tally
@@ -101,7 +100,7 @@ def sparsity_path(
             _parts(batch, chunk, f"batch {number}") for number, batch in enumerate(X)
         )
     else:
-        y = np.asarray(y)
+        y = np.asarray(exact_labels(y))
         check_classification_targets(y)
         classes = sorted_classes(y) if classes is None else classes
         parts = _parts((X, y, sample_weight), chunk, "X")
@@ -137,7 +136,7 @@ def _parts(batch: Any, n_rows: int | None, source: str) -> Iterator[tuple[Batch,
     Each comes with the place of its first row.
     """
     X, y, sample_weight = pair_or_triple(batch, source)
-    X, y = _sliceable(X), np.asarray(y)
+    X, y = _sliceable(X), np.asarray(exact_labels(y))
     check_consistent_length(X, y)
     whole = Batch(X, y, checked_sample_weight(sample_weight, len(y)))
     if n_rows is None:
@@ -150,7 +149,7 @@ def _parts(batch: Any, n_rows: int | None, source: str) -> Iterator[tuple[Batch,
 def _sliceable(X: Any) -> Any:
     """X in a form that `rows_between` can take rows from: CSR if it is sparse."""
     if sparse.issparse(X):
-        refuse_corrupt_sparse(X)
+        refuse_unfit(X)
         return X.tocsr()
     return X if hasattr(X, "shape") else np.asarray(X)
 
@@ -184,7 +183,7 @@ def _checked_parameter(estimator: Any, parameter: str | None) -> str:
             f"max_nonzero={parameters['max_nonzero']!r} of {name} takes the place of {parameter!r}. Set it to None, "
             "or vary it with parameter='max_nonzero'."
         )
-    if parameters["passes"] != 1 or parameters["shuffle"]:
+    if parameters["passes"] != 1 or parameters["shuffle"] is True:
         raise ValueError(
             f"The path is made in one pass and in the order of the rows: {name} must have passes=1, shuffle=False."
         )
@@ -203,8 +202,7 @@ def _checked_lams(lams: Any) -> list[float]:
 
 
 def _check_integer(name: str, value: Any, or_else: int | None = None) -> None:
-    fits = isinstance(value, Integral) and not isinstance(value, bool) and (int(value) >= 1 or value == or_else)
-    if value is not None and not fits:
+    if value is not None and not (is_integer(value) and (value >= 1 or value == or_else)):
         others = "None" if or_else is None else f"None, {or_else}"
         raise ValueError(f"{name} must be {others} or an integer of at least 1. Got {value!r} instead.")
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._inputs import Floats, Ints, is_number
 from ..metrics import Tally
 from .charts import Axis, Chart, Panels, Series
 from .text_table import text_table
@@ -17,7 +16,6 @@ from .text_table import text_table
 if TYPE_CHECKING:
     import altair
 
-Floats = npt.NDArray[np.float64]
 
 _AXIS_LABELS = {
     "test_error": "test error",
@@ -59,7 +57,7 @@ class SparsityPath:
     parameter: str
     lams: Floats
     sparsity: Floats
-    nonzero: npt.NDArray[np.int64]
+    nonzero: Ints
     progressive: tuple[Tally, ...]
     tests: tuple[Tally, ...] | None = None
     models: tuple[Any, ...] | None = None
@@ -195,7 +193,7 @@ def plot_sparsity_paths(
             raise TypeError(f"paths must be what sparsity_path returns. Got {path!r} instead.")
     named = list(paths.items()) if isinstance(paths, Mapping) else [(path.estimator, path) for path in paths]
     metric = _checked_metric([path for _, path in named], metric)
-    if zoom is not None and (isinstance(zoom, bool) or not isinstance(zoom, Real) or not 0 <= float(zoom) < 1):
+    if zoom is not None and not (is_number(zoom) and 0 <= float(zoom) < 1):
         raise ValueError(f"zoom must be None or a number from 0 to less than 1. Got {zoom!r} instead.")
     if x is None:
         x = "nonzero" if zoom is not None and min(path.sparsity.min() for _, path in named) > zoom else "sparsity"

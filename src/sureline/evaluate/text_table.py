@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 
 def text_table(rows: Sequence[Sequence[str]], align: str = "<") -> str:
     """Rows of cells as lines of text, with each column as wide as its widest cell.
 
-    Parameters
-    ----------
-    rows : sequence of sequences of str
-        The cells, usually with the headings first.
-    align : str, default="<"
-        "<" for a column that begins at its left, ">" for one that ends at its right, as the columns beyond `align` do.
+    In `align`, "<" is for a column that begins at its left, and ">" for one that ends at its right, as those beyond do.
 
-    Examples
-    --------
     >>> print(text_table([["learner", "error"], ["AROW", "0.125"]]))
     learner  error
     AROW     0.125
@@ -31,3 +25,9 @@ def text_table(rows: Sequence[Sequence[str]], align: str = "<") -> str:
         for row in rows
     )
     return "\n".join(line.rstrip() for line in lines)
+
+
+def text_of_rows(rows: Sequence[Mapping[str, Any]], formats: Mapping[str, str]) -> str:
+    """Rows by the names of their columns, below these names; numbers with four decimals unless a format is given."""
+    cells = [[formats.get(name, "{:.4f}").format(value) for name, value in row.items()] for row in rows]
+    return text_table([list(rows[0]), *cells])

@@ -19,8 +19,8 @@ class Answers:
 
     chosen: npt.NDArray[np.intp]  # the position of the predicted label in classes_
     scores: Floats  # a column for each head: one if there are two classes
-    probabilities: Floats | None  # a column for each class, if the learner has them
-    confidence: Floats | None  # that the predicted label is right, if the learner has probabilities
+    probabilities: Floats  # a column for each class
+    confidence: Floats  # that the predicted label is right
 
     @property
     def score(self) -> Floats:
@@ -38,7 +38,5 @@ def answer(learner: ClassLearner, chunk: Chunk) -> Answers:
     feature starts with.
     """
     scores, variances = learner.judge_rows(chunk.values, chunk.indices, chunk.indptr, chunk.n_columns)
-    if not learner.has_probabilities:
-        return Answers(learner.chosen(scores), scores, None, None)
     probabilities, confidence = learner.probabilities(scores, variances), learner.confidences(scores, variances)
     return Answers(learner.chosen(scores), scores, probabilities, confidence)

@@ -10,17 +10,22 @@ import numpy as np
 import numpy.typing as npt
 
 from .._inputs import Array, is_sparse
+from .._native import _core
 from ..models.model import Model
 from ..models.numbers import Policy, Shape
-from ..models.rows import UnsortedColumns, as_rows, tidy, without_columns_beyond
+from ..models.record import ROWS
+from ..models.rows import UnsortedColumns, as_rows, owned, tidy, widened, with_own_columns, without_columns_beyond
 from ..models.state import State
 from .learner import ClassLearner, Floats
+from .parameters import AutoFlag
 
 Labels = npt.NDArray[np.int32]
 
 
 class BatchModel(Model, Protocol):
     """The model of a learner of batches. It is not changed: a batch makes a new one of it."""
+
+    record: Floats
 
     def grown(self, n_columns: int, n_classes: int, policy: Policy) -> Self:
         """With at least that many columns and classes; itself if it has them."""
@@ -46,6 +51,12 @@ class BatchLearner(ClassLearner):
     A subclass says what its state is at the beginning, and what a batch makes of it.
     """
 
+    shuffle: bool | str = AutoFlag().default("auto")
+    random_state: Any = None
+
+    # Predictions are put on record as a batch is learned from, each before its label. Otherwise those of a whole batch
+    # are, before it is learned from; of the first one nothing can be said.
+    records_rows: ClassVar[bool] = False
     by_rows: ClassVar[bool] = False  # each row is predicted by what was learned from those before it, in a batch too
 
     if TYPE_CHECKING:
@@ -77,7 +88,7 @@ class BatchLearner(ClassLearner):
 
         A batch that is refused leaves the model as it was.
         """
-        X = self._checked(X)
+        X = self._checked(with_own_columns(X) if self._normalizer.core is not None else owned(X))
         n_classes = max(int(labels.max(initial=-1)) + 1, len(self.classes_))
         self.refuse_classes(n_classes)
         self._refuse_state(self._state)
@@ -85,9 +96,27 @@ class BatchLearner(ClassLearner):
         if weight is not None and not weight.all():  # as if those rows had not come
             X, labels, weight = X[weight > 0], labels[weight > 0], weight[weight > 0]
         if len(labels):
+            record = None if self.records_rows else self._recorded(X, labels, weight, n_classes)
             state = self._after(state, widened(normalizer.learn_all(X), state.n_columns), labels, weight)
+            if record is not None:
+                state.record = record
         self._state, self._normalizer = state, normalizer
         self.n_features_in_ = state.n_columns
+
+    def _recorded(self, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None, n_classes: int) -> Floats:
+        """The record with the predictions of a batch that is to be learned from."""
+        state = self._state.grown(X.shape[1], n_classes, self._policy())
+        record = state.record.copy()
+        if state.tally.any():
+            before, self._state = self._state, state
+            try:
+                scores, variances = self.judge(X, variances=self.has_variances)
+            finally:
+                self._state = before
+            _core.put_on_record(record, scores, variances, labels, weight)
+        else:
+            record[ROWS] += len(labels)
+        return record
 
     def _checked(self, X: Any) -> Any:
         """X as `_after` wants it."""
@@ -138,14 +167,3 @@ def checked_rows(X: Any) -> Any:
     except UnsortedColumns:
         return checked_rows(tidy(X))
     return X
-
-
-def widened(X: Any, n_columns: int) -> Any:
-    """X with zeros in the columns that it does not have."""
-    if X.shape[1] >= n_columns:
-        return X
-    if not is_sparse(X):
-        return np.pad(X, ((0, 0), (0, n_columns - X.shape[1])))
-    from scipy.sparse import csr_matrix
-
-    return csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_columns))

@@ -12,7 +12,7 @@ from .cost import MARGINS
 from .docstrings import COMMON, COST, LOSS, documented
 from .grids import RATES, RATES_TO_TRY, STEPS, STEPS_TO_TRY, Settings
 from .online import OnlineLearner
-from .parameters import LOSSES, POSITIVE, Constraint, Number, OneOf
+from .parameters import LOSSES, POSITIVE, Number, OneOf
 
 
 @documented(LOSS + COST + COMMON)
@@ -24,16 +24,16 @@ class CSOGD(OnlineLearner):
 
     With c the cost of the example's label, the loss is c l(m) for ``form="slope"`` and l(m - c + 1) for
     ``form="margin"``; for the hinge these are c max(0, 1 - m) and max(0, c - m). w moves against its gradient by
-    eta / t^power_t, where t counts the examples.
+    eta / t^power_t, where t counts the examples. The source has a constant rate: that is ``power_t=0``.
 
     Parameters
     ----------
     eta : float, default=0.7
         The learning rate.
     form : {{"slope", "margin"}}, default="slope"
-        Where the cost enters the loss.
+        Where the cost enters the hinge loss: as a factor, or as the required margin.
     power_t : float, default=0.5
-        How the learning rate decays with the number of examples; 0 for a constant one.
+        Exponent of the learning rate's decay with the number of examples; 0 for a constant rate.
     {common}
     """
 
@@ -42,18 +42,11 @@ class CSOGD(OnlineLearner):
     published: ClassVar[dict[str, Any]] = {"eta": 1.0}
 
     cost: Any = field(default=None, kw_only=True)
-    eta: float = 0.7
-    form: str = "slope"
-    power_t: float = 0.5
-    loss: str = "hinge"
+    eta: float = POSITIVE.default(0.7)
+    form: str = OneOf("slope", "margin").default("slope")
+    power_t: float = Number(0, 1).default(0.5)
+    loss: str = LOSSES.default("hinge")
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "eta": POSITIVE,
-        "form": OneOf("slope", "margin"),
-        "power_t": Number(0, 1),
-        "loss": LOSSES,
-    }
     _label_costs = COST_PARAMETER
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
     settings_to_try: ClassVar[Settings] = RATES_TO_TRY
@@ -70,12 +63,13 @@ class CPA(OnlineLearner):
     Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, "Online passive-aggressive algorithms", JMLR 7, 2006, section 8.
 
     On a mistake, w += y x min(C, (sqrt(c) - m) / |x|^2): the margin that is asked for is the square root of what the
-    mistake costs.
+    mistake costs. A score of 0 counts as a mistake for both labels, although it predicts the negative class: the
+    source has no step for a negative example there.
 
     Parameters
     ----------
     C : float, default=1/128
-        The longest step.
+        Upper bound of a step.
     {common}
     """
 
@@ -84,12 +78,8 @@ class CPA(OnlineLearner):
     published: ClassVar[dict[str, Any]] = {"C": 1.0}
 
     cost: Any = field(default=None, kw_only=True)
-    C: float = 1 / 128
+    C: float = POSITIVE.default(1 / 128)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "C": POSITIVE,
-    }
     _label_costs = COST_PARAMETER
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": STEPS}
     settings_to_try: ClassVar[Settings] = (
@@ -128,16 +118,10 @@ class PAUM(OnlineLearner):
     paper: ClassVar[str] = "Li et al., ICML 2002"
     published: ClassVar[dict[str, Any]] = {"eta": 1.0}
 
-    eta: float = 1 / 32
-    margin_pos: float = 1.0
-    margin_neg: float = 1.0
+    eta: float = POSITIVE.default(1 / 32)
+    margin_pos: float = Number(open="both").default(1.0)
+    margin_neg: float = Number(open="both").default(1.0)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "eta": POSITIVE,
-        "margin_pos": Number(open="both"),
-        "margin_neg": Number(open="both"),
-    }
     _label_costs = MARGINS
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": STEPS}
     settings_to_try: ClassVar[Settings] = STEPS_TO_TRY

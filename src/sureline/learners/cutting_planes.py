@@ -10,8 +10,9 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
+from .._inputs import Floats, Ints
 from .._native import _core
-from ..models.groups import Columns, Floats, Group, GroupState, Stop
+from ..models.groups import Group, GroupState, Stop
 from ..models.numbers import MISTAKES, SEEN, UPDATES
 from ..models.rows import Reason, refusal
 
@@ -53,7 +54,7 @@ class Batch:
     labels: npt.NDArray[np.int32]
     C: Floats
     C2: Floats
-    columns: Columns | None = None  # what those of the rows are called, if they are some of more
+    columns: Ints | None = None  # what those of the rows are called, if they are some of more
 
     def name_of(self, column: int) -> int:
         return column if self.columns is None else int(self.columns[column])
@@ -160,7 +161,7 @@ class _CuttingPlanes:
             if self.before.intercept and min(n) > 0:
                 alpha[is_positive], alpha[~is_positive] = min(n) / n[1], min(n) / n[0]
 
-    def _worst_case(self, r: int) -> Columns | None:
+    def _worst_case(self, r: int) -> Ints | None:
         """At most r new columns, ascending. None if there is no memory for the candidates."""
         self._score()
         if self.plan.pool is None:
@@ -199,7 +200,7 @@ class _CuttingPlanes:
             _core.add_scores(batch.rows, batch.C, batch.labels, positive, self.alpha[head], self.s)
         return self.s
 
-    def _room_for(self, columns: Columns, selection: _core.GroupRows | None = None) -> bool:
+    def _room_for(self, columns: Ints, selection: _core.GroupRows | None = None) -> bool:
         """True if there is memory for a group of these columns, which then are in the selection."""
         selection = selection or self.selection
         rows, C, left = self.batch.rows, self.batch.C, self._bytes_left()
@@ -239,7 +240,7 @@ class _CuttingPlanes:
         self.selection.set_covariance(group.S)
         self.groups.append(group)
 
-    def _finite(self, gram: Floats, columns: Columns) -> Floats:
+    def _finite(self, gram: Floats, columns: Ints) -> Floats:
         """The matrix, or ValueError: its diagonal bounds the rest."""
         large = ~(gram.diagonal() < 1e300)
         if large.any():

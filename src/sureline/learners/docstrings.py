@@ -10,11 +10,11 @@ from ..models.scaling import DEFAULT
 C = TypeVar("C", bound=type)
 
 NORMALIZE = f"""normalize : {{"none", "row", "scale"}}, default="{DEFAULT}"
-        Divide nothing, each row by its Euclidean length ("row"), or each value by the mean size that the feature has
-        had so far ("scale"). Sizes are the absolute values that are not zero, in the rows learned from, the present one
-        included. So 0/1 data stay as they are, and it does not matter in which unit a feature is measured. Rows to be
-        predicted are divided in the same way and change nothing; a value of a feature never seen becomes 1 or -1.
-        `coef_` is for X as it is; with "row", for rows that have been divided."""
+        Divide each value by the mean size of its feature so far ("scale"), each row by its Euclidean length ("row"), or
+        nothing ("none"). Sizes are nonzero absolute values in the rows learned from, the present one included. So 0/1
+        data stay as they are, and the unit of a feature does not matter. Rows to predict are divided in the same
+        way and change nothing; a value of a feature never seen becomes 1 or -1. `coef_` is for X as it is; with "row",
+        for divided rows."""
 _SCALE = """scale_ : array of shape (n_features,)
         With ``normalize="scale"`` what each feature is divided by, and 1 where it was never seen."""
 
@@ -22,7 +22,7 @@ COMMON = """{normalize}
     fit_intercept : bool, default=True
         Learn an intercept, as the weight of a feature that is always 1.
     dtype : {"float64", "float32"}, default="float64"
-        Of the weights. float32 halves the memory and is faster on wide data.
+        Type of the weights. float32 halves the memory and is faster on wide data.
     multi_class : {"native", "ovr"}, default="native"
         With more than two classes: move the true class and its best rival, or learn each class against the rest.
     growing : bool, default=False
@@ -31,12 +31,13 @@ COMMON = """{normalize}
     bits : int, default=20
         For `learn_one` and `predict_one`: named features are hashed to 2**bits columns.
     passes : int, default=1
-        How often `fit` goes over the rows.
-    shuffle : bool, default=False
-        Let `fit` visit the rows in a new random order in each pass. Off by default: order is data. Rows that are
-        sorted by class need it, or a single pass ends having learned the last class.
+        Number of passes of `fit` over the rows.
+    shuffle : bool or "auto", default="auto"
+        Let `fit` visit the rows in a new random order in each pass. By default it does so, with a `LabelRunsWarning`,
+        if their labels come in runs: a pass over rows that are sorted by class ends having learned the last class.
+        Rows in random order are taken for such with a probability of at most 1e-6. `partial_fit` never reorders.
     random_state : int, RandomState instance or None, default=None
-        For `shuffle`.
+        For `shuffle`. "auto" takes None for 0.
 
     Attributes
     ----------
@@ -52,7 +53,7 @@ COMMON = """{normalize}
     n_seen_ : int
         Examples learned from, over all passes; those of weight 0 do not count.
     n_mistakes_ : int
-        Examples whose label was predicted wrongly just before learning from them.
+        Examples predicted wrongly just before they were learned from.
     n_updates_ : int
         Examples that changed the model.
     nonzero_ : int
@@ -68,18 +69,19 @@ REGRESSION = """{normalize}
     fit_intercept : bool, default=True
         Learn an intercept, as the weight of a feature that is always 1.
     dtype : {"float64", "float32"}, default="float64"
-        Of the weights. float32 halves the memory and is faster on wide data.
+        Type of the weights. float32 halves the memory and is faster on wide data.
     growing : bool, default=False
         Let `partial_fit` accept more columns than before. Columns then go by their position alone: names of a data
         frame are not compared, and rows to predict may be narrower or wider than the model.
     bits : int, default=20
         For `learn_one` and `predict_one`: named features are hashed to 2**bits columns.
     passes : int, default=1
-        How often `fit` goes over the rows.
-    shuffle : bool, default=False
-        Let `fit` visit the rows in a new random order in each pass. Off by default: order is data.
+        Number of passes of `fit` over the rows.
+    shuffle : bool or "auto", default="auto"
+        Let `fit` visit the rows in a new random order in each pass. By default it does so, with a `LabelRunsWarning`,
+        if targets above and below their median come in runs. `partial_fit` never reorders.
     random_state : int, RandomState instance or None, default=None
-        For `shuffle`.
+        For `shuffle`. "auto" takes None for 0.
 
     Attributes
     ----------
@@ -95,8 +97,8 @@ REGRESSION = """{normalize}
     n_updates_ : int
         Examples that changed the model.
     progressive_loss_ : float
-        The mean loss of the predictions of all targets so far, each made before it was learned from. Sample weights
-        do not count here, but for 0.
+        Mean loss of all predictions so far, each made before its target was learned from. Sample weights other than 0
+        do not count.
     nonzero_ : int
         Weights in `coef_` that are not zero.
     sparsity_ : float
@@ -114,7 +116,9 @@ COVARIANCE = (
     covariance_ : array of the shape of `coef_`, or (1 or n_classes, n_features, n_features) if full
         Covariance of the weights.
     intercept_variance_ : array of shape (1,) or (n_classes,)
-        Variance of the intercepts."""
+        Variance of the intercepts.
+    intercept_covariance_ : array of the shape of `coef_`
+        Covariance of each weight with its intercept; 0 if the covariance is diagonal."""
 )
 
 VARIANCES = (
@@ -138,6 +142,11 @@ BATCH = (
     growing : bool, default=False
         Let `partial_fit` accept more columns than before and classes not seen before. Columns then go by their position
         alone: names of a data frame are not compared, and rows to predict may be narrower or wider than the model.
+    shuffle : bool or "auto", default="auto"
+        Let `fit` take the rows in a random order. By default it does so, with a `LabelRunsWarning`, if their labels
+        come in runs. `partial_fit` never reorders.
+    random_state : int, RandomState instance or None, default=None
+        For `shuffle`. "auto" takes None for 0.
 
 """
     + COMMON[COMMON.index("    Attributes") :].replace(", over all passes", "")
@@ -145,7 +154,9 @@ BATCH = (
     covariance_ : array of shape (n_features, n_features)
         Covariance of the weights, the same for every class.
     intercept_variance_ : array of shape (1,) or (n_classes,)
-        Variance of the intercepts."""
+        Variance of the intercepts.
+    intercept_covariance_ : array of shape (n_features,)
+        Covariance of each weight with its intercept, the same for every class."""
 )
 
 GROUPS = (
@@ -161,6 +172,11 @@ GROUPS = (
     growing : bool, default=False
         Let `partial_fit` accept more columns than before and classes not seen before. Columns then go by their position
         alone: names of a data frame are not compared, and rows to predict may be narrower or wider than the model.
+    shuffle : bool or "auto", default="auto"
+        Let `fit` take the rows in a random order. By default it does so, with a `LabelRunsWarning`, if their labels
+        come in runs. `partial_fit` never reorders.
+    random_state : int, RandomState instance or None, default=None
+        For `shuffle`. "auto" takes None for 0.
 
 """
     + COMMON[COMMON.index("    Attributes") :].replace(", over all passes", "")
@@ -187,6 +203,11 @@ KERNEL = (
     growing : bool, default=False
         Let `partial_fit` accept more columns than before and classes not seen before. Columns then go by their position
         alone: names of a data frame are not compared, and rows to predict may be narrower or wider than the model.
+    shuffle : bool or "auto", default="auto"
+        Let `fit` take the rows in a random order. By default it does so, with a `LabelRunsWarning`, if their labels
+        come in runs. `partial_fit` never reorders.
+    random_state : int, RandomState instance or None, default=None
+        For `shuffle`. "auto" takes None for 0.
 
 """
     + COMMON[COMMON.index("    Attributes") :]
@@ -204,11 +225,13 @@ KERNEL = (
     covariance_ : array of shape (1 or n_classes, n_features, n_features)
         Covariance of the weights, with the linear kernel only.
     intercept_variance_ : array of shape (1,) or (n_classes,)
-        Variance of the intercepts."""
+        Variance of the intercepts.
+    intercept_covariance_ : array of the shape of `coef_`
+        Covariance of each weight with its intercept, with the linear kernel only."""
 )
 
 LOSS = """loss : {"hinge", "squared_hinge", "log"}, default="hinge"
-        Of the margin m = y w.x: max(0, 1 - m), its square, or ln(1 + exp(-m)). The hinge is what the paper uses.
+        Loss of the margin m = y w.x: max(0, 1 - m), its square, or ln(1 + exp(-m)). The paper uses the hinge.
     """
 
 COST = """cost : pair of floats, "balanced" or None, default=None

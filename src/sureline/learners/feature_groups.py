@@ -17,43 +17,33 @@ from .batch import BatchLearner, Labels
 from .cutting_planes import Batch, Plan, after
 from .docstrings import GROUPS, documented
 from .grids import PRICES
-from .parameters import NOT_NEGATIVE, POSITIVE, Constraint, Number, OneOf
+from .guarded import asks
+from .parameters import NOT_NEGATIVE, POSITIVE, Number, OneOf
 
 _COUNT = Number(1, integer=True, optional=True)
 _WIDE = 1 << 24  # columns, beyond which only those that come in the batch have scores
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False)
 class _GroupLearner(BatchLearner):
     """A learner that selects columns in groups."""
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **BatchLearner._constraints,
-        "multi_class": OneOf("ovr"),
-        "C": POSITIVE,
-        "q": Number(1, 2, integer=True),
-        "n_features": _COUNT,
-        "r": _COUNT,
-        "max_iter": _COUNT,
-        "tol": Number(0, open="high", optional=True),
-        "sigma": POSITIVE,
-        "inner_passes": Number(1, integer=True),
-        "inner_tol": NOT_NEGATIVE,
-        "max_memory": Number(0, open="both", optional=True),
-    }
+    C: float = POSITIVE.default(1.0)
+    q: int = Number(1, 2, integer=True).default(1)
+    n_features: int | None = _COUNT.default(None)
+    r: int | None = _COUNT.default(None)
+    max_iter: int | None = _COUNT.default(None)
+    tol: float | None = Number(0, open="high", optional=True).default(None)
+    sigma: float = POSITIVE.default(1.0)
+    multi_class: str = OneOf("ovr").default("ovr", kw_only=True)
+
+    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
     _covariance: ClassVar[bool]
 
-    if TYPE_CHECKING:  # the fields of both subclasses, each of which has them in an order of its own
-        C: float
-        q: int
-        n_features: int | None
-        r: int | None
-        max_iter: int | None
-        tol: float | None
-        sigma: float
-        inner_passes: int
-        inner_tol: float
-        max_memory: float | None
+    if TYPE_CHECKING:  # of both subclasses, each of which has them in a place of its own
+        inner_passes: int = field(init=False)
+        inner_tol: float = field(init=False)
+        max_memory: float | None = field(init=False)
 
     @abstractmethod
     def _plan(self) -> Plan: ...
@@ -127,6 +117,7 @@ class _GroupLearner(BatchLearner):
         assert isinstance(state, GroupState)
         return state
 
+    @asks
     def selected_columns(self) -> Array:
         """The columns that have been selected, in any order."""
         return self._groups("support").columns
@@ -153,17 +144,17 @@ class _GroupLearner(BatchLearner):
 
 
 _SIZES = """n_features : int or None, default=None
-        How many features to select: exactly so many, if that many columns have a score.
+        Number of features to select; fewer only if fewer columns have a score.
     r : int or None, default=None
-        Features of a group. If None, such that `n_features` come in 15 groups as in the paper (or in `max_iter`), the
-        last of them smaller; 10 if there is no `n_features` either.
+        Number of features of a group. If None, `n_features` come in 15 groups as in the paper (or in `max_iter`), the
+        last of them smaller. Without `n_features` it is 10.
     max_iter : int or None, default=None
-        How many groups a batch may add. If None, 15; with `n_features` as many as that takes.
+        Most groups that a batch may add. If None, 15; with `n_features` as many as that takes.
     tol : float or None, default=None
-        Look for no more groups once theta changes by no more than this part of itself. Never, if None or 0.
+        Relative change of theta below which no more groups are added. Never, if None or 0.
     """
 _MEMORY = """max_memory : float or None, default=None
-        MiB that the arrays of a batch may take, X not counted: a group that would take more is not added.
+        Memory limit for the arrays of a batch, in MiB, without X. A group that would exceed it is not added.
     """
 
 
@@ -173,20 +164,20 @@ _MEMORY = """max_memory : float or None, default=None
         The strong convexity of (16). The smaller, the fewer groups have a weight, and below 1 the steps of a single
         pass can overshoot.
     C2 : float or None, default=None
-        How much an example counts in the covariance; C / 1000 if None. The paper has C there too (see Notes).
+        Weight of an example in the covariance; C / 1000 if None. The paper has C there too (see Notes).
     pick : {{"score", "covariance"}}, default="score"
-        How features are picked: by their scores, which is problem (14), or greedily for problem (12), which has the
-        covariance of the new group in it: of two features that say the same it does not need both.
+        How features are picked: by their scores, which is problem (14), or greedily for problem (12). The latter
+        includes the covariance of the new group, so it does not pick two features that say the same.
     pool : int or None, default=None
-        For ``pick="covariance"``: among how many features with the best scores. 10 r if None.
+        Number of best-scoring features that ``pick="covariance"`` chooses from. 10 r if None.
     inner_passes : int, default=1
-        Passes over the rows for each subproblem. 1 is the paper's Algorithm 3. With more, steps go to the maximum of
-        the dual along each row, and where rows are few the features that are found later suit their noise.
+        Most passes over the rows for a subproblem. 1 is the paper's Algorithm 3. With more, steps go to the maximum of
+        the dual along each row. On few rows, features that are found later then fit their noise.
     final_passes : int, default=30
-        When all groups have been found, solve the last subproblem once more, in at most so many passes with such
-        steps: the same features, and better weights. 0 leaves them as they are.
+        Most passes for solving the last subproblem again once all groups are found: the same features, better weights.
+        0 leaves the weights as they are.
     inner_tol : float, default=0.001
-        Relative duality gap at which a subproblem of several passes needs no further one.
+        Relative duality gap at which a subproblem is solved.
     """
     + _MEMORY
     + GROUPS
@@ -219,7 +210,7 @@ class SBCW(_GroupLearner):
     Parameters
     ----------
     C : float, default=1.0
-        How much an example counts in the loss. Where features are rare or small, 10 or 100 can be better; where rows
+        Weight of an example in the loss. Where features are rare or small, 10 or 100 can be better; where rows
         are few and noisy, 0.1 or 0.01.
     q : {{1, 2}}, default=1
         The hinge loss or its square. The step of ``q=2`` is the paper's, which is exact for the loss C xi^2.
@@ -227,7 +218,9 @@ class SBCW(_GroupLearner):
 
     Notes
     -----
-    ``SBCW(C=c, C2=c, final_passes=0)`` is the paper's algorithm to the letter. Its weights are often of little use:
+    ``SBCW(C=c, C2=c, final_passes=0)`` has the paper's settings, with two deviations. The paper wants sigma far below
+    1, and here it is 1 by default. The paper may select a feature again for a later group: of 5 groups of 4 that can
+    leave 4 distinct features; here groups are disjoint. Its weights are often of little use:
     with ``C2=C`` the penalty is at least 1/2 C (sum_k |f_k|)^2, where f_k has what group k adds to the score of each
     row, and that is as much as the loss it can save, whatever C is. Scores stay far below 1, all alphas are 1, the
     scores of features do not change from group to group, and the rarer class may never be predicted. What the penalty
@@ -248,30 +241,14 @@ class SBCW(_GroupLearner):
     algorithm: ClassVar[str] = "sparse online-batch confidence-weighted"
     paper: ClassVar[str] = "Tan et al., AAAI 2016, Algorithms 2, 3"
 
-    C: float = 1.0
-    q: int = 1
-    n_features: int | None = None
-    r: int | None = None
-    max_iter: int | None = None
-    tol: float | None = None
-    sigma: float = 1.0
-    C2: float | None = None
-    pick: str = "score"
-    pool: int | None = None
-    inner_passes: int = 1
-    final_passes: int = 30
-    inner_tol: float = 1e-3
-    max_memory: float | None = None
-    multi_class: str = field(default="ovr", kw_only=True)
+    C2: float | None = Number(0, open="both", optional=True).default(None)
+    pick: str = OneOf("score", "covariance").default("score")
+    pool: int | None = _COUNT.default(None)
+    inner_passes: int = Number(1, integer=True).default(1)
+    final_passes: int = Number(0, integer=True).default(30)
+    inner_tol: float = NOT_NEGATIVE.default(1e-3)
+    max_memory: float | None = Number(0, open="both", optional=True).default(None)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **_GroupLearner._constraints,
-        "C2": Number(0, open="both", optional=True),
-        "pick": OneOf("score", "covariance"),
-        "pool": _COUNT,
-        "final_passes": Number(0, integer=True),
-    }
-    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
     has_variances: ClassVar[bool] = True
     _covariance = True
 
@@ -306,7 +283,7 @@ class SBCW(_GroupLearner):
         The strong convexity of the subproblem. The smaller, the fewer groups have a weight, and the more passes it
         takes.
     inner_passes : int, default=50
-        At most so many passes over the rows for a subproblem.
+        Most passes over the rows for a subproblem.
     inner_tol : float, default=0.001
         Relative duality gap at which a subproblem is solved.
     """
@@ -324,7 +301,7 @@ class FGM(_GroupLearner):
     Parameters
     ----------
     C : float, default=1.0
-        How much an example counts in the loss.
+        Weight of an example in the loss.
     q : {{1, 2}}, default=1
         The hinge loss or its square; the loss of ``q=2`` is C xi^2, as in SBCW.
     {common}
@@ -342,19 +319,10 @@ class FGM(_GroupLearner):
     algorithm: ClassVar[str] = "feature generating machine"
     paper: ClassVar[str] = "Tan, Tsang & Wang, JMLR 2014"
 
-    C: float = 1.0
-    q: int = 1
-    n_features: int | None = None
-    r: int | None = None
-    max_iter: int | None = None
-    tol: float | None = None
-    sigma: float = 1.0
-    inner_passes: int = 50
-    inner_tol: float = 1e-3
-    max_memory: float | None = None
-    multi_class: str = field(default="ovr", kw_only=True)
+    inner_passes: int = Number(1, integer=True).default(50)
+    inner_tol: float = NOT_NEGATIVE.default(1e-3)
+    max_memory: float | None = Number(0, open="both", optional=True).default(None)
 
-    search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
     _covariance = False
 
     def _plan(self) -> Plan:

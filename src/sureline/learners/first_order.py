@@ -9,7 +9,7 @@ from .._native import _core
 from .docstrings import COMMON, LOSS, documented
 from .grids import RATES, RATES_TO_TRY, STEPS, Settings
 from .online import OnlineLearner
-from .parameters import LOSSES, POSITIVE, Constraint, Flag, Number, OneOf
+from .parameters import LOSSES, POSITIVE, Flag, Number, OneOf
 
 
 @documented(COMMON)
@@ -49,9 +49,9 @@ class PA(OnlineLearner):
     Parameters
     ----------
     variant : {{"I", "II", "hard"}}, default="I"
-        How the loss is paid for: linearly, squared, or at any price.
+        PA-I (linear loss), PA-II (squared loss), or PA without slack.
     C : float, default=0.02
-        The price of the loss: the smaller, the more cautious. Unused by "hard".
+        Weight of the loss: the smaller, the more cautious. Unused by "hard".
     {common}
     """
 
@@ -59,14 +59,9 @@ class PA(OnlineLearner):
     paper: ClassVar[str] = "Crammer et al., JMLR 2006"
     published: ClassVar[dict[str, Any]] = {"C": 1.0}
 
-    variant: str = "I"
-    C: float = 0.02
+    variant: str = OneOf("I", "II", "hard").default("I")
+    C: float = POSITIVE.default(0.02)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "variant": OneOf("I", "II", "hard"),
-        "C": POSITIVE,
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": STEPS}
     settings_to_try: ClassVar[Settings] = (
         {"C": 2.0**-7, "normalize": "scale"},
@@ -101,12 +96,8 @@ class ROMMA(OnlineLearner):
     paper: ClassVar[str] = "Li & Long, Machine Learning 2002"
     published: ClassVar[dict[str, Any]] = {"aggressive": False}
 
-    aggressive: bool = True
+    aggressive: bool = Flag().default(True)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "aggressive": Flag(),
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"aggressive": (False, True)}
     settings_to_try: ClassVar[Settings] = (
         {"aggressive": True, "normalize": "none"},
@@ -133,7 +124,7 @@ class ALMA(OnlineLearner):
     alpha : float, default=0.6
         The margin reached is at least 1 - alpha of the best possible.
     B : float, default=None
-        Scale of the margin that is asked for; 1 / alpha if None.
+        Scale of the required margin; 1 / alpha if None.
     C : float, default=0.5
         Scale of the steps.
     {common}
@@ -143,16 +134,10 @@ class ALMA(OnlineLearner):
     paper: ClassVar[str] = "Gentile, JMLR 2001"
     published: ClassVar[dict[str, Any]] = {"alpha": 0.9, "C": 2**0.5}
 
-    alpha: float = 0.6
-    B: float | None = None
-    C: float = 0.5
+    alpha: float = Number(0, 1, open="low").default(0.6)
+    B: float | None = Number(0, open="both", optional=True).default(None)
+    C: float = POSITIVE.default(0.5)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "alpha": Number(0, 1, open="low"),
-        "B": Number(0, open="both", optional=True),
-        "C": POSITIVE,
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {
         "alpha": (0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
         "C": (0.25, 0.5, 1.0, 2**0.5),
@@ -182,7 +167,7 @@ class OGD(OnlineLearner):
     eta : float, default=0.7
         The learning rate.
     power_t : float, default=0.5
-        How the learning rate decays with the number of examples; 0 for a constant one.
+        Exponent of the learning rate's decay with the number of examples; 0 for a constant rate.
     {common}
     """
 
@@ -190,16 +175,10 @@ class OGD(OnlineLearner):
     paper: ClassVar[str] = "Zinkevich, ICML 2003"
     published: ClassVar[dict[str, Any]] = {"eta": 1.0}
 
-    eta: float = 0.7
-    power_t: float = 0.5
-    loss: str = "hinge"
+    eta: float = POSITIVE.default(0.7)
+    power_t: float = Number(0, 1).default(0.5)
+    loss: str = LOSSES.default("hinge")
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "eta": POSITIVE,
-        "power_t": Number(0, 1),
-        "loss": LOSSES,
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
     settings_to_try: ClassVar[Settings] = RATES_TO_TRY
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from .._inputs import Array
 from ..models.numbers import Shape
 from .online import OnlineLearner
-from .parameters import Constraint, OneOf
+from .parameters import OneOf
 from .rule import RuleLearner
 
 
@@ -16,12 +18,8 @@ from .rule import RuleLearner
 class GaussianLearner(OnlineLearner):
     """Base of the learners whose weights have a covariance S, diagonal or full."""
 
-    covariance: str = "diag"
+    covariance: str = OneOf("diag", "full").default("diag")
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "covariance": OneOf("diag", "full"),
-    }
     has_variances: ClassVar[bool] = True
 
     def _shape(self) -> Shape:
@@ -43,6 +41,12 @@ class GaussianLearner(OnlineLearner):
     def intercept_variance_(self) -> Array:
         """Variance of each intercept, of shape (1,) or (n_classes,)."""
         return self._fitted_state("intercept_variance_").intercept_variances()
+
+    @property
+    def intercept_covariance_(self) -> Array:
+        """Covariance of each weight in `coef_` with its intercept, in the shape of `coef_`; 0 if it is diagonal."""
+        S = self._fitted_state("intercept_covariance_").covariance()
+        return np.zeros_like(S[:, 1:]) if S.ndim == 2 else self.normalizer.per_unit(S[:, 0, 1:])
 
 
 def covariance_of(learner: RuleLearner) -> Array:

@@ -9,19 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from .._inputs import is_sparse
+from .._inputs import Floats, is_sparse
 from .._native import _core
-from ..models.kernel.expansion import Expansion
-from ..models.kernel.kernels import KERNELS, Floats, Kernel
-from ..models.kernel.model import Examples, KernelModel
-from ..models.kernel.projection import Projection
+from ..models.kernel.examples import Examples
+from ..models.kernel.kernels import KERNELS, Kernel
+from ..models.kernel.model import KernelModel
 from ..models.numbers import Policy
-from ..models.rows import as_rows, refusal
+from ..models.rows import as_rows, owned, refusal
 from .batch import BatchLearner, Labels, checked_rows
 from .docstrings import KERNEL, documented
 from .online import stretches
-from .parameters import NOT_NEGATIVE, Constraint, Number, OneOf
-from .second_order import SCW
+from .parameters import NOT_NEGATIVE, POSITIVE, Constraint, Number, OneOf
+from .second_order import CONFIDENCE, SCW
 
 
 @dataclass(frozen=True)
@@ -61,30 +60,16 @@ class KernelSCW(BatchLearner):
 
     Costs: with n stored examples a row takes n values of the kernel and n^2 multiplications, and an example that is
     stored takes n numbers (with more than two classes both for the examples of each class). That is for some thousand
-    stored examples; beyond that set a budget. There is no command for it, as there is none for other learners of data
-    that is small.
-
-    With a `budget` of B at most B examples are stored. When there is one more, an example p goes, and its place in mu
-    and S takes the nearest combination of the others, x_p ~ sum b_q x_q:
-
-        nu_q += b_q nu_p,    pi_qr += b_q pi_pr + pi_qp b_r + b_q b_r pi_pp,    b_q = -(K^-1)_qp / (K^-1)_pp.
-
-    So what was learned along the others stays. It is forgotten along the direction in which x_p alone has a component:
-    there the mean was nu_p / sqrt((K^-1)_pp), and the variance a + pi_pp / (K^-1)_pp. The example that goes is the one
-    with the smallest (nu_p^2 - pi_pp) / (K^-1)_pp, which is the square of the change of the mean plus the change of the
-    variance; with more than two classes nu_p^2 and pi_pp are summed over them. That may be the newest one. Examples
-    that are a combination of those stored already, but for 10^-10 of k(x, x), are never stored, so that the linear
-    kernel needs no more examples than there are columns. A row takes 2 n^2 multiplications, a step some 6 n^2, and
-    letting an example go some 6 n^2 and 3 n^2 more for each class, with n the budget.
+    stored examples. There is no command for it, as there is none for other learners of data that is small.
 
     Parameters
     ----------
     variant : {{"I", "II"}}, default="I"
         SCW-I or SCW-II.
     C : float, default=1.0
-        The price of the loss: the smaller, the more cautious.
+        Weight of the loss: the smaller, the more cautious.
     eta : float, default=0.75
-        The probability of being right that is asked for, at least 0.5 and less than 1.
+        Required probability of a correct prediction, at least 0.5 and less than 1.
     kernel : {{"linear", "rbf", "poly"}} or a function, default="rbf"
         x.y, exp(-gamma |x - y|^2) or (gamma x.y + coef0)^degree. A function gets two matrices of rows, as arrays or CSR
         like X, and returns the array of k of each row of the first with each row of the second; it must be symmetric
@@ -96,8 +81,6 @@ class KernelSCW(BatchLearner):
         Of "poly".
     coef0 : float, default=1.0
         Of "poly".
-    budget : int or None, default=None
-        The most examples to store; all that moved something if None.
     {common}
 
     Examples
@@ -108,10 +91,7 @@ class KernelSCW(BatchLearner):
     >>> clf = KernelSCW(kernel="rbf", gamma=2.0).partial_fit(X[:500], y[:500], classes=[0, 1])
     >>> bool(clf.score(X[500:], y[500:]) > 0.95)
     True
-    >>> small = KernelSCW(kernel="rbf", gamma=2.0, budget=25).fit(X[:500], y[:500])
-    >>> small.n_examples_, bool(small.score(X[500:], y[500:]) > 0.95)
-    (25, True)
-    >>> small.confidence(X[500:]).shape
+    >>> clf.confidence(X[500:]).shape
     (500,)
     """
 
@@ -119,26 +99,17 @@ class KernelSCW(BatchLearner):
     paper: ClassVar[str] = "Wang, Zhao & Hoi, ICML 2012, Lemma 1"
     has_command: ClassVar[bool] = False
 
-    variant: str = "I"
-    C: float = 1.0
-    eta: float = 0.75
-    kernel: str | Callable[[Any, Any], Any] = "rbf"
-    gamma: float | None = None
-    degree: int = 3
-    coef0: float = 1.0
-    budget: int | None = None
+    variant: str = OneOf("I", "II").default("I")
+    C: float = POSITIVE.default(1.0)
+    eta: float = CONFIDENCE.default(0.75)
+    kernel: str | Callable[[Any, Any], Any] = _KernelChoice().default("rbf")  # noqa: RUF009
+    gamma: float | None = Number(0, open="both", optional=True).default(None)
+    degree: int = Number(1, 100, integer=True).default(3)
+    coef0: float = NOT_NEGATIVE.default(1.0)
 
     by_rows: ClassVar[bool] = True
+    records_rows: ClassVar[bool] = True
     has_variances: ClassVar[bool] = True
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **BatchLearner._constraints,
-        **{name: SCW._constraints[name] for name in ("variant", "C", "eta")},
-        "kernel": _KernelChoice(),
-        "gamma": Number(0, open="both", optional=True),
-        "degree": Number(1, 100, integer=True),
-        "coef0": NOT_NEGATIVE,
-        "budget": Number(1, 1e9, integer=True, optional=True),
-    }
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -151,9 +122,7 @@ class KernelSCW(BatchLearner):
 
     def fresh_state(self, n_columns: int, n_classes: int) -> KernelModel:
         none = Examples(np.empty((0, n_columns), self.dtype))
-        if self.budget is None:
-            return Expansion(self._kernel(n_columns), none, n_classes, self._policy())
-        return Projection(self._kernel(n_columns), none, n_classes, self._policy(), int(self.budget))
+        return KernelModel(self._kernel(n_columns), none, n_classes, self._policy())
 
     def _kernel(self, n_columns: int) -> Kernel:
         gamma = 1 / max(n_columns, 1) if self.gamma is None else float(self.gamma)
@@ -161,7 +130,7 @@ class KernelSCW(BatchLearner):
 
     def take_batch(self, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None = None) -> None:
         """Learn from the rows of X in their order. Cutting a stream into other batches changes nothing."""
-        X, normalizer = checked_rows(X), self._normalizer.copy()
+        X, normalizer = checked_rows(owned(X)), self._normalizer.copy()
         n_classes = max(int(labels.max(initial=-1)) + 1, len(self.classes_))
         self.refuse_classes(n_classes)
         state = self._state
@@ -223,7 +192,7 @@ class KernelSCW(BatchLearner):
     def _refuse_state(self, state: Any) -> None:
         if not isinstance(state, KernelModel):
             raise ValueError("KernelSCW has no state like that")
-        kernel, budget = self._kernel(state.n_columns), state.budget if isinstance(state, Projection) else None
+        kernel = self._kernel(state.n_columns)
         self._refuse_changes(
             state,
             ("multi_class", state.policy in (Policy.binary, self._policy())),
@@ -231,7 +200,6 @@ class KernelSCW(BatchLearner):
             ("gamma", kernel.gamma == state.kernel.gamma),
             ("degree", kernel.degree == state.kernel.degree),
             ("coef0", kernel.coef0 == state.kernel.coef0),
-            ("budget", self.budget == budget),
         )
 
     # -- what a user sees ------------------------------------------------------------------------------------
@@ -263,9 +231,14 @@ class KernelSCW(BatchLearner):
     @property
     def covariance_(self) -> Floats:
         """Covariance of the weights in `coef_`, with the linear kernel."""
-        return self._normalizer.per_pair(self._kernel_model("covariance_").covariance())
+        return self._normalizer.per_pair(self._kernel_model("covariance_").covariance()[:, 1:, 1:])
 
     @property
     def intercept_variance_(self) -> Floats:
         """Variance of each intercept, of shape (1,) or (n_classes,)."""
         return self._kernel_model("intercept_variance_").intercept_variances()
+
+    @property
+    def intercept_covariance_(self) -> Floats:
+        """Covariance of each weight in `coef_` with its intercept, in the shape of `coef_`, with the linear kernel."""
+        return self._normalizer.per_unit(self._kernel_model("intercept_covariance_").covariance()[:, 0, 1:])

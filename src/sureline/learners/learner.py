@@ -7,7 +7,7 @@ estimators put scikit-learn's contract around them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,24 +19,29 @@ from .._native import _core
 from ..metrics import Tally
 from ..models.model import Model
 from ..models.numbers import MISTAKES, SEEN, UPDATES, Policy
+from ..models.record import is_empty
 from ..models.scaling import DEFAULT, Normalizer
 from ..models.weights import Weight, top_weights
+from .calibration import Curve, curve_of
 from .cost import EVEN, LabelCosts
-from .parameters import Constraint, Flag, OneOf
+from .guarded import asks, shared_by_threads
+from .origin import Origin
+from .parameters import Constraint, Flag, OneOf, constraints_of
 from .probabilities import GAUSSIAN, LOGISTIC, Link
 
 Floats = npt.NDArray[np.float64]
 KINDS = OneOf("none", "row", "scale")  # of `normalize`
 
 
+@shared_by_threads
 @dataclass(eq=False, repr=False, kw_only=True)
 class Learner(ABC):
     """Base of the linear models. A subclass is a dataclass whose fields are its parameters."""
 
-    fit_intercept: bool = True
-    dtype: str = "float64"
-    growing: bool = False
-    normalize: str = DEFAULT
+    fit_intercept: bool = Flag().default(True)
+    dtype: str = OneOf("float32", "float64").default("float64")
+    growing: bool = Flag().default(False)
+    normalize: str = KINDS.default(DEFAULT)
 
     # An algorithm in a few words, where it is from, and the parameters that its paper has where ours differ. A class
     # that has these is found by the catalogue, which is all that it takes to have an estimator and a command.
@@ -49,14 +54,6 @@ class Learner(ABC):
     # What numbers the rows of a stream are read in, unless it is said: half of the memory in models of millions.
     stream_dtype: ClassVar[str] = "float32"
 
-    # What the parameters may be, as data; each subclass adds its own.
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "fit_intercept": Flag(),
-        "dtype": OneOf("float32", "float64"),
-        "growing": Flag(),
-        "normalize": KINDS,
-    }
-
     # What is tried of its parameters where they are to be tuned, as data; penalties that make a model sparse are not.
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {}
 
@@ -67,8 +64,9 @@ class Learner(ABC):
         n_features_in_: int = field(init=False)
         feature_names_in_: Array = field(init=False)
         _state: Model = field(init=False)
+        _gate: Any = field(init=False)
     _normalizer = Normalizer("none")  # of what has not begun
-    _takes_names = True
+    _origin = Origin()  # of what came as arrays
 
     # -- what an algorithm says of itself --------------------------------------------------------------------
 
@@ -105,18 +103,18 @@ class Learner(ABC):
 
     def check_parameters(self) -> None:
         """Raise ValueError if a parameter is none of the values that it may have."""
-        for name, constraint in self._constraints.items():
+        for name, constraint in constraints_of(type(self)).items():
             constraint.check(name, type(self).__name__, getattr(self, name))
 
     @classmethod
     def constraint_of(cls, parameter: str) -> Constraint | None:
         """The constraint of that parameter; None if anything goes, or if there is no such parameter."""
-        return cls._constraints.get(parameter)
+        return constraints_of(cls).get(parameter)
 
-    def refuse_stream(self) -> None:  # noqa: B027  # most learners need nothing
+    def refuse_stream(self) -> None:  # most learners need nothing  # noqa: B027
         """Raise ValueError if the parameters need the number of columns in advance."""
 
-    def warm_up(self) -> None:  # noqa: B027  # likewise
+    def warm_up(self) -> None:  # likewise  # noqa: B027
         """Import what the first step needs, before anybody takes the time."""
 
     # -- the model -------------------------------------------------------------------------------------------
@@ -146,13 +144,18 @@ class Learner(ABC):
         self._normalizer = normalizer
 
     @property
+    def origin(self) -> Origin:
+        """How the rows of the stream were read that it learned from, and the names behind their columns."""
+        return self._origin
+
+    @origin.setter
+    def origin(self, origin: Origin) -> None:
+        self._origin = origin
+
+    @property
     def takes_names(self) -> bool:
         """True if single examples may name their features: False if columns are no hashes of names, or other hashes."""
-        return self._takes_names
-
-    @takes_names.setter
-    def takes_names(self, takes_names: bool) -> None:
-        self._takes_names = takes_names
+        return self._origin.takes_names
 
     def adopt(self, model: Any, normalizer: Normalizer) -> None:
         """Go on with a model that was learned elsewhere. ValueError if these parameters do not have such a model."""
@@ -189,21 +192,10 @@ class Learner(ABC):
     @property
     def sparse_coef_(self) -> Any:
         """`coef_` as a SciPy CSR matrix, for which the dense one is never built."""
-        from scipy.sparse import csr_matrix
-
         state = self._fitted_state("sparse_coef_")
         heads = [(slots[slots > 0] - 1, values[slots > 0]) for slots, values in state.nonzero()]
         heads = [(columns, self._normalizer.per_unit(values, columns)) for columns, values in heads]
-        indptr = np.cumsum([0] + [len(columns) for columns, _ in heads])
-        index_dtype = np.int32 if max(state.n_columns, int(indptr[-1])) < 2**31 else np.int64
-        return csr_matrix(
-            (
-                np.concatenate([values for _, values in heads]),
-                np.concatenate([columns for columns, _ in heads]).astype(index_dtype),
-                indptr.astype(index_dtype),
-            ),
-            shape=(state.n_heads, state.n_columns),
-        )
+        return csr_of_heads(heads, state.n_columns)
 
     @property
     def scale_(self) -> Floats:
@@ -239,6 +231,7 @@ class Learner(ABC):
         """Examples that changed the model."""
         return int(self._fitted_state("n_updates_").tally[:, UPDATES].sum())
 
+    @asks
     def top_weights(self, n: int, names: _core.NameTable | None = None) -> list[Weight]:
         """The `n` largest weights over all classes, without the intercepts; none if scores are no sums over features.
 
@@ -281,6 +274,17 @@ class Learner(ABC):
         return self._state
 
 
+def csr_of_heads(heads: Sequence[tuple[Array, Array]], n_columns: int) -> Any:
+    """The CSR matrix with a row for each head, given its columns and their weights."""
+    from scipy.sparse import csr_matrix
+
+    starts = np.cumsum([0] + [len(columns) for columns, _ in heads])
+    index_dtype = np.int32 if max(n_columns, int(starts[-1])) < 2**31 else np.int64
+    columns = np.concatenate([columns for columns, _ in heads]).astype(index_dtype)
+    values = np.concatenate([values for _, values in heads])
+    return csr_matrix((values, columns, starts.astype(index_dtype)), shape=(len(heads), n_columns))
+
+
 def scales_of(model: Any, normalizer: Normalizer, n_columns: int) -> Floats:
     """The divisors of its features; AttributeError if there are none."""
     if normalizer.kind != "scale":
@@ -294,9 +298,8 @@ def scales_of(model: Any, normalizer: Normalizer, n_columns: int) -> Floats:
 class ClassLearner(Learner):
     """Base of the classifiers."""
 
-    multi_class: str = "native"
+    multi_class: str = OneOf("native", "ovr").default("native")
 
-    _constraints: ClassVar[dict[str, Constraint]] = {**Learner._constraints, "multi_class": OneOf("native", "ovr")}
     _label_costs: ClassVar[LabelCosts] = EVEN
 
     if TYPE_CHECKING:
@@ -345,25 +348,35 @@ class ClassLearner(Learner):
         return np.minimum(best, len(self.classes_) - 1)  # as long as there is one class only, it is that
 
     @property
-    def has_probabilities(self) -> bool:
-        """True if scores mean probabilities: for the log loss, or by the covariance of the weights."""
-        return self.has_variances or getattr(self, "loss", None) == "log"
+    def belief_link(self) -> Link:
+        """How the model itself makes probabilities of scores: by its covariance, or as the log loss has it."""
+        return GAUSSIAN if self.has_variances else LOGISTIC
 
     @property
-    def _link(self) -> Link:
-        return GAUSSIAN if self.has_variances else LOGISTIC
+    def _link(self) -> Link | Curve:
+        """Calibrated by the predictions that preceded their labels; as the model believes if there are none."""
+        state = self._fitted_state("probabilities")
+        if state.record is None or is_empty(state.record):
+            return self.belief_link
+        return curve_of(state.record, state.n_heads)
 
     def probabilities(
         self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
     ) -> npt.NDArray[np.float64]:
-        """Probability of each class by scores, and variances where the learner has them; a column for each head."""
-        return self._link.probabilities(scores, variances, len(self.classes_))
+        """Calibrated probability of each class, by scores, and variances where the learner has them."""
+        return self._link.probabilities(*self._as_recorded(scores, variances), len(self.classes_))
 
     def confidences(
         self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
     ) -> npt.NDArray[np.float64]:
-        """Probability that the predicted class is right: rather than the other one, or than its best rival."""
-        return self._link.confidences(scores, variances)
+        """Calibrated probability that the predicted class is the right one."""
+        if len(self.classes_) < 2:  # as long as there is one class only, it is that
+            return np.ones(len(scores))
+        return self._link.confidences(*self._as_recorded(scores, variances))
+
+    def _as_recorded(self, scores: Floats, variances: Floats | None) -> tuple[Floats, Floats | None]:
+        """Scores and variances as they are put on record."""
+        return scores, variances
 
     @property
     def n_mistakes_(self) -> int:
@@ -376,6 +389,7 @@ class ClassLearner(Learner):
         tally = self._fitted_state("progressive_").tally[: len(self.classes_)]
         return Tally(self.classes_, tally[:, SEEN], tally[:, MISTAKES])
 
+    @asks
     def progressive_measures(self) -> dict[str, Any]:
         tally = self.progressive_
         return {

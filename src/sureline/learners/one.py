@@ -10,8 +10,9 @@ import numpy as np
 
 from .._inputs import Array
 from .._native import _core
-from ..models.numbers import WEIGHT_SCALE, Policy, Shape
+from ..models.numbers import Policy, Shape
 from ..models.state import State
+from ..stream import Chunk
 
 if TYPE_CHECKING:
     from .rule import RuleLearner
@@ -20,27 +21,31 @@ if TYPE_CHECKING:
 @dataclass(slots=True, eq=False)
 class OneByOne:
     """A state that takes one example at a time, in the time of its features. The learner owns it, and makes it anew
-    whenever a parameter or its state has changed."""
+    whenever a parameter or its state has changed. Whoever makes or changes one is `teaching`; `core.learn` and
+    `core.scores` are guarded by themselves."""
 
     state: State
     core: _core.OneByOne
     codes: dict[Any, int]  # of the labels
+    labels: list[Any]
     careful: bool  # a row that is refused would leave traces, so each is learned on a copy
 
     @staticmethod
     def of(learner: RuleLearner, state: State) -> OneByOne:
         """For this state, with the parameters of the learner."""
         rule = learner._rule()
-        state.look(rule)
+        state.refresh(rule)
         core = state.core.one(
             rule,
             cost=learner.costs,
             bits=learner.bits if learner.takes_names else 0,
             scales=learner.normalizer.core,
+            gate=learner._gate,
         )
         careful = state.factors is not None and (state.policy is Policy.ovr or state.shape.absorbs)
         careful |= state.shape is Shape.simplex
-        return OneByOne(state, core, learner._codes(), careful)
+        codes = learner._codes()
+        return OneByOne(state, core, codes, list(codes), careful)
 
     @staticmethod
     def begun(learner: RuleLearner) -> OneByOne:
@@ -56,6 +61,15 @@ class OneByOne:
         learner._one = one = OneByOne.of(learner, state)
         return one
 
+    @staticmethod
+    def current(learner: RuleLearner) -> OneByOne:
+        """That of the learner, whoever has changed the model meanwhile; within `teaching`."""
+        one = learner._one
+        if one is None or one.state is not learner._state:
+            return OneByOne.begun(learner)
+        one.core.renew()
+        return one
+
     def learn_otherwise(self, learner: RuleLearner, learn: Callable[[_core.OneByOne], int]) -> None:
         """Learn one example where the model has to grow first, or cannot take back what a refused row changed.
 
@@ -64,7 +78,7 @@ class OneByOne:
         one = OneByOne.of(learner, self.state.copy()) if self.careful else self
         width = learn(one.core)
         if width:
-            if not learner._may_grow:
+            if not learner._may_grow and not learner.origin.numbered:
                 raise ValueError(
                     f"The row has features up to column {width - 1}, and the model has {one.state.n_columns} columns; "
                     "set growing=True to add columns."
@@ -78,9 +92,13 @@ class OneByOne:
             learner.n_features_in_ = one.state.n_columns
             learner._one = one
 
-    def scores(self, x: Any) -> Array:
-        """w.x of one example for each head, as an array of one row; not for a full covariance."""
-        return np.array([self.core.scores(x)]) * self.state.memory[:, WEIGHT_SCALE]
+
+def example(learner: RuleLearner, x: Any) -> tuple[Any, Chunk | None]:
+    """One example as the core takes it, and its chunk if it is written in the words of the model's stream."""
+    if not learner.origin.reads(x):
+        return x, None
+    chunk = learner.origin.chunk([x], learner.model.dtype)
+    return (chunk.indices, chunk.values.astype(np.float64)), chunk
 
 
 def width_of_first(learner: RuleLearner, x: Any) -> int:
@@ -91,7 +109,7 @@ def width_of_first(learner: RuleLearner, x: Any) -> int:
 
 def compressed(learner: RuleLearner, x: Any) -> tuple[Array, Array, Array, int]:
     """One example as a row in compressed form: values, columns, where it begins and ends, and its width."""
-    indices, values, _ = _core.read_row(x, learner.bits if learner.takes_names else 0)
+    indices, values, _ = _core.read_row(example(learner, x)[0], learner.bits if learner.takes_names else 0)
     columns = np.array(indices, np.int32)
     ends = np.array([0, len(columns)], np.int32)
     return np.array(values, learner.model.dtype), columns, ends, int(columns.max(initial=-1)) + 1

@@ -10,22 +10,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from .._inputs import Array
+from .._inputs import Array, exact_labels
 from .._native import _core
 from ..models.numbers import Policy
 from ..models.state import State
 from .grids import Settings
+from .guarded import asks, teaching
 from .learner import ClassLearner
-from .one import OneByOne, compressed, width_of_first
-from .parameters import Constraint
+from .one import OneByOne, compressed, example, width_of_first
 from .rule import RuleLearner
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineLearner(RuleLearner, ClassLearner):
     """A learner of classes with a rule, for rows that come in batches or alone."""
-
-    _constraints: ClassVar[dict[str, Constraint]] = {**ClassLearner._constraints, **RuleLearner._constraints}
 
     # What is tried on the first rows of a stream, after the defaults, where nothing but the name is said; as data.
     settings_to_try: ClassVar[Settings] = ()
@@ -50,6 +48,8 @@ class OnlineLearner(RuleLearner, ClassLearner):
         weight: npt.NDArray[np.float64] | None = None,
         part: tuple[int, int] | None = None,
         n_classes: int | None = None,
+        *,
+        record: bool = True,
     ) -> None:
         """Learn from a chunk of a stream in place, or from a part of its rows: wider and of more classes, if it is so.
 
@@ -69,7 +69,8 @@ class OnlineLearner(RuleLearner, ClassLearner):
         self.n_features_in_ = state.n_columns
         rows = make_rows(state.n_columns if state.factors is not None else None)
         for start, stop, n_existing in cuts:
-            self._learn_stretch(state, rows, labels, n_existing, first + start, first + stop, weight, journal=False)
+            stretch = first + start, first + stop
+            self._learn_stretch(state, rows, labels, n_existing, *stretch, weight, journal=False, record=record)
 
     def go_on(
         self,
@@ -118,13 +119,15 @@ class OnlineLearner(RuleLearner, ClassLearner):
         stop: int,
         weight: npt.NDArray[np.float64] | None,
         journal: bool,
+        *,
+        record: bool = True,
     ) -> None:
         """Rows from start to stop, in which no class beyond the first `n_existing` comes."""
         self._add_classes(state, n_existing)
         part = None if stop - start == rows.n_rows else np.arange(start, stop)
         # Labels of classes that come later in the batch are not looked at yet, but must be in range.
         labels_so_far = labels if part is None else np.where(labels < n_existing, labels, 0).astype(np.int32)
-        state.learn(self._rule(), rows, labels_so_far, weight, part, journal, self.costs)
+        state.learn(self._rule(), rows, labels_so_far, weight, part, journal, self.costs, record=record)
 
     def _shaped_by_classes(self, state: State) -> list[tuple[str, bool]]:
         return [("multi_class", state.policy in (Policy.binary, self._policy()))]
@@ -143,7 +146,8 @@ class OnlineLearner(RuleLearner, ClassLearner):
             Features with their values: ``{"word": 2.0, "colour": "red"}``, ``[("word", 2.0)]``, or the arrays of
             columns (integers) and of values. Names are hashed to ``2**bits`` columns as scikit-learn's FeatureHasher
             does it; text as a value makes the feature "colour=red". Integers are columns as they are. A model that was
-            trained from a stream without such names (LIBSVM, VW) takes integers only.
+            trained from a stream takes what its rows are written in: a text, a line of VW or of LIBSVM without its
+            label, a dict of VW names such as ``{"a^x": 1.0}``, or a dict of the columns of a table.
         y : label
             True and False are known to belong together; other labels become classes in the order of their appearance.
         sample_weight : float, default=1.0
@@ -156,40 +160,46 @@ class OnlineLearner(RuleLearner, ClassLearner):
         'spam'
         """
         one = self._one
-        if one is None or one.state is not self._state:
-            one = self._begin_one(x, y)
+        x, written = example(self, x)
         try:
-            code = one.codes[y]
-        except KeyError:
-            code = None
+            code = None if one is None or one.state is not self._state else one.codes.get(y)
         except TypeError:
             raise ValueError(f"A label must be a number, text, True or False. Got {y!r} instead.") from None
-        if code is None or one.careful or one.core.learn(x, code, sample_weight):
-            self._learn_one_otherwise(x, y, sample_weight)
+        if code is None or one.careful or one.core.learn(x, code, sample_weight):  # type: ignore[union-attr]
+            with teaching(self):
+                self._learn_one_otherwise(x, y, sample_weight)
+        self.origin.learned(written)
         return self
 
     def _learn_one_otherwise(self, x: Any, y: Any, sample_weight: float) -> None:
         """Learn one example where the model has to grow first, or cannot take back what a refused row changed."""
         one = self._one
-        assert one is not None
-        if y not in one.codes:
+        one = self._begin_one(x, y) if one is None or one.state is not self._state else OneByOne.current(self)
+        try:
+            known = y in one.codes
+        except TypeError:
+            raise ValueError(f"A label must be a number, text, True or False. Got {y!r} instead.") from None
+        before = self._one, self._state, self.classes_
+        if not known:
             one = self._one_class_more(y)
         code = one.codes[y]
-        one.learn_otherwise(self, lambda core: core.learn(x, code, sample_weight))
+        try:
+            one.learn_otherwise(self, lambda core: core.learn(x, code, sample_weight))
+        except BaseException:
+            if len(self.classes_) > len(before[2]):  # a row that is refused brings no class
+                self._one, self._state, self.classes_ = before
+            raise
 
     def predict_one(self, x: Any) -> Any:
         """The label of one example, given as to `learn_one`; None if nothing has been learned yet."""
         if not hasattr(self, "_state"):
             return None
-        return self.classes_[int(self.chosen(self._scores_of_one(x))[0])].item()
+        scores, one = self._scores_of_one(x)
+        return one.labels[min(int(self.chosen(scores)[0]), len(one.labels) - 1)]
 
+    @asks
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
-        """The probability of each label for one example, given as to `learn_one`; empty if nothing was learned yet.
-
-        For the learners that have probabilities: those with a covariance, or with ``loss="log"``.
-        """
-        if not self.has_probabilities:
-            raise AttributeError(f"{type(self).__name__} has no probabilities with these parameters.")
+        """The calibrated probability of each label for one example, given as to `learn_one`; empty before the first."""
         if not hasattr(self, "_state"):
             return {}
         proba = self.probabilities(*self._judge_rows(*compressed(self, x), variances=self.has_variances))[0]
@@ -198,8 +208,8 @@ class OnlineLearner(RuleLearner, ClassLearner):
     def _begin_one(self, x: Any, y: Any) -> OneByOne:
         self.check_parameters()
         if not hasattr(self, "_state"):
-            classes = np.array([False, True]) if isinstance(y, bool | np.bool_) else np.array([y])
-            if classes.ndim != 1 or classes.dtype.kind not in "biufU" or y != y:
+            classes = np.array([False, True]) if isinstance(y, bool | np.bool_) else np.array(exact_labels([y]))
+            if classes.ndim != 1 or (classes.dtype.kind not in "biufU" and not isinstance(y, str)) or y != y:
                 raise ValueError(f"A label must be a number, text, True or False. Got {y!r} instead.")
             if len(classes) < 2:
                 self._refuse_unnamed_classes()
@@ -212,16 +222,22 @@ class OnlineLearner(RuleLearner, ClassLearner):
 
     def _one_class_more(self, y: Any) -> OneByOne:
         known = self.classes_.tolist()
-        label = np.array([y])
-        kinds = {label.dtype.kind, self.classes_.dtype.kind}
-        if label.ndim != 1 or y != y or not (kinds <= set("biuf") or kinds == {"U"}):
+        if isinstance(y, str):
+            classes, same = exact_labels([*known, str(y)]), all(isinstance(label, str) for label in known)
+        else:
+            label = np.array([y])
+            same = label.ndim == 1 and {label.dtype.kind, self.classes_.dtype.kind} <= set("biuf")
+            classes = np.concatenate([self.classes_, label]) if same else None
+        if y != y or not same:
             raise ValueError(f"y is {y!r}, and the classes so far are of another type: {known}.")
+        if classes.tolist() != [*known, y]:
+            raise ValueError(f"y is {y!r}, which {classes.dtype}, the type of all classes together, cannot hold.")
         if not self._may_grow:
             raise ValueError(f"y is {y!r}, which is not among the classes {known}; set growing=True to add classes.")
         self.refuse_classes(len(known) + 1)
         state = self._state.copy()
         self._add_classes(state, len(known) + 1)
-        self.classes_ = np.concatenate([self.classes_, label])
+        self.classes_ = classes
         self._state = state
         return OneByOne.begun(self)
 

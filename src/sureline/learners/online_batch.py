@@ -14,7 +14,7 @@ from ..models.precision.state import PrecisionState
 from .batch import BatchLearner, Labels, checked_rows
 from .docstrings import BATCH, documented
 from .grids import PRICES
-from .parameters import POSITIVE, Constraint, Number
+from .parameters import POSITIVE, Number
 
 
 @documented(BATCH)
@@ -41,7 +41,7 @@ class BCW(BatchLearner):
     Parameters
     ----------
     C : float, default=1.0
-        How much an example counts: in the covariance, and as the limit of its step. The larger, the bolder.
+        Weight of an example in the covariance, and upper bound of its step. The larger, the bolder.
     q : {{1, 2}}, default=1
         The hinge loss or its square. The step of ``q=2`` is the paper's, which is exact for the loss C xi^2.
     {common}
@@ -61,16 +61,12 @@ class BCW(BatchLearner):
     algorithm: ClassVar[str] = "online-batch confidence-weighted: BCW-L1, BCW-L2"
     paper: ClassVar[str] = "Tan et al., AAAI 2016, Algorithm 1"
 
-    C: float = 1.0
-    q: int = 1
+    C: float = POSITIVE.default(1.0)
+    q: int = Number(1, 2, integer=True).default(1)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **BatchLearner._constraints,
-        "C": POSITIVE,
-        "q": Number(1, 2, integer=True),
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
     has_variances: ClassVar[bool] = True
+    records_rows: ClassVar[bool] = True
 
     def fresh_state(self, n_columns: int, n_classes: int) -> PrecisionState:
         return PrecisionState.fresh(n_columns, n_classes, self._policy(), bool(self.fit_intercept), self.dtype)
@@ -99,7 +95,7 @@ class BCW(BatchLearner):
         """Covariance of the weights in `coef_`, the same for all classes: (n_features, n_features)."""
         state = self._fitted_state("covariance_")
         assert isinstance(state, PrecisionState)
-        return self._normalizer.per_pair(state.covariance())
+        return self._normalizer.per_pair(state.covariance()[:-1, :-1])
 
     @property
     def intercept_variance_(self) -> Array:
@@ -107,3 +103,10 @@ class BCW(BatchLearner):
         state = self._fitted_state("intercept_variance_")
         assert isinstance(state, PrecisionState)
         return state.intercept_variances()
+
+    @property
+    def intercept_covariance_(self) -> Array:
+        """Covariance of each weight in `coef_` with its intercept, the same for all classes: (n_features,)."""
+        state = self._fitted_state("intercept_covariance_")
+        assert isinstance(state, PrecisionState)
+        return self._normalizer.per_unit(state.covariance()[-1, :-1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from .._native import _core
@@ -11,7 +11,7 @@ from ..models.state import State
 from .docstrings import COMMON, REGRESSION, documented
 from .grids import Settings
 from .online import OnlineLearner
-from .parameters import POSITIVE, Constraint, Number, OneOf
+from .parameters import DUAL_LOSSES, POSITIVE, Number, OneOf, refuse_apart
 from .regression import TargetLearner
 from .rule import RuleLearner
 
@@ -20,39 +20,38 @@ _ASCENT = """rho : float, default={rho}
         first rows make large steps and later ones smaller and smaller, down to those of the window's size. Choose it by
         the scale of the rows: larger, say 0.1, for dense rows of standardised columns.
     window : {{"infinite", "exponential", "sliding"}}, default="infinite"
-        What an old example still counts: as much as a new one; `beta` times as much with every example that comes; as
-        much as a new one for `length` examples, and then nothing. The last two follow a target that moves.
+        Weight of old examples: all the same; `beta` times less with every new example; or the last `length` examples
+        alone. The last two follow a target that moves.
     beta : float or None, default=None
         The forgetting factor of the exponential window; 0.9999 if neither this nor `half_life` is given.
     half_life : float or None, default=None
-        In place of `beta`: after so many examples an old one counts half. ``beta = 2 ** (-1 / half_life)``.
+        Number of examples after which an old one counts half; instead of `beta`. ``beta = 2 ** (-1 / half_life)``.
     length : int or None, default=None
-        How many examples the sliding window keeps; 10,000 if None. Their rows are kept in memory: 16 bytes for each of
-        their nonzeros, of the rows that changed the model.
+        Number of examples in the sliding window; 10,000 if None. Rows that changed the model are kept in memory, 16
+        bytes per nonzero.
     regularizer : {{"l2", "elastic_net", "kl"}}, default="l2"
-        |w|^2 / 2; delta |w|_1 + |w|^2 / 2, with which weights are exactly zero; or sum w log w, with which the weights
-        are positive and sum to one. The intercept has b^2 / 2 with each of them. A row costs its nonzeros with the
-        first two, and the width of the model with "kl".
+        "l2": |w|^2 / 2; "elastic_net": delta |w|_1 + |w|^2 / 2, which makes weights exactly zero; "kl": sum w log w,
+        with positive weights that sum to one. The intercept always has b^2 / 2. A row costs its nonzeros with the first
+        two, and the width of the model with "kl".
     delta : float or None, default=None
-        Of the elastic net: the larger, the fewer nonzero weights; 0.001 if None.
+        The l1 penalty of the elastic net: the larger, the fewer nonzero weights; 0.001 if None.
     {loss}
     epsilon : float or None, default=None
-        Of the Huber loss: where it turns from squared to linear; 1 if None.
+        Point where the Huber loss turns from squared to linear; 1 if None.
     smoothing : float, default={smoothing}
-        Predict with the average of the weights after each example, in which those of an example count this times as
-        much with every one that comes: kappa of equation 27. 1 averages them all, and 0 takes the last ones alone.
-        Helps much where the loss has a kink, as the hinge.
+        Predict with an exponential average of the weights, with this decay per example: kappa of equation 27. 1
+        averages all weights, 0 takes the last ones alone. It helps much where the loss has a kink, as the hinge.
     columns : int or None, default=None
-        Of the simplex of "kl", for the rows of a stream and for `learn_one`, whose number of features is not known
-        from the start; up to 2**24, and every row costs as much. `fit` and `partial_fit` take that of X.
+        Number of features for "kl" on streams and with `learn_one`, where it is not known from the start; up to 2**24.
+        Every row costs this many operations. `fit` and `partial_fit` take the width of X.
     """
 
 _LOSSES = """loss : {{"hinge", "squared_hinge", "log", "squared", "absolute", "huber"}}, default="hinge"
-        Of the margin m = y w.x and e = 1 - m: max(0, e), its square, ln(1 + exp(-m)), e^2 / 2, |e|, or e^2 / 2 up to
-        |e| = epsilon and straight beyond. "log" gives probabilities."""
+        Loss of the margin m = y w.x, with e = 1 - m: max(0, e), its square, ln(1 + exp(-m)), e^2 / 2, |e|, or e^2 / 2
+        up to |e| = epsilon and linear beyond. "log" gives probabilities."""
 
 _LOSSES_OF_TARGETS = """loss : {{"squared", "absolute", "huber"}}, default="squared"
-        Of the residual r = y - w.x: r^2 / 2, |r|, or r^2 / 2 up to |r| = epsilon and straight beyond."""
+        Loss of the residual r = y - w.x: r^2 / 2, |r|, or r^2 / 2 up to |r| = epsilon and linear beyond."""
 
 _GIVEN_WITH = (
     ("beta", "window", "exponential"),
@@ -73,42 +72,24 @@ def _ascent(losses: str, *, rho: str, smoothing: str) -> str:
 class DualAscent(RuleLearner):
     """The base of this family: its parameters, and the rule made of them."""
 
-    rho: float = 1e-4
-    window: str = "infinite"
-    beta: float | None = None
-    half_life: float | None = None
-    length: int | None = None
-    regularizer: str = "l2"
-    delta: float | None = None
+    rho: float = POSITIVE.default(1e-4)
+    window: str = OneOf("infinite", "exponential", "sliding").default("infinite")
+    beta: float | None = Number(0, 1, open="both", optional=True).default(None)
+    half_life: float | None = Number(0.01, open="high", optional=True).default(None)
+    length: int | None = Number(1, 10**7, integer=True, optional=True).default(None)
+    regularizer: str = OneOf("l2", "elastic_net", "kl").default("l2")
+    delta: float | None = Number(0, open="both", optional=True).default(None)
     loss: str = "hinge"
-    epsilon: float | None = None
-    smoothing: float = 0.0
-    columns: int | None = None
+    epsilon: float | None = Number(0, open="both", optional=True).default(None)
+    smoothing: float = Number(0, 1).default(0.0)
+    columns: int | None = Number(1, WIDEST_SIMPLEX, integer=True, optional=True).default(None)
 
     stream_dtype: ClassVar[str] = "float64"  # steps become as small as 1 / N
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **RuleLearner._constraints,
-        "rho": POSITIVE,
-        "window": OneOf("infinite", "exponential", "sliding"),
-        "beta": Number(0, 1, open="both", optional=True),
-        "half_life": Number(0.01, open="high", optional=True),
-        "length": Number(1, 10**7, integer=True, optional=True),
-        "regularizer": OneOf("l2", "elastic_net", "kl"),
-        "delta": Number(0, open="both", optional=True),
-        "epsilon": Number(0, open="both", optional=True),
-        "smoothing": Number(0, 1),
-        "columns": Number(1, WIDEST_SIMPLEX, integer=True, optional=True),
-    }
 
     def check_parameters(self) -> None:
         super().check_parameters()
         name = type(self).__name__
-        for parameter, other, value in _GIVEN_WITH:
-            if getattr(self, parameter) is not None and getattr(self, other) != value:
-                raise ValueError(
-                    f"The {parameter!r} parameter of {name} goes with {other}={value!r}. Got {parameter}="
-                    f"{getattr(self, parameter)!r} with {other}={getattr(self, other)!r}."
-                )
+        refuse_apart(self, _GIVEN_WITH)
         if self.beta is not None and self.half_life is not None:
             raise ValueError(
                 f"{name} takes beta or half_life, not both. Got beta={self.beta!r} and half_life={self.half_life!r}."
@@ -235,15 +216,10 @@ class ODCA(DualAscent, OnlineLearner):
     paper: ClassVar[str] = "Ying, Yuan & Sayed, EUSIPCO 2016"
     published: ClassVar[dict[str, Any]] = {"rho": 1e-4, "smoothing": 0.0}
 
-    rho: float = field(default=1e-3, kw_only=True)
-    smoothing: float = field(default=0.99, kw_only=True)
+    rho: float = POSITIVE.default(1e-3, kw_only=True)
+    loss: str = DUAL_LOSSES.default("hinge", kw_only=True)
+    smoothing: float = Number(0, 1).default(0.99, kw_only=True)
 
-    stream_dtype: ClassVar[str] = "float64"  # steps become as small as 1 / N
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        **DualAscent._constraints,
-        "loss": OneOf("hinge", "squared_hinge", "log", "squared", "absolute", "huber"),
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {
         "rho": (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0),
         "smoothing": (0.0, 0.99),
@@ -292,9 +268,4 @@ class ODCARegressor(DualAscent, TargetLearner):
     algorithm: ClassVar[str] = "the same for numbers: least-mean-squares and its robust kin"
     paper: ClassVar[str] = "Ying, Yuan & Sayed, EUSIPCO 2016, section III.A"
 
-    loss: str = "squared"
-
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **DualAscent._constraints,
-        "loss": OneOf("squared", "absolute", "huber"),
-    }
+    loss: str = OneOf("squared", "absolute", "huber").default("squared")

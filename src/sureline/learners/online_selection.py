@@ -1,8 +1,8 @@
-"""Online feature selection: learners that keep weights for a fixed number of features, and may change which as they go.
+"""Online feature selection: weights for a fixed number of features, which may change along the stream.
 
-Both are compared in Wu, Hoi, Mei & Yu, "Large-scale online feature selection for ultra-high dimensional sparse data",
-arXiv:1409.7794. A row costs what it has nonzeros, each at most the logarithm of the number of features selected, at any
-width of the model: the features that are selected lie in a heap, the next to leave on its top.
+Both learners are compared in Wu, Hoi, Mei & Yu, "Large-scale online feature selection for ultra-high dimensional sparse
+data", arXiv:1409.7794. The selected features lie in a heap, with the next to leave on top. So a row costs its nonzeros,
+each at most the logarithm of the number of selected features, at any width of the model.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ from ..models.state import State
 from .docstrings import COMMON, VARIANCES, documented
 from .gaussian import covariance_of
 from .grids import PRICES, STEPS, STEPS_TO_TRY, Settings
+from .guarded import asks
 from .online import OnlineLearner
-from .parameters import NOT_NEGATIVE, POSITIVE, Constraint, Number
-
-_N_FEATURES = Number(1, integer=True)
+from .parameters import NOT_NEGATIVE, POSITIVE, Number
 
 
-def _selection_of(learner: Any) -> dict[str, Any]:
-    """The bound on the features that have a weight, for the state to start with."""
+def _selection_of(learner: SOFS | FOFS) -> dict[str, Any]:
+    """At most `n_features` features of a head have a weight."""
     return {"max_nonzero": min(int(learner.n_features), 1 << 48)}
 
 
-def _same_selection(learner: Any, state: State) -> tuple[str, bool]:
+def _same_selection(learner: SOFS | FOFS, state: State) -> tuple[str, bool]:
     return "n_features", state.has_budget(_selection_of(learner)["max_nonzero"])
 
 
@@ -44,10 +43,12 @@ class SOFS(OnlineLearner):
     AROW with a variance for each weight: where 1 - m > 0, with v = x'Sx, beta = 1 / (v + r) and alpha = (1 - m) beta,
     w_j += alpha y S_j x_j and S_j -= beta S_j^2 x_j^2 for every feature of the row. Then only the `n_features` features
     with the smallest variances keep their weights. The variance of the others goes on shrinking, so that they can come
-    in. Exactly: of the row's features (values that are not zero) those that are not selected come in one after the
-    other, in the order of their columns, each with the weight of this step; when that makes one too many, the one with
-    the largest variance leaves, and its weight becomes zero. Of equal variances it is the one that has just come,
-    otherwise the last column. The intercept never leaves. A sample weight s makes r into r / s.
+    in.
+
+    Exactly: the row's nonzero features that are not selected enter one after the other, in the order of their columns,
+    each with the weight of this step. When there is one too many, the feature with the largest variance leaves, and its
+    weight becomes zero. Of equal variances the newcomer leaves, else the last column. The intercept never leaves. A
+    sample weight s makes r into r / s.
 
     Parameters
     ----------
@@ -72,14 +73,9 @@ class SOFS(OnlineLearner):
     paper: ClassVar[str] = "Wu, Hoi, Mei & Yu, arXiv:1409.7794"
     published: ClassVar[dict[str, Any]] = {"r": 1.0}
 
-    n_features: int = 100
-    r: float = 4.0
+    n_features: int = Number(1, integer=True).default(100)
+    r: float = POSITIVE.default(4.0)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "n_features": _N_FEATURES,
-        "r": POSITIVE,
-    }
     has_variances: ClassVar[bool] = True
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"r": PRICES}
     settings_to_try: ClassVar[Settings] = (
@@ -101,6 +97,7 @@ class SOFS(OnlineLearner):
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         return [*super()._shaped_by(state), _same_selection(self, state)]
 
+    @asks
     def selected_columns(self) -> Array:
         """The columns that have a weight, in any class."""
         return np.unique(self.sparse_coef_.indices)
@@ -125,12 +122,13 @@ class FOFS(OnlineLearner):
     Wu, Hoi, Mei & Yu, arXiv:1409.7794.
 
     Where m = y w.x <= 1: w <- (1 - lam eta) w + eta y x, then back into the ball |w| <= 1 / sqrt(lam), then only the
-    `n_features` largest |w_j| stay. Elsewhere w <- (1 - lam eta) w. Exactly: of the row's features (values that are
-    not zero) those that are not selected come in one after the other, in the order of their columns; when that makes
-    one too many, the one with the smallest |w_j| leaves, and its weight becomes zero. Of equal ones it is the one that
-    has just come, otherwise the last column. The intercept never leaves; it decays, and counts in |w|, like any other
-    weight. With more than two classes and ``multi_class="native"`` |w| is that of all classes together. A sample weight
-    s makes the step s eta y x; the decay stays that of one row. With ``lam=0`` there is no decay and no ball.
+    `n_features` largest |w_j| stay. Elsewhere w <- (1 - lam eta) w.
+
+    Exactly: the row's nonzero features that are not selected enter one after the other, in the order of their columns.
+    When there is one too many, the feature with the smallest |w_j| leaves, and its weight becomes zero. Of equal ones
+    the newcomer leaves, else the last column. The intercept never leaves; it decays, and counts in |w|, like any other
+    weight. With more than two classes and ``multi_class="native"``, |w| is that of all classes together. A sample
+    weight s makes the step s eta y x; the decay stays that of one row. With ``lam=0`` there is no decay and no ball.
 
     Parameters
     ----------
@@ -148,16 +146,10 @@ class FOFS(OnlineLearner):
     paper: ClassVar[str] = "Wang, Zhao, Hoi & Jin, IEEE TKDE 2014"
     published: ClassVar[dict[str, Any]] = {"eta": 0.2, "lam": 0.01}
 
-    n_features: int = 100
-    eta: float = 1 / 32
-    lam: float = 0.0001
+    n_features: int = Number(1, integer=True).default(100)
+    eta: float = POSITIVE.default(1 / 32)
+    lam: float = NOT_NEGATIVE.default(0.0001)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "n_features": _N_FEATURES,
-        "eta": POSITIVE,
-        "lam": NOT_NEGATIVE,
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": STEPS}
     settings_to_try: ClassVar[Settings] = STEPS_TO_TRY
 
@@ -178,6 +170,7 @@ class FOFS(OnlineLearner):
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         return [*super()._shaped_by(state), _same_selection(self, state)]
 
+    @asks
     def selected_columns(self) -> Array:
         """The columns that have a weight, in any class."""
         return np.unique(self.sparse_coef_.indices)

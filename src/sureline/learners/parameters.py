@@ -1,9 +1,10 @@
-"""Constraints of parameters, as data on the class that has them."""
+"""Constraints of parameters, as data of the fields that have them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import MISSING, dataclass, field, fields
 from math import inf
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -20,9 +21,28 @@ class Constraint(ABC):
     @abstractmethod
     def __str__(self) -> str: ...
 
+    def default(self, value: Any, *, kw_only: Any = MISSING) -> Any:
+        """A field of a dataclass: a parameter under this constraint, with its default."""
+        return field(default=value, kw_only=kw_only, metadata={Constraint: self})
+
     def check(self, name: str, owner: str, value: Any) -> None:
         if not self.accepts(value):
             raise ValueError(f"The {name!r} parameter of {owner} must be {self}. Got {value!r} instead.")
+
+
+def constraints_of(owner: type[Any]) -> dict[str, Constraint]:
+    """The constraints of the parameters of a dataclass, by name."""
+    return {one.name: one.metadata[Constraint] for one in fields(owner) if Constraint in one.metadata}
+
+
+def refuse_apart(owner: Any, pairs: Iterable[tuple[str, str, str]]) -> None:
+    """Raise ValueError if a parameter is given without the value of another that it goes with."""
+    for parameter, other, value in pairs:
+        if getattr(owner, parameter) is not None and getattr(owner, other) != value:
+            raise ValueError(
+                f"The {parameter!r} parameter of {type(owner).__name__} goes with {other}={value!r}. Got "
+                f"{parameter}={getattr(owner, parameter)!r} with {other}={getattr(owner, other)!r}."
+            )
 
 
 @dataclass(frozen=True)
@@ -86,6 +106,18 @@ class Flag(Constraint):
         return "a bool"
 
 
+@dataclass(frozen=True)
+class AutoFlag(Constraint):
+    """True, False, or "auto"."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, bool | np.bool_) or (isinstance(value, str) and value == "auto")
+
+    def __str__(self) -> str:
+        return "a bool or 'auto'"
+
+
 POSITIVE = Number(0, open="both")
 NOT_NEGATIVE = Number(0, open="high")
 LOSSES = OneOf("hinge", "squared_hinge", "log")
+DUAL_LOSSES = OneOf(*LOSSES.words, "squared", "absolute", "huber")

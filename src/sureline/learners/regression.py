@@ -15,8 +15,9 @@ from .._inputs import Array
 from .._native import _core
 from ..models.numbers import Policy
 from ..models.state import State
+from .guarded import asks, teaching
 from .learner import Floats
-from .one import OneByOne, width_of_first
+from .one import OneByOne, example, width_of_first
 from .rule import RuleLearner
 
 
@@ -95,7 +96,8 @@ class TargetLearner(RuleLearner):
             Features with their values: ``{"rooms": 3.0, "town": "Bath"}``, ``[("rooms", 3.0)]``, or the arrays of
             columns (integers) and of values. Names are hashed to ``2**bits`` columns as scikit-learn's FeatureHasher
             does it; text as a value makes the feature "town=Bath". Integers are columns as they are. A model that was
-            trained from a stream without such names (LIBSVM, VW) takes integers only.
+            trained from a stream takes what its rows are written in: a text, a line of VW or of LIBSVM without its
+            label, a dict of VW names such as ``{"a^x": 1.0}``, or a dict of the columns of a table.
         y : float
             The target.
         sample_weight : float, default=1.0
@@ -109,15 +111,19 @@ class TargetLearner(RuleLearner):
         """
         target = _number(y)
         one = self._one
-        if one is None or one.state is not self._state:
-            one = self._begin_one(x)
-        if one.careful or one.core.learn(x, 0, sample_weight, target):
-            one.learn_otherwise(self, lambda core: core.learn(x, 0, sample_weight, target))
+        x, written = example(self, x)
+        begun = one is not None and one.state is self._state
+        if not begun or one.careful or one.core.learn(x, 0, sample_weight, target):  # type: ignore[union-attr]
+            with teaching(self):
+                one = self._one
+                one = self._begin_one(x) if one is None or one.state is not self._state else OneByOne.current(self)
+                one.learn_otherwise(self, lambda core: core.learn(x, 0, sample_weight, target))
+        self.origin.learned(written)
         return self
 
     def predict_one(self, x: Any) -> float | None:
         """The prediction for one example, given as to `learn_one`; None if nothing has been learned yet."""
-        return float(self._scores_of_one(x)[0, 0]) if hasattr(self, "_state") else None
+        return float(self._scores_of_one(x)[0][0, 0]) if hasattr(self, "_state") else None
 
     def _begin_one(self, x: Any) -> OneByOne:
         self.check_parameters()
@@ -140,10 +146,12 @@ class TargetLearner(RuleLearner):
         """The mean loss of the predictions of all targets so far, each made before it was learned from."""
         return self.total_loss / max(self.n_seen_, 1)
 
+    @asks
     def progressive_measures(self) -> dict[str, Any]:
         return {"loss": self.progressive_loss_}
 
     @property
+    @asks
     def total_loss(self) -> float:
         """The sum of those losses."""
         ascent = self._fitted_state("progressive_loss_").ascent
@@ -170,7 +178,7 @@ def _as_float(value: Any) -> float:
 def as_targets(y: Array) -> Floats:
     """Targets as float64; ValueError names the first row whose target is no finite number."""
     if y.dtype.kind in "biuf":
-        targets = np.ascontiguousarray(y, np.float64)
+        targets = np.array(y, np.float64, order="C")  # a copy: nobody else can change it once it was looked at
     else:
         targets = np.array([_as_float(value) for value in y.tolist()])
     if not np.isfinite(targets).all():

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._inputs import Array
 from .._native import _core
 from ..models.numbers import COVARIANCE_SCALE, Policy, Rule, Shape
-from ..models.rows import as_rows, in_dtype, without_columns_beyond
+from ..models.rows import as_rows, in_dtype, with_own_columns, without_columns_beyond
 from ..models.scaling import Normalizer
 from ..models.state import State
+from .guarded import asking, teaching
 from .learner import Floats, Learner
-from .one import OneByOne, compressed
-from .parameters import Constraint, Flag, Number
+from .one import OneByOne, compressed, example
+from .parameters import AutoFlag, Number
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -26,17 +27,10 @@ class RuleLearner(Learner):
     A subclass names its rule; it adds no loop and no state.
     """
 
-    bits: int = 20
-    passes: int = 1
-    shuffle: bool = False
+    bits: int = Number(1, 30, integer=True).default(20)
+    passes: int = Number(1, 1e9, integer=True).default(1)
+    shuffle: bool | str = AutoFlag().default("auto")
     random_state: Any = None
-
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **Learner._constraints,
-        "bits": Number(1, 30, integer=True),
-        "passes": Number(1, 1e9, integer=True),
-        "shuffle": Flag(),
-    }
 
     if TYPE_CHECKING:
         _state: State = field(init=False)
@@ -115,6 +109,7 @@ class RuleLearner(Learner):
         beyond = None
         if X.shape[1] > state.n_columns:
             # Refuses what is wrong with X, before SciPy cuts it and some columns are left out.
+            X = with_own_columns(X)
             State(Shape.identity, state.dtype, X.shape[1], False).scores(as_rows(X, state.dtype))
             X, beyond = without_columns_beyond(X, state.n_columns)
         width = state.n_columns if state.factors is not None else None
@@ -156,7 +151,7 @@ class RuleLearner(Learner):
         state = State(
             self._shape(), self.dtype, n_columns, intercept, n_classes, self._policy(), **self._initial_scalars()
         )
-        state.look(self._rule())
+        state.refresh(self._rule())
         return state
 
     def _refuse_another_shape(self, state: State) -> None:
@@ -204,22 +199,25 @@ class RuleLearner(Learner):
         """Of the labels, if there are any."""
         return {}
 
-    def _scores_of_one(self, x: Any) -> Array:
-        """w.x of one example for each head, as an array of one row."""
-        one = self._one
-        if one is None or one.state is not self._state:
-            one = OneByOne.begun(self)
-        return (
-            one.scores(x) if one.state.factors is None else self._judge_rows(*compressed(self, x), variances=False)[0]
-        )
+    def _scores_of_one(self, x: Any) -> tuple[Array, OneByOne]:
+        """w.x of one example for each head, as an array of one row, and whose scores they are."""
+        x, _ = example(self, x)
+        while True:
+            one = self._one
+            if one is None or one.state is not self._state:
+                with teaching(self):
+                    one = OneByOne.begun(self)
+            if one.state.factors is not None:
+                with asking(self):
+                    if one.state is self._state:
+                        return self._judge_rows(*compressed(self, x), variances=False)[0], one
+            elif (scores := one.core.scores(x)) is not None:
+                return np.array([scores]), one
+            with teaching(self):  # somebody has changed the model meanwhile
+                OneByOne.current(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
         # A parameter may have changed. Objects whose __dict__ was never asked for find their attributes sooner.
         if not name.startswith("_") and self._one is not None:
             self._one = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        state.pop("_one", None)
-        return state

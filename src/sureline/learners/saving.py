@@ -12,12 +12,15 @@ import numpy.typing as npt
 
 from .._inputs import Array, label_array
 from .._native import _core
-from ..models.file import ModelFileError, read_model, write_model
+from ..models.file import ModelContents, ModelFileError, read_model, write_model
 from ..models.groups import GroupState
 from ..models.scaling import Normalizer
 from ..models.state import State
+from ..stream.options import checked_model_options
 from .catalogue import EVERY_LEARNER
+from .guarded import asking
 from .learner import ClassLearner, Learner
+from .origin import Origin
 
 _NAMES = "names."  # what the tensors of the table of names begin with
 
@@ -32,33 +35,44 @@ class ModelFile:
     input_options: dict[str, Any]  # how the rows were read that it was trained with
     place: dict[str, Any] | None  # of a checkpoint: how far the training had come
     library: str  # the version of sureline that wrote it
+    compact: bool = False  # nothing is known of features whose weight is zero
 
 
 def write_learner(
     path: Path,
     learner: Learner,
     *,
-    names: _core.NameTable | None = None,
-    input_options: Mapping[str, Any] | None = None,
     place: Mapping[str, Any] | None = None,
     compact: bool = False,
 ) -> None:
-    """Write a learner, with what else belongs to it; with a `place` it is a checkpoint."""
+    """Write a learner, with how its rows were read and their names; with a `place` it is a checkpoint."""
     if learner.in_python:
         raise ValueError(
             f"{type(learner).__name__} is written in Python, and a model file holds no code: pickle the estimator "
             "instead."
         )
+    with asking(learner):
+        _write_learner(path, learner, place, compact)
+
+
+def _write_learner(
+    path: Path,
+    learner: Learner,
+    place: Mapping[str, Any] | None,
+    compact: bool,
+) -> None:
     state: Any = learner._fitted_state("state to write")
-    scales = learner.normalizer
+    scales, names = learner.normalizer, learner.origin.names
     if compact:
-        if names is not None:
+        if names is not None and learner.has_weights:
             columns = [slots[slots > 0] - 1 for slots, _ in state.nonzero()]
             names = _only(names, np.unique(np.concatenate(columns)))
         state = state.only_nonzero()
         if isinstance(state, GroupState) or (isinstance(state, State) and state.forgets):
             scales = scales.only(np.concatenate([slots[slots > 0] - 1 for slots, _ in state.nonzero()]))
-    metadata: dict[str, Any] = {"input": dict(input_options or {})}
+    metadata: dict[str, Any] = {"input": dict(learner.origin.options)}
+    if compact:
+        metadata["compact"] = True
     if place is not None:
         metadata["place"] = dict(place)
     if hasattr(learner, "feature_names_in_"):
@@ -93,7 +107,7 @@ def read_learner(path: Path) -> ModelFile:
     if contents.labels and not has_classes:
         refuse(f"has labels, and {contents.class_name} predicts numbers")
     try:
-        learner = known[contents.class_name](**_with_tuples({"normalize": "none"} | contents.parameters))
+        learner = known[contents.class_name](**_parameters(contents))
         learner.check_parameters()
         normalizer = _normalizer(learner, contents.scales)
         if isinstance(learner, ClassLearner):
@@ -110,10 +124,17 @@ def read_learner(path: Path) -> ModelFile:
             refuse("has feature names that are not text")
         learner.feature_names_in_ = np.array(feature_names, object)
     input_options, place = contents.metadata.get("input", {}), contents.metadata.get("place")
-    if not isinstance(input_options, dict) or not isinstance(place, dict | None):
-        refuse("has options or a place that are no objects")
-    learner.takes_names = takes_names(input_options)
-    return ModelFile(learner, learner.labels, names, input_options, place, contents.library)
+    compact = contents.metadata.get("compact", False)
+    if not isinstance(compact, bool):
+        refuse("does not say whether it is compact")
+    if not isinstance(place, dict | None):
+        refuse("has a place that is no object")
+    try:
+        checked_model_options(input_options)
+    except ValueError as error:
+        refuse(f"has options of reading that are none: {error}")
+    learner.origin = Origin(input_options, names)
+    return ModelFile(learner, learner.labels, names, input_options, place, contents.library, compact)
 
 
 def _normalizer(learner: Learner, scales: Normalizer | None) -> Normalizer:
@@ -142,16 +163,15 @@ def _only(names: _core.NameTable, columns: npt.NDArray[np.int64]) -> _core.NameT
     return _core.NameTable.from_arrays(arrays)
 
 
-def _with_tuples(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON has no tuples; the pair of costs is one."""
+def _parameters(contents: ModelContents) -> dict[str, Any]:
+    """The parameters of the learner, also of files that know others than this version."""
+    parameters = {"normalize": "none"} | contents.parameters
+    if contents.class_name == "KernelSCW" and parameters.get("budget", 0) is None:
+        del parameters["budget"]  # once a bound of the stored examples; None was no bound
+    # JSON has no tuples; the pair of costs is one.
     return {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
 
 
 def _names(tensors: Mapping[str, Array]) -> _core.NameTable | None:
     arrays = {key.removeprefix(_NAMES): array for key, array in tensors.items() if key.startswith(_NAMES)}
     return _core.NameTable.from_arrays(arrays) if arrays else None
-
-
-def takes_names(input_options: Mapping[str, Any]) -> bool:
-    """True if columns are the hashes of names that single examples may come with: not those of LIBSVM and VW text."""
-    return input_options.get("format") not in ("libsvm", "vw")

@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from .._inputs import Floats
 from .._native import _core
 from ..models.numbers import Shape
 from .docstrings import COVARIANCE, documented
 from .gaussian import GaussianLearner
 from .grids import CONFIDENCES, PRICES, Settings
-from .parameters import POSITIVE, Constraint, Number, OneOf
+from .parameters import POSITIVE, Number, OneOf
 
 CONFIDENCE = Number(0.5, 1, open="high")
 
@@ -42,19 +43,15 @@ class SOP(GaussianLearner):
     Parameters
     ----------
     a : float, default=1.0
-        How much S resists at first.
+        Strength of the prior: S starts as I / a.
     {common}
     """
 
     algorithm: ClassVar[str] = "second-order Perceptron"
     paper: ClassVar[str] = "Cesa-Bianchi, Conconi & Gentile, SIAM J. Comput. 2005"
 
-    a: float = 1.0
+    a: float = POSITIVE.default(1.0)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **GaussianLearner._constraints,
-        "a": POSITIVE,
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"a": PRICES}
     settings_to_try: ClassVar[Settings] = (
         {"a": 0.25, "normalize": "none"},
@@ -76,6 +73,10 @@ class SOP(GaussianLearner):
         scores = super()._scores(rows)
         return scores / (1 + self._fitted_state("scores").variances(rows)) if scores.shape[1] == 1 else scores
 
+    def _as_recorded(self, scores: Floats, variances: Floats | None) -> tuple[Floats, Floats | None]:
+        assert variances is not None
+        return (scores * (1 + variances) if scores.shape[1] == 1 else scores), variances
+
 
 @documented(COVARIANCE)
 @dataclass(eq=False, repr=False)
@@ -90,9 +91,9 @@ class IELLIP(GaussianLearner):
     Parameters
     ----------
     b : float, default=0.98
-        By what factor c shrinks with each update.
+        Factor by which c shrinks with each update.
     c : float, default=0.7
-        How much of the variance along x the first update takes away.
+        Share of the variance along x that the first update removes.
     {common}
     """
 
@@ -100,14 +101,9 @@ class IELLIP(GaussianLearner):
     paper: ClassVar[str] = "Yang, Jin & Ye, ICML 2009"
     published: ClassVar[dict[str, Any]] = {"b": 0.3, "c": 0.1}
 
-    b: float = 0.98
-    c: float = 0.7
+    b: float = Number(0, 1, open="high").default(0.98)
+    c: float = Number(0, 1, open="both").default(0.7)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **GaussianLearner._constraints,
-        "b": Number(0, 1, open="high"),
-        "c": Number(0, 1, open="both"),
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {
         "b": (0.1, 0.3, 0.5, 0.7, 0.9, 0.98),
         "c": (0.1, 0.3, 0.5, 0.7),
@@ -140,7 +136,8 @@ class CW(GaussianLearner):
     Parameters
     ----------
     eta : float, default=0.75
-        The probability that is asked for, at least 0.5 and less than 1. At 0.5 itself no step is ever taken from w = 0.
+        Required probability of a correct prediction, at least 0.5 and less than 1. At 0.5 itself no step is ever taken
+        from w = 0.
     {common}
     """
 
@@ -148,12 +145,8 @@ class CW(GaussianLearner):
     paper: ClassVar[str] = "Crammer, Dredze & Pereira, NIPS 2008"
     published: ClassVar[dict[str, Any]] = {"eta": 0.7}
 
-    eta: float = 0.75
+    eta: float = CONFIDENCE.default(0.75)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **GaussianLearner._constraints,
-        "eta": CONFIDENCE,
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": CONFIDENCES}
     settings_to_try: ClassVar[Settings] = (
         {"eta": 0.55, "normalize": "scale"},
@@ -186,12 +179,8 @@ class AROW(GaussianLearner):
     algorithm: ClassVar[str] = "adaptive regularisation of weights"
     paper: ClassVar[str] = "Crammer, Kulesza & Dredze, NIPS 2009"
 
-    r: float = 1.0
+    r: float = POSITIVE.default(1.0)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **GaussianLearner._constraints,
-        "r": POSITIVE,
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"r": PRICES}
     settings_to_try: ClassVar[Settings] = (
         {"r": 32.0, "normalize": "scale"},
@@ -225,12 +214,8 @@ class NAROW(GaussianLearner):
     paper: ClassVar[str] = "Orabona & Crammer, NIPS 2010"
     published: ClassVar[dict[str, Any]] = {"b": 1.0}
 
-    b: float = 2.0
+    b: float = POSITIVE.default(2.0)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **GaussianLearner._constraints,
-        "b": POSITIVE,
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"b": PRICES}
     settings_to_try: ClassVar[Settings] = (
         {"b": 2.0**-4, "normalize": "scale"},
@@ -255,19 +240,15 @@ class NHERD(GaussianLearner):
     Parameters
     ----------
     C : float, default=1.0
-        The price of the loss: the smaller, the more cautious.
+        Weight of the loss: the smaller, the more cautious.
     {common}
     """
 
     algorithm: ClassVar[str] = "Gaussian herding"
     paper: ClassVar[str] = "Crammer & Lee, NIPS 2010"
 
-    C: float = 1.0
+    C: float = POSITIVE.default(1.0)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **GaussianLearner._constraints,
-        "C": POSITIVE,
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
     settings_to_try: ClassVar[Settings] = (
         {"C": 2.0**-5, "normalize": "scale"},
@@ -296,9 +277,9 @@ class SCW(GaussianLearner):
     variant : {{"I", "II"}}, default="I"
         SCW-I or SCW-II.
     C : float, default=0.5
-        The price of the loss: the smaller, the more cautious. SCW-I with a huge C is CW.
+        Weight of the loss: the smaller, the more cautious. SCW-I with a huge C is CW.
     eta : float, default=0.9
-        The probability of being right that is asked for, at least 0.5 and less than 1. At 0.5 itself no step is ever
+        Required probability of a correct prediction, at least 0.5 and less than 1. At 0.5 itself no step is ever
         taken from w = 0.
     {common}
 
@@ -319,16 +300,10 @@ class SCW(GaussianLearner):
     paper: ClassVar[str] = "Wang, Zhao & Hoi, ICML 2012"
     published: ClassVar[dict[str, Any]] = {"C": 1.0, "eta": 0.75}
 
-    variant: str = "I"
-    C: float = 0.5
-    eta: float = 0.9
+    variant: str = OneOf("I", "II").default("I")
+    C: float = POSITIVE.default(0.5)
+    eta: float = CONFIDENCE.default(0.9)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **GaussianLearner._constraints,
-        "variant": OneOf("I", "II"),
-        "C": POSITIVE,
-        "eta": CONFIDENCE,
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES, "eta": CONFIDENCES}
     settings_to_try: ClassVar[Settings] = (
         {"C": 2.0**-5, "eta": 0.6, "normalize": "scale"},

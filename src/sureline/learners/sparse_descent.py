@@ -6,7 +6,7 @@ the weight is needed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ from .budget import BUDGETS, budget_of
 from .docstrings import BUDGET, COMMON, LOSS, documented
 from .grids import PRICES, RATES, RATES_TO_TRY, STEPS, STEPS_TO_TRY, Settings
 from .online import OnlineLearner
-from .parameters import LOSSES, NOT_NEGATIVE, POSITIVE, Constraint, Number
+from .parameters import LOSSES, NOT_NEGATIVE, POSITIVE, Number
 
 _LIMIT, _DELTA = _core.RoundColumn.limit.value, _core.RoundColumn.delta.value
 
@@ -37,7 +37,7 @@ class STG(OnlineLearner):
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
     K : int, default=10
-        How many examples there are from one truncation to the next.
+        Number of examples between two truncations.
     theta : float, default=inf
         Weights beyond this size are not truncated.
     {common}
@@ -47,20 +47,12 @@ class STG(OnlineLearner):
     paper: ClassVar[str] = "Langford, Li & Zhang, JMLR 2009"
     published: ClassVar[dict[str, Any]] = {"eta": 1.0}
 
-    loss: str = field(default="hinge", kw_only=True)
-    eta: float = 1 / 32
-    lam: float = 0.0
-    K: int = 10
-    theta: float = inf
+    loss: str = LOSSES.default("hinge", kw_only=True)
+    eta: float = POSITIVE.default(1 / 32)
+    lam: float = NOT_NEGATIVE.default(0.0)
+    K: int = Number(1, integer=True).default(10)
+    theta: float = Number(0).default(inf)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "loss": LOSSES,
-        "eta": POSITIVE,
-        "lam": NOT_NEGATIVE,
-        "K": Number(1, integer=True),
-        "theta": Number(0),
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
     settings_to_try: ClassVar[Settings] = STEPS_TO_TRY
 
@@ -69,7 +61,7 @@ class STG(OnlineLearner):
 
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         # Truncations that are still to be applied go by it.
-        return [*super()._shaped_by(state), ("theta", state.view is None or state.view[0, _LIMIT] == self.theta)]
+        return [*super()._shaped_by(state), ("theta", state.rounds is None or state.rounds[0, _LIMIT] == self.theta)]
 
 
 @documented(LOSS + COMMON)
@@ -94,16 +86,10 @@ class FOBOS(OnlineLearner):
     paper: ClassVar[str] = "Duchi & Singer, JMLR 2009"
     published: ClassVar[dict[str, Any]] = {"eta": 1.0}
 
-    loss: str = field(default="hinge", kw_only=True)
-    eta: float = 0.7
-    lam: float = 0.0
+    loss: str = LOSSES.default("hinge", kw_only=True)
+    eta: float = POSITIVE.default(0.7)
+    lam: float = NOT_NEGATIVE.default(0.0)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "loss": LOSSES,
-        "eta": POSITIVE,
-        "lam": NOT_NEGATIVE,
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
     settings_to_try: ClassVar[Settings] = RATES_TO_TRY
 
@@ -123,29 +109,22 @@ class RDA(OnlineLearner):
     Parameters
     ----------
     gamma : float, default=1.0
-        How much the weights resist: the inverse of a learning rate.
+        Inverse of a learning rate: the larger, the more cautious.
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
     rho : float, default=0.0
-        The enhancement of the threshold.
+        Enhancement of the threshold.
     {common}
     """
 
     algorithm: ClassVar[str] = "regularised dual averaging, enhanced for `rho > 0`"
     paper: ClassVar[str] = "Xiao, JMLR 2010"
 
-    loss: str = field(default="hinge", kw_only=True)
-    gamma: float = 1.0
-    lam: float = 0.0
-    rho: float = 0.0
+    loss: str = LOSSES.default("hinge", kw_only=True)
+    gamma: float = POSITIVE.default(1.0)
+    lam: float = NOT_NEGATIVE.default(0.0)
+    rho: float = NOT_NEGATIVE.default(0.0)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "loss": LOSSES,
-        "gamma": POSITIVE,
-        "lam": NOT_NEGATIVE,
-        "rho": NOT_NEGATIVE,
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"gamma": tuple(1 / eta for eta in RATES)}
     settings_to_try: ClassVar[Settings] = (
         {"gamma": 0.125, "normalize": "scale"},
@@ -177,7 +156,7 @@ class AdaFOBOS(OnlineLearner):
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
     delta : float, default=0.5
-        What H starts from.
+        Initial value of H.
     {common}
     """
 
@@ -185,18 +164,11 @@ class AdaFOBOS(OnlineLearner):
     paper: ClassVar[str] = "Duchi, Hazan & Singer, JMLR 2011"
     published: ClassVar[dict[str, Any]] = {"eta": 1.0, "delta": 1.0}
 
-    loss: str = field(default="hinge", kw_only=True)
-    eta: float = 0.35
-    lam: float = 0.0
-    delta: float = 0.5
+    loss: str = LOSSES.default("hinge", kw_only=True)
+    eta: float = POSITIVE.default(0.35)
+    lam: float = NOT_NEGATIVE.default(0.0)
+    delta: float = POSITIVE.default(0.5)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "loss": LOSSES,
-        "eta": POSITIVE,
-        "lam": NOT_NEGATIVE,
-        "delta": POSITIVE,
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"delta": PRICES, "eta": RATES}
     settings_to_try: ClassVar[Settings] = (
         {"delta": 1.0, "eta": 2.0**-4, "normalize": "scale"},
@@ -211,7 +183,7 @@ class AdaFOBOS(OnlineLearner):
 
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         # Truncations that are still to be applied go by it.
-        return [*super()._shaped_by(state), ("delta", state.view is None or state.view[0, _DELTA] == self.delta)]
+        return [*super()._shaped_by(state), ("delta", state.rounds is None or state.rounds[0, _DELTA] == self.delta)]
 
 
 @documented(LOSS + BUDGET + COMMON)
@@ -232,7 +204,7 @@ class AdaRDA(OnlineLearner):
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
     delta : float, default=0.5
-        What H starts from.
+        Initial value of H.
     {common}
     """
 
@@ -240,20 +212,12 @@ class AdaRDA(OnlineLearner):
     paper: ClassVar[str] = "Duchi, Hazan & Singer, JMLR 2011"
     published: ClassVar[dict[str, Any]] = {"eta": 1.0, "delta": 1.0}
 
-    loss: str = field(default="hinge", kw_only=True)
-    max_nonzero: int | None = field(default=None, kw_only=True)
-    eta: float = 0.35
-    lam: float = 0.0
-    delta: float = 0.5
+    loss: str = LOSSES.default("hinge", kw_only=True)
+    max_nonzero: int | None = BUDGETS.default(None, kw_only=True)
+    eta: float = POSITIVE.default(0.35)
+    lam: float = NOT_NEGATIVE.default(0.0)
+    delta: float = POSITIVE.default(0.5)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "loss": LOSSES,
-        "max_nonzero": BUDGETS,
-        "eta": POSITIVE,
-        "lam": NOT_NEGATIVE,
-        "delta": POSITIVE,
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"delta": PRICES, "eta": RATES}
     settings_to_try: ClassVar[Settings] = (
         {"delta": 1.0, "eta": 2.0**-4, "normalize": "scale"},
@@ -286,11 +250,11 @@ class FTRL(OnlineLearner):
     alpha : float, default=0.25
         The learning rate. It depends on the scale of X: for rows of unit length try 1.
     beta : float, default=0.125
-        How slowly the learning rate begins to fall.
+        Delay of the learning rate's decay: the larger, the later it falls.
     l1 : float, default=0.0
-        The penalty that makes weights zero.
+        The l1 penalty, which makes weights zero.
     l2 : float, default=0.0
-        The penalty that makes them small.
+        The l2 penalty, which makes weights small.
     {common}
     """
 
@@ -298,20 +262,12 @@ class FTRL(OnlineLearner):
     paper: ClassVar[str] = "McMahan et al., KDD 2013"
     published: ClassVar[dict[str, Any]] = {"alpha": 0.1, "beta": 1.0, "l1": 1.0, "l2": 1.0}
 
-    loss: str = field(default="log", kw_only=True)
-    alpha: float = 0.25
-    beta: float = 0.125
-    l1: float = 0.0
-    l2: float = 0.0
+    loss: str = LOSSES.default("log", kw_only=True)
+    alpha: float = POSITIVE.default(0.25)
+    beta: float = POSITIVE.default(0.125)
+    l1: float = NOT_NEGATIVE.default(0.0)
+    l2: float = NOT_NEGATIVE.default(0.0)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "loss": LOSSES,
-        "alpha": POSITIVE,
-        "beta": POSITIVE,
-        "l1": NOT_NEGATIVE,
-        "l2": NOT_NEGATIVE,
-    }
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"alpha": STEPS, "beta": (0.125, 1.0)}
     settings_to_try: ClassVar[Settings] = (
         {"alpha": 2.0**-4, "beta": 1.0, "normalize": "scale"},

@@ -17,7 +17,7 @@ from .docstrings import BUDGET, COMMON, COST, COVARIANCE, LOSS, documented
 from .gaussian import GaussianLearner
 from .grids import PRICES, RATES, STEPS_TO_TRY, Settings
 from .online import OnlineLearner
-from .parameters import LOSSES, NOT_NEGATIVE, POSITIVE, Constraint, OneOf
+from .parameters import LOSSES, NOT_NEGATIVE, POSITIVE, OneOf
 
 _SCHEDULES = OneOf(*SCHEDULES)
 _SCHEDULE = """schedule : {{"constant", "1/t", "t"}}, default={default}
@@ -50,20 +50,12 @@ class FSOL(OnlineLearner):
     published: ClassVar[dict[str, Any]] = {"eta": 1.0}
 
     cost: Any = field(default=None, kw_only=True)
-    loss: str = field(default="hinge", kw_only=True)
-    max_nonzero: int | None = field(default=None, kw_only=True)
-    eta: float = 1 / 32
-    lam: float = 0.0
-    schedule: str = "constant"
+    loss: str = LOSSES.default("hinge", kw_only=True)
+    max_nonzero: int | None = BUDGETS.default(None, kw_only=True)
+    eta: float = POSITIVE.default(1 / 32)
+    lam: float = NOT_NEGATIVE.default(0.0)
+    schedule: str = _SCHEDULES.default("constant")
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **OnlineLearner._constraints,
-        "loss": LOSSES,
-        "max_nonzero": BUDGETS,
-        "eta": POSITIVE,
-        "lam": NOT_NEGATIVE,
-        "schedule": _SCHEDULES,
-    }
     _label_costs = COST_PARAMETER
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
     settings_to_try: ClassVar[Settings] = STEPS_TO_TRY
@@ -82,13 +74,13 @@ class SSOL(GaussianLearner):
 
     Wang, Wu, Zhao & Hoi, "A framework of sparse online learning and its applications", Algorithms 4, 5 and 7.
 
-    S starts as the identity and absorbs every example, S -= S x x'S / (r + x'Sx), before its label is predicted. theta
-    is the sum of the steps, theta -= eta c (gradient), and the weights are soft(S theta, lambda_t): frequent features
+    S starts as the identity and absorbs every example before its label is predicted: S -= S x x'S / (r + x'Sx). theta
+    is the sum of the steps: theta -= eta c (gradient). The weights are soft(S theta, lambda_t). So frequent features
     move less, and rare ones are not lost among them. A sample weight s counts the gradient s times, and S absorbs x
     with r / s.
 
-    `predict` uses the weights as they are; only the labels counted in `n_mistakes_` were predicted after S had absorbed
-    the example itself, as the paper has it.
+    `predict` uses the weights as they are. Only the labels counted in `n_mistakes_` are predicted after S has absorbed
+    the example, as in the paper.
 
     Parameters
     ----------
@@ -97,7 +89,7 @@ class SSOL(GaussianLearner):
     lam : float, default=0.0
         The penalty: the larger, the fewer nonzero weights.
     r : float, default=128.0
-        How much S resists: the larger, the more slowly it shrinks.
+        The larger, the more slowly S shrinks.
     {common}
     """
 
@@ -106,22 +98,13 @@ class SSOL(GaussianLearner):
     published: ClassVar[dict[str, Any]] = {"eta": 1.0, "r": 1.0}
 
     cost: Any = field(default=None, kw_only=True)
-    loss: str = field(default="hinge", kw_only=True)
-    max_nonzero: int | None = field(default=None, kw_only=True)
-    eta: float = 0.18
-    lam: float = 0.0
-    r: float = 128.0
-    schedule: str = "1/t"
+    loss: str = LOSSES.default("hinge", kw_only=True)
+    max_nonzero: int | None = BUDGETS.default(None, kw_only=True)
+    eta: float = POSITIVE.default(0.18)
+    lam: float = NOT_NEGATIVE.default(0.0)
+    r: float = POSITIVE.default(128.0)
+    schedule: str = _SCHEDULES.default("1/t")
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **GaussianLearner._constraints,
-        "loss": LOSSES,
-        "max_nonzero": BUDGETS,
-        "eta": POSITIVE,
-        "lam": NOT_NEGATIVE,
-        "r": POSITIVE,
-        "schedule": _SCHEDULES,
-    }
     _label_costs = COST_PARAMETER
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"r": (*PRICES, 64.0, 128.0), "eta": RATES}
     settings_to_try: ClassVar[Settings] = (

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from .._inputs import Array
+from .._inputs import Array, Floats, Ints
 from .._native import _core
 from .numbers import Policy, fresh_tally
-from .rows import Reason, as_rows, refusal
+from .record import begun_anew, fresh_record
+from .rows import Reason, as_rows, refusal, refusals
 
-Floats = npt.NDArray[np.float64]
-Columns = npt.NDArray[np.int64]
 # Why the search for groups ended: the number of features or of groups that was asked for, a small change of theta, no
 # memory for another group, no column left that would make a difference; or there was no batch yet.
 Stop = Literal["", "n_features", "max_iter", "tol", "memory", "no_features"]
@@ -51,15 +50,18 @@ def inverse(P: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Group:
-    """Columns, ascending, and their precision P; None for the identity, whatever comes."""
+    """Ints, ascending, and their precision P; None for the identity, whatever comes."""
 
-    columns: Columns
+    columns: Ints
     P: Floats | None
 
     @cached_property
     def S(self) -> Floats | None:
         """The covariance, P^-1."""
         return None if self.P is None else inverse(self.P)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__.copy()  # to which other threads may add what is cached
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -79,7 +81,7 @@ class GroupState:
     intercept: bool
     dtype: np.dtype[Any]  # that rows are read in
     policy: Policy
-    tally: npt.NDArray[np.int64]
+    tally: Ints
     groups: tuple[Group, ...]
     z: Floats  # of shape (heads, selected columns), those of the groups one after the other
     z_b: Floats  # of the intercepts
@@ -89,6 +91,7 @@ class GroupState:
     has_covariance: bool  # else all S_k are the identity
     theta: Floats  # after each subproblem of the last batch
     stopped_by: Stop = ""
+    record: Floats = field(default_factory=fresh_record)
 
     @classmethod
     def fresh(
@@ -121,13 +124,14 @@ class GroupState:
         if n_classes > max(self.n_heads, 2):
             z, z_b, past = self.z, self.z_b, self.past
             if self.n_heads == 1:
+                state = replace(state, record=begun_anew(self.record))
                 z, z_b, past = np.concatenate([-z, z]), np.concatenate([-z_b, z_b]), np.repeat(past, 2)
             more = n_classes - len(z_b)
             z, z_b, past = np.pad(z, ((0, more), (0, 0))), np.pad(z_b, (0, more)), np.pad(past, (0, more))
             state = replace(state, policy=Policy.ovr, z=z + 0.0, z_b=z_b + 0.0, past=past)
         return state
 
-    def renumbered(self, n_columns: int, new_number: Callable[[Columns], Columns]) -> Self:
+    def renumbered(self, n_columns: int, new_number: Callable[[Ints], Ints]) -> Self:
         """The same groups, with other numbers for their columns."""
         groups = tuple(Group(new_number(group.columns), group.P) for group in self.groups)
         return replace(self, n_columns=n_columns, groups=groups)
@@ -141,13 +145,16 @@ class GroupState:
         matrices = [matrix for group in self.groups for matrix in (group.P, group.S) if matrix is not None]
         return sum(array.nbytes for array in (self.columns, self.z, self.mu, *matrices))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__.copy()  # as above
+
     @cached_property
-    def columns(self) -> Columns:
+    def columns(self) -> Ints:
         """The selected columns, group by group."""
         return np.concatenate([np.zeros(0, np.int64), *(group.columns for group in self.groups)])
 
     @cached_property
-    def bounds(self) -> npt.NDArray[np.int64]:
+    def bounds(self) -> Ints:
         """The starts of the groups in `columns`, and the end."""
         return np.cumsum([0, *map(len, self.groups)])
 
@@ -176,10 +183,8 @@ class GroupState:
         rows = as_rows(X, X.dtype)
         out = np.empty((rows.n_rows, self.n_heads))
         weights = np.ascontiguousarray(self.mu.T)
-        try:
+        with refusals(rows):
             _core.group_score(rows, self.n_columns, self.columns, weights, self.intercepts(), out)
-        except _core.Refused as refused:
-            raise refusal(rows, refused, np.float64) from None
         return out
 
     def variances(self, X: Any) -> Floats:
@@ -206,7 +211,7 @@ class GroupState:
 
     # -- what a user sees ------------------------------------------------------------------------------------
 
-    def nonzero(self) -> list[tuple[npt.NDArray[np.int64], Array]]:
+    def nonzero(self) -> list[tuple[Ints, Array]]:
         heads = []
         for b, mu in zip(self.intercepts(), self.mu, strict=True):
             slots, values = np.append(self.columns + 1, 0), np.append(mu, b)
@@ -230,7 +235,7 @@ class GroupState:
     def intercept_variances(self) -> Floats:
         return np.full(self.n_heads, 1 / self.P_b if self.intercept else 1.0)
 
-    def weight_variances(self, slots: npt.NDArray[np.int64], head: int) -> Floats | None:
+    def weight_variances(self, slots: Ints, head: int) -> Floats | None:
         if not self.has_covariance:
             return None
         diagonals = [group.S.diagonal() for group in self.groups if group.S is not None]
@@ -269,7 +274,7 @@ class GroupState:
         intercept: bool,
         dtype: Any,
         policy: Policy,
-        tally: npt.NDArray[np.int64],
+        tally: Ints,
     ) -> Self:
         """Read back the arrays of `to_arrays`; ValueError if they are not of such a state, or do not fit each other."""
         for name, ndim in TENSORS.items():
@@ -319,7 +324,7 @@ def shares(a: Floats, sigma: float) -> Floats:
     return np.where(a > s, (1 - s / np.where(a > s, a, 1.0)) / sigma, 0.0)
 
 
-def _groups(columns: Columns, sizes: npt.NDArray[np.int64], packed: Floats | None) -> tuple[Group, ...]:
+def _groups(columns: Ints, sizes: Ints, packed: Floats | None) -> tuple[Group, ...]:
     if packed is not None and int((sizes * (sizes + 1) // 2).sum()) != len(packed):
         raise ValueError("the precisions do not fit the sizes of the groups")
     groups, at, end = [], 0, 0

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
-from .._inputs import Array
+from .._inputs import Array, Floats, Ints
 from .._native import _core
 from .._system import usable_memory
 from .numbers import NORM2, Numbers, Policy, Shape, flip_one, fresh_tally
+from .record import begun_anew
 from .touched import Touched
 
 
-def diagonal_positions(n_slots: int) -> npt.NDArray[np.int64]:
+def diagonal_positions(n_slots: int) -> Ints:
     """The places of D in a packed factor."""
     j = np.arange(n_slots)
     return j * (j + 3) // 2
@@ -24,7 +24,7 @@ def diagonal_positions(n_slots: int) -> npt.NDArray[np.int64]:
 class Growing(Numbers):
     """Numbers that make room for more columns and classes."""
 
-    _fresh_memory: npt.NDArray[np.float64]  # what a problem begins with
+    _fresh_memory: Floats  # what a problem begins with
 
     def widen(self, n_columns: int) -> None:
         """Make room for `n_columns` columns. New ones start as every column started."""
@@ -95,6 +95,8 @@ class Growing(Numbers):
             if self.ascent is not None:
                 self.ascent.split(policy)
             self.prior = np.full(2, share)
+            if self.record is not None:
+                self.record = begun_anew(self.record)
             self.policy = policy
         else:
             self._rearrange(n_classes, lambda block: block)
@@ -108,8 +110,8 @@ class Growing(Numbers):
             if self.ascent is not None:
                 self.ascent.add_problems(missing)
         self.tally = np.concatenate([self.tally, fresh_tally(n_classes - len(self.tally))])
-        if self.view is not None:  # until the next look, which all of them need
-            self.view = np.repeat(self.view[:1], len(self.memory), axis=0)
+        if self.rounds is not None:  # until the next refresh, which all of them need
+            self.rounds = np.repeat(self.rounds[:1], len(self.memory), axis=0)
         if isinstance(self.budget, _core.Budget):
             self._choose_anew(self.budget.threshold)
         elif self.budget is not None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from .._inputs import Array
+from .._inputs import Array, Floats, Ints
 
-Floats = npt.NDArray[np.float64]
+
+def nonzero_of(coefficients: Array) -> list[tuple[Ints, Array]]:
+    """For each head the slots, ascending, and values of the weights that are not zero."""
+    return [(slots, weights[slots]) for weights in coefficients for slots in [np.flatnonzero(weights)]]
 
 
 class Model(Protocol):
@@ -18,7 +20,11 @@ class Model(Protocol):
     There is one head, or one for each class. Slot 0 is the intercept and slot j + 1 is column j.
     """
 
-    tally: npt.NDArray[np.int64]  # for each class: examples seen, mistakes, updates
+    tally: Ints  # for each class: examples seen, mistakes, updates
+
+    @property
+    def record(self) -> Floats | None:
+        """Of predictions that preceded their labels (record.py); None if there are no classes."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -30,7 +36,7 @@ class Model(Protocol):
     @property
     def n_heads(self) -> int: ...
 
-    def nonzero(self) -> list[tuple[npt.NDArray[np.int64], Array]]:
+    def nonzero(self) -> list[tuple[Ints, Array]]:
         """For each head the slots, ascending, and values of the weights that are not zero."""
 
     def count_nonzero(self) -> int:
@@ -42,7 +48,7 @@ class Model(Protocol):
     def intercepts(self) -> Array:
         """One for each head."""
 
-    def weight_variances(self, slots: npt.NDArray[np.int64], head: int) -> Floats | None:
+    def weight_variances(self, slots: Ints, head: int) -> Floats | None:
         """Variances of the weights in these slots; None if the model has none."""
 
     def only_nonzero(self) -> Model:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any, Self, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from .._inputs import Array
+from .._inputs import Array, Floats, Ints
 from .._native import _core
 
 Shape = _core.Shape
@@ -19,21 +18,21 @@ Rule = _core.Rule | _core.CoordinateRule | _core.DualRule
 WEIGHT_SCALE = _core.MemoryColumn.weight_scale.value
 COVARIANCE_SCALE = _core.MemoryColumn.covariance_scale.value
 NORM2 = _core.MemoryColumn.norm2.value
-DOUBT = _core.MemoryColumn.doubt.value
+ERROR_GROWTH = _core.MemoryColumn.error_growth.value
 K = _core.MemoryColumn.k.value
 C = _core.MemoryColumn.c.value
 T = _core.MemoryColumn.t.value
 BOUND = _core.MemoryColumn.bound.value
 RESOLUTION = _core.MemoryColumn.resolution.value
 MEMORY_COLUMNS = len(_core.MemoryColumn)
-ROUND_COLUMNS = len(_core.RoundColumn)  # of `State.view`
+ROUND_COLUMNS = len(_core.RoundColumn)  # of `State.rounds`
 # The columns of `State.tally`.
 SEEN = _core.TallyColumn.seen.value
 MISTAKES = _core.TallyColumn.mistakes.value
 UPDATES = _core.TallyColumn.updates.value
 
 
-def fresh_tally(n_classes: int) -> npt.NDArray[np.int64]:
+def fresh_tally(n_classes: int) -> Ints:
     """Nothing counted yet, of that many classes."""
     return np.zeros((n_classes, len(_core.TallyColumn)), np.int64)
 
@@ -67,21 +66,22 @@ class Numbers:
     policy: Policy
     weights: Array
     factors: Array | None
-    memory: npt.NDArray[np.float64]
-    prior: npt.NDArray[np.float64]
-    tally: npt.NDArray[np.int64]
+    memory: Floats
+    prior: Floats
+    tally: Ints
     budget: _core.Budget | _core.FeatureSelection | None
     ascent: _core.DualMemory | None
     # What the weights of a coordinate or dual rule are computed with: for each problem the numbers of a round, which is
     # the one after the last.
-    view: npt.NDArray[np.float64] | None
+    rounds: Floats | None
+    record: Floats | None  # of predictions that preceded their labels; None of a regression
 
     @property
     def n_heads(self) -> int:
         return cast(int, self.weights.shape[1])
 
     @property
-    def beside(self) -> _core.Budget | _core.FeatureSelection | _core.DualMemory | None:
+    def extras(self) -> _core.Budget | _core.FeatureSelection | _core.DualMemory | None:
         """The budget, selection or memory of the rule, besides the numbers of the weights."""
         return self.budget if self.ascent is None else self.ascent
 
@@ -97,8 +97,9 @@ class Numbers:
             n_columns=self.n_columns,
             intercept=self.intercept,
             factors=self.factors,
-            rounds=self.view,
-            extras=self.beside,
+            rounds=self.rounds,
+            record=self.record,
+            extras=self.extras,
         )
 
     def _twin(self) -> Self:
@@ -106,7 +107,7 @@ class Numbers:
         twin.__dict__.update(self.__dict__)
         return twin
 
-    def nonzero(self) -> list[tuple[npt.NDArray[np.int64], Array]]:
+    def nonzero(self) -> list[tuple[Ints, Array]]:
         """For each head the slots, ascending, and values of the weights that are not zero; slot 0 is the intercept."""
         scale = np.broadcast_to(self.memory[:, WEIGHT_SCALE], self.n_heads)
         found = []
@@ -121,7 +122,7 @@ class Numbers:
             return sum(int(np.count_nonzero(slots)) for slots, _ in self._nonzero_numbers())
         return self.core.count_nonzero()
 
-    def _nonzero_numbers(self) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
+    def _nonzero_numbers(self) -> Iterator[tuple[Ints, Floats]]:
         """For each head the slots of the nonzero weights, and the weights without their scale."""
         if not isinstance(self.budget, _core.FeatureSelection):
             slots, heads, values = self.core.nonzero()
@@ -184,14 +185,14 @@ class Numbers:
             result[head] = half @ half.T
         return result
 
-    def weight_variances(self, slots: npt.NDArray[np.int64], head: int) -> npt.NDArray[np.float64] | None:
+    def weight_variances(self, slots: Ints, head: int) -> Floats | None:
         """Variances of the weights in these slots; None if the model has none."""
         scale = self.memory[min(head, len(self.memory) - 1), COVARIANCE_SCALE]
         if self.factors is not None:
             S = self.covariance()[head]
-            diagonal: npt.NDArray[np.float64] = S.diagonal()[slots].astype(np.float64)
+            diagonal: Floats = S.diagonal()[slots].astype(np.float64)
             return diagonal
         if not self.shape.has_variances:
             return None
-        variances: npt.NDArray[np.float64] = flip_one(self.weights[slots, head, 1]).astype(np.float64) * scale
+        variances: Floats = flip_one(self.weights[slots, head, 1]).astype(np.float64) * scale
         return variances

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._inputs import Array, is_sparse, refuse_corrupt_sparse, signed
+from .._inputs import Array, Floats, is_sparse, refuse_unfit, signed
 from .._native import _core
 
 Reason = _core.Reason
@@ -49,6 +52,15 @@ def refusal(rows: _core.Rows, refused: _core.Refused, dtype: npt.DTypeLike) -> E
     )
 
 
+@contextmanager
+def refusals(rows: _core.Rows, dtype: npt.DTypeLike = np.float64) -> Iterator[None]:
+    """Say what is wrong with a row that the core refuses in here."""
+    try:
+        yield
+    except _core.Refused as refused:
+        raise refusal(rows, refused, dtype) from None
+
+
 def or_float64(dtype: npt.DTypeLike) -> str:
     """Advice where numbers are too large for `dtype`."""
     return ', or take dtype="float64" (--dtype float64), which goes further' if np.dtype(dtype) == np.float32 else ""
@@ -64,9 +76,18 @@ def as_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core
             dense = np.ascontiguousarray(X, dtype=dtype)
         if n_columns is not None and n_columns > dense.shape[1]:
             dense = np.pad(dense, ((0, 0), (0, n_columns - dense.shape[1])))
-        return _core.Rows.dense(dense)
+        return _core.Rows.dense(dense, is_alone())
     width = X.shape[1] if n_columns is None else max(X.shape[1], n_columns)
-    return _core.Rows.csr(*csr_arrays(X, dtype), X.shape[0], width)
+    return _core.Rows.csr(*csr_arrays(X, dtype), X.shape[0], width, is_alone())
+
+
+def is_alone() -> bool:
+    """True if no other thread of Python can change the values of rows while a loop reads them twice.
+
+    The core always copies the columns of a row before it looks at them: that costs nothing, and a column out of range
+    would be read and written. A value that is not finite would only spoil the model.
+    """
+    return threading.active_count() == 1
 
 
 def csr_arrays(X: Any, dtype: npt.DTypeLike) -> tuple[Array, Array, Array]:
@@ -98,24 +119,48 @@ def with_values(X: Any, values: Array) -> Any:
     return type(X)((values, X.indices, X.indptr), shape=X.shape) if is_sparse(X) else values
 
 
+def with_own_columns(X: Any) -> Any:
+    """X; if it is CSR, with columns that nobody else can change, for SciPy to go over once they were looked at."""
+    if not is_sparse(X):
+        return X
+    try:
+        return type(X)((X.data, X.indices.copy(), X.indptr.copy()), shape=X.shape)
+    except (ValueError, TypeError, IndexError) as error:
+        raise ValueError(f"Input X is not a valid CSR matrix: {error}.") from None
+
+
+def owned(X: Any) -> Any:
+    """X, an array or CSR, in arrays that nobody else can change."""
+    return with_values(with_own_columns(X), (X.data if is_sparse(X) else X).copy())
+
+
 def with_columns(X: Any, indices: Array, n_columns: int) -> Any:
     """X, which is CSR, with its values in other columns."""
     return type(X)((X.data, indices, X.indptr), shape=(X.shape[0], n_columns))
 
 
-def squared_norms(rows: _core.Rows) -> npt.NDArray[np.float64]:
+def widened(X: Any, n_columns: int) -> Any:
+    """X with zeros in the columns that it does not have."""
+    if X.shape[1] >= n_columns:
+        return X
+    if not is_sparse(X):
+        return np.pad(X, ((0, 0), (0, n_columns - X.shape[1])))
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], n_columns))
+
+
+def squared_norms(rows: _core.Rows) -> Floats:
     """|x|^2 of each row; ValueError if anything is wrong with the contents of one."""
     out = np.empty(rows.n_rows)
-    try:
+    with refusals(rows):
         _core.squared_norms(rows, out)
-    except _core.Refused as refused:
-        raise refusal(rows, refused, np.float64) from None
     return out
 
 
 def trusted(X: Any) -> Any:
     """X, or a tidied copy of it, if SciPy may go over its arrays; ValueError if they are corrupt."""
-    refuse_corrupt_sparse(X)
+    refuse_unfit(X)
     if is_sparse(X) and X.format == "csr":
         try:
             squared_norms(as_rows(X, np.float32 if X.dtype == np.float32 else np.float64))
@@ -126,6 +171,7 @@ def trusted(X: Any) -> Any:
 
 def tidy(X: Any) -> Any:
     """A copy of a CSR matrix with ascending columns; those that come several times in a row are added up."""
+    X = owned(X)
     if X.nnz and (X.indices.min() < 0 or X.indices.max() >= X.shape[1]):  # SciPy would not look
         row = (
             int(np.searchsorted(X.indptr, np.flatnonzero((X.indices < 0) | (X.indices >= X.shape[1]))[0], "right")) - 1
@@ -135,12 +181,12 @@ def tidy(X: Any) -> Any:
         )
     from scipy.sparse import csr_matrix
 
-    copy = csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=True)
+    copy = csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
     copy.sum_duplicates()
     return copy
 
 
-def without_columns_beyond(X: Any, n_columns: int) -> tuple[Any, npt.NDArray[np.float64]]:
+def without_columns_beyond(X: Any, n_columns: int) -> tuple[Any, Floats]:
     """The first columns of X, and for each row the sum of squares in the others."""
     rest = X[:, n_columns:].astype(np.float64)
     squares = rest.multiply(rest) if is_sparse(X) else np.square(rest)

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from .._inputs import Array, is_sparse
+from .._inputs import Array, Floats, Ints, is_sparse
 from .._native import _core
-from .rows import as_rows, refusal, with_values
+from .rows import as_rows, refusals, with_values
 
 DEFAULT = "scale"  # of every learner
 
@@ -77,13 +77,13 @@ class Normalizer:
 
     # -- what it knows ---------------------------------------------------------------------------------------
 
-    def sizes(self, columns: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    def sizes(self, columns: Ints) -> Floats:
         """The divisors of these columns; 1 of those that were never seen, and of all if there are no scales."""
         if self.core is None or self.kind != "scale":
             return np.ones(len(columns))
         return np.asarray(self.core.means_of(np.ascontiguousarray(columns, np.int64)))
 
-    def per_unit(self, numbers: Array, columns: npt.NDArray[np.int64] | None = None, power: int = 1) -> Array:
+    def per_unit(self, numbers: Array, columns: Ints | None = None, power: int = 1) -> Array:
         """Numbers of features as they are before they are divided: weights, or with `power` 2 their variances.
 
         The last axis has all columns, or those that are given.
@@ -95,11 +95,11 @@ class Normalizer:
         with np.errstate(over="ignore"):
             return (numbers / self.sizes(columns) ** power).astype(numbers.dtype, copy=False)
 
-    def per_pair(self, S: Array, columns: npt.NDArray[np.int64] | None = None) -> Array:
+    def per_pair(self, S: Array, columns: Ints | None = None) -> Array:
         """The same for covariances, whose last two axes have the columns."""
         return np.swapaxes(self.per_unit(np.swapaxes(self.per_unit(S, columns), -1, -2), columns), -1, -2)
 
-    def arrays(self) -> tuple[npt.NDArray[np.int64], Array, npt.NDArray[np.int64]]:
+    def arrays(self) -> tuple[Ints, Array, Ints]:
         """Of the features that were seen: columns, ascending, mean sizes in `dtype`, and in how many rows."""
         assert self.core is not None
         return self.core.arrays()
@@ -112,7 +112,7 @@ class Normalizer:
         normalizer.core = _core.Scales.restored(_core.Scalar[normalizer.dtype.name], columns, means, counts)
         return normalizer
 
-    def only(self, kept: npt.NDArray[np.int64]) -> Normalizer:
+    def only(self, kept: Ints) -> Normalizer:
         """A copy that knows nothing of other columns than these."""
         if self.kind != "scale":
             return self
@@ -175,10 +175,8 @@ class Normalizer:
     ) -> None:
         """Raises what a row is refused for."""
         assert self.core is not None
-        try:
+        with refusals(rows, self.dtype):
             self.core.normalize(rows, out, absorb, sample_weight=weight, undoable=undoable)
-        except _core.Refused as refused:
-            raise refusal(rows, refused, self.dtype) from None
 
 
 def _room_for(X: Any) -> Array:

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._inputs import Array
+from .._inputs import Array, Floats, Ints, Labels
 from .._native import _core
 from .heads import Growing
 from .numbers import (
     COVARIANCE_SCALE,
-    DOUBT,
+    ERROR_GROWTH,
     MEMORY_COLUMNS,
     RESOLUTION,
     ROUND_COLUMNS,
+    SEEN,
     WEIGHT_SCALE,
     C,
     K,
@@ -25,6 +26,7 @@ from .numbers import (
     flip_one,
     fresh_tally,
 )
+from .record import fresh_record, places_and_numbers
 from .rows import Reason, RefusedRow, or_float64, refusal
 from .touched import Touched
 
@@ -55,18 +57,19 @@ class State(Growing):
         self.weights = self._fresh_weights(n_columns + 1, n_heads)
         self.factors = np.tile(self._fresh_factor(n_columns + 1), (n_heads, 1)) if shape.has_factors else None
         self._fresh_memory = np.zeros(MEMORY_COLUMNS)
-        self._fresh_memory[[WEIGHT_SCALE, COVARIANCE_SCALE, DOUBT, K, C]] = 1.0, covariance_scale, 1.0, 1.0, c
+        self._fresh_memory[[WEIGHT_SCALE, COVARIANCE_SCALE, ERROR_GROWTH, K, C]] = 1.0, covariance_scale, 1.0, 1.0, c
         if shape is Shape.theta:  # the stored numbers are theta and S without its scale; the weights are S theta
             self._fresh_memory[WEIGHT_SCALE] = covariance_scale
         self._fresh_memory[RESOLUTION] = 64 * np.finfo(self.dtype).eps
         self.memory = np.tile(self._fresh_memory, (n_heads if self.policy is Policy.ovr else 1, 1))
         self.prior = np.ones(n_heads)  # the variance that a new column starts with in each head, without the scale
         self.tally = fresh_tally(max(n_classes, 2))
+        self.record = None if policy is Policy.regression else fresh_record()
         self.budget = self._fresh_budget(max_nonzero)
         self.ascent = _core.DualMemory(len(self.memory), length) if shape.is_dual else None
         if shape is Shape.simplex:
             self.weights[1:, :, 0] = 1 / max(n_columns, 1)
-        self.view = np.zeros((len(self.memory), ROUND_COLUMNS)) if shape.has_rounds else None
+        self.rounds = np.zeros((len(self.memory), ROUND_COLUMNS)) if shape.has_rounds else None
 
     @classmethod
     def restored(cls, weights: Array | tuple[int, Array, Array], **attributes: Any) -> State:
@@ -78,6 +81,7 @@ class State(Growing):
         state = object.__new__(cls)
         state.__dict__.update(attributes)
         state.__dict__.setdefault("ascent", None)
+        state._begin_record()
         width = state.shape.width
         if isinstance(weights, tuple):
             n_heads, places, numbers = weights
@@ -106,9 +110,10 @@ class State(Growing):
         twin = self._twin()
         twin.memory = self.memory.copy()
         twin.tally = self.tally.copy()
+        twin.record = None if self.record is None else self.record.copy()
         twin.budget = None if self.budget is None else self.budget.copy()
         twin.ascent = None if self.ascent is None else self.ascent.copy()
-        twin.view = None if self.view is None else self.view.copy()
+        twin.rounds = None if self.rounds is None else self.rounds.copy()
         return twin
 
     def part_from(self, original: State) -> None:
@@ -125,6 +130,8 @@ class State(Growing):
     def __getstate__(self) -> dict[str, Any]:
         """For pickling: of a model that is mostly untouched, only the slots that are not."""
         state = self.__dict__.copy()
+        if self.record is not None:
+            state["record"] = places_and_numbers(self.record)
         parts, n_touched = [np.empty(0, np.int64)], 0
         for slots in Touched(self.weights).rows():
             parts.append(slots)
@@ -136,16 +143,26 @@ class State(Growing):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"ascent": None} | state)
+        self.__dict__.update({"ascent": None, "rounds": state.pop("view", None)} | state)  # of older pickles
+        if isinstance(self.__dict__.get("record"), tuple):
+            places, numbers = state["record"]
+            self.record = fresh_record()
+            self.record[places] = numbers
         if isinstance(self.weights, tuple):
             (n_slots, n_heads, *_), slots, values = self.weights
             self.weights = self._fresh_weights(n_slots, n_heads)
             self.weights[slots] = values
+        self._begin_record()
+
+    def _begin_record(self) -> None:
+        """Begin the record of a model that comes without one."""
+        if "record" not in self.__dict__:
+            self.record = None if self.policy is Policy.regression else fresh_record(int(self.tally[:, SEEN].sum()))
 
     @property
     def writeable(self) -> bool:
         """False if some array is, say, mapped from a file."""
-        arrays = (self.weights, self.memory, self.tally, self.factors, self.view)
+        arrays = (self.weights, self.memory, self.tally, self.factors, self.rounds, self.record)
         return all(array is None or array.flags.writeable for array in arrays)
 
     @property
@@ -174,17 +191,19 @@ class State(Growing):
         self,
         rule: Rule,
         rows: _core.Rows,
-        labels: npt.NDArray[np.int32],
-        sample_weight: npt.NDArray[np.float64] | None,
-        order: npt.NDArray[np.int64] | None,
+        labels: Labels,
+        sample_weight: Floats | None,
+        order: Ints | None,
         journal: bool,
         cost: tuple[float, float] | None = (1.0, 1.0),
-        targets: npt.NDArray[np.float64] | None = None,
+        targets: Floats | None = None,
+        *,
+        record: bool = True,
     ) -> None:
         """One pass over the rows, in place. With `journal` a refused row takes everything back.
 
         `cost` is that of the negative and of the positive label; None balances them along the stream. A regression has
-        `targets`, and labels that are all 0.
+        `targets`, and labels that are all 0. `record` is False where the rows have been learned from before.
         """
         try:
             self.core.learn(
@@ -196,6 +215,7 @@ class State(Growing):
                 targets=targets,
                 cost=cost,
                 journal=journal,
+                record=record,
             )
         except _core.Refused as refused:
             raise self._refusal(rows, refused) from None
@@ -210,12 +230,12 @@ class State(Growing):
             )
         return refusal(rows, refused, self.dtype)
 
-    def look(self, rule: Rule) -> None:
+    def refresh(self, rule: Rule) -> None:
         """From now on the weights are those that `rule` would predict with in the next round."""
-        if self.view is not None:
+        if self.rounds is not None:
             self.core.refresh(rule)
 
-    def scores(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
+    def scores(self, rows: _core.Rows) -> Floats:
         """w.x for every row and head."""
         if self.shape is Shape.confident_full:  # S theta once for all rows
             plain = State(Shape.identity, self.dtype, self.n_columns, self.intercept, max(self.n_heads, 2))
@@ -225,7 +245,7 @@ class State(Growing):
         out *= self.memory[:, WEIGHT_SCALE]
         return out
 
-    def variances(self, rows: _core.Rows) -> npt.NDArray[np.float64]:
+    def variances(self, rows: _core.Rows) -> Floats:
         """x'Sx for every row and head."""
         out = self._evaluate(self.core.variance, rows)
         with np.errstate(over="ignore"):
@@ -235,7 +255,7 @@ class State(Growing):
             raise self._refusal(rows, _core.Refused(row, Reason.score))
         return out
 
-    def _evaluate(self, function: Any, rows: _core.Rows) -> npt.NDArray[np.float64]:
+    def _evaluate(self, function: Any, rows: _core.Rows) -> Floats:
         out = np.empty((rows.n_rows, self.n_heads))
         try:
             function(rows, out)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._inputs import Array, Ints
 from .._native import _core
-
-Array = npt.NDArray[Any]
-Rows = npt.NDArray[np.int64]
 
 
 class Touched:
@@ -26,37 +23,27 @@ class Touched:
     _NUMBERS_AT_ONCE = 1 << 17
 
     def __init__(self, numbers: Array) -> None:
-        bits = numbers.reshape(len(numbers), -1).view(f"u{numbers.dtype.itemsize}")
-        width = bits.shape[1]
-        self._size = max(1, self._NUMBERS_IN_GROUP // width)  # rows of a group
-        whole = len(bits) // self._size
-        self._bits = bits[: whole * self._size].reshape(whole, self._size, width)
-        self._rest = bits[whole * self._size :]
-        self._groups = _core.nonzero_groups(numbers.reshape(-1)[: self._bits.size], self._size * width)
+        self._width = math.prod(numbers.shape[1:])
+        self._size = max(1, self._NUMBERS_IN_GROUP // self._width)  # rows of a group
+        self._whole = len(numbers) // self._size  # groups
+        flat = numbers.reshape(-1)
+        self._numbers = flat[: self._whole * self._size * self._width]
+        self._rest = flat[len(self._numbers) :]
+        self._groups = _core.nonzero_groups(self._numbers, self._size * self._width)
 
     def count(self) -> int:
         return sum(map(len, self.rows()))
 
-    def rows(self) -> Iterator[Rows]:
+    def rows(self) -> Iterator[Ints]:
         """The rows, ascending, some at a time."""
-        n = max(1, self._NUMBERS_AT_ONCE // (self._size * self._bits.shape[2]))
+        n = max(1, self._NUMBERS_AT_ONCE // (self._size * self._width))
         for start in range(0, len(self._groups), n):
-            groups = self._groups[start : start + n]
-            rows = _nonzero_rows(self._bits[groups].reshape(-1, self._bits.shape[2]))
-            yield groups[rows // self._size] * self._size + rows % self._size
-        rows = _nonzero_rows(self._rest)
-        if len(rows) > 0:
-            yield rows + len(self._bits) * self._size
+            yield _core.nonzero_rows(self._numbers, self._groups[start : start + n], self._size, self._width)
+        if len(self._rest) > 0:
+            rows = _core.nonzero_rows(self._rest, np.arange(len(self._rest) // self._width), 1, self._width)
+            if len(rows) > 0:
+                yield rows + self._whole * self._size
 
-    def pieces(self, of: Callable[[Rows], Array]) -> Iterator[Array]:
+    def pieces(self, of: Callable[[Ints], Array]) -> Iterator[Array]:
         """of(the next of these rows), again and again."""
         return map(of, self.rows())
-
-
-def _nonzero_rows(bits: Array) -> Rows:
-    if bits.shape[1] > 8:
-        return np.flatnonzero(bits.any(axis=1))
-    any_bit = bits[:, 0] != 0
-    for k in range(1, bits.shape[1]):  # several times as fast
-        any_bit |= bits[:, k] != 0
-    return np.flatnonzero(any_bit)

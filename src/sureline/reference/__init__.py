@@ -13,14 +13,13 @@ are given. A learner is made with the parameters of the algorithm, `fit_intercep
 ((1, 2), (1, 2, 2))
 """
 
-from .finite_dual import SDCA
+from .finite_dual import SDCA, SparseDCA
 from .kernel_learners import KernelSCW
 from .learners import ALMA, AROW, CW, IELLIP, NAROW, NHERD, PA, ROMMA, SCW, SOP, Perceptron
 from .normalization import Normalization
 from .online_batch import BCW
 from .online_dual import ODCA, ODCARegressor
 from .selecting_learners import FOFS, SOFS
-from .selection import SparseDCA
 from .sparse_batch import FGM, SBCW
 from .sparse_learners import CPA, CSOGD, FOBOS, FSOL, FTRL, OGD, PAUM, RDA, SSOL, STG, AdaFOBOS, AdaRDA
 

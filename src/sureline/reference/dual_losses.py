@@ -12,7 +12,6 @@ so g* is all that has to be written down.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from math import inf
 from typing import NamedTuple
@@ -22,29 +21,20 @@ from scipy.special import expit, logit, xlog1py, xlogy
 
 from .stream import Array
 
+Function = Callable[[float], float]
 
-class Loss(ABC):
+
+class Loss(NamedTuple):
     """g(r), its subgradients, and g*(b) = sup_r b r - g(r), which is +inf outside of low <= b <= high."""
 
-    low, high = -inf, inf
-
-    def __init__(self, regression: bool = False) -> None:
-        self.regression = regression
-
-    @abstractmethod
-    def g(self, r: float) -> float: ...
-
-    @abstractmethod
-    def dg(self, r: float) -> tuple[float, float]:
-        """The least and the greatest subgradient of g at r."""
-
-    @abstractmethod
-    def g_star(self, b: float) -> float:
-        """The conjugate g*, for low <= b <= high."""
-
-    @abstractmethod
-    def dg_star(self, b: float) -> float:
-        """The slope of g*: its limit from inside at the ends."""
+    name: str
+    g: Function
+    dg: Callable[[float], tuple[float, float]]  # the least and the greatest subgradient
+    g_star: Function  # for low <= b <= high
+    dg_star: Function  # the slope of g*: its limit from inside at the ends
+    low: float = -inf
+    high: float = inf
+    regression: bool = False
 
     def sigma(self, gamma: float) -> float:
         return 1.0 if self.regression else gamma
@@ -74,119 +64,56 @@ class Loss(ABC):
         return min(one, other), max(one, other)
 
 
-class Hinge(Loss):
-    low, high = 0.0, 1.0
-
-    def g(self, r: float) -> float:
-        return max(0.0, r)
-
-    def dg(self, r: float) -> tuple[float, float]:
-        return float(r > 0), float(r >= 0)
-
-    def g_star(self, b: float) -> float:
-        return 0.0
-
-    def dg_star(self, b: float) -> float:
-        return 0.0
+def _smooth(
+    name: str, g: Function, dg: Function, g_star: Function, dg_star: Function, low: float = -inf, high: float = inf
+) -> Loss:
+    """A loss with one slope everywhere."""
+    return Loss(name, g, lambda r: (dg(r), dg(r)), g_star, dg_star, low, high)
 
 
-class SquaredHinge(Loss):
-    low = 0.0
-
-    def g(self, r: float) -> float:
-        return max(0.0, r) ** 2
-
-    def dg(self, r: float) -> tuple[float, float]:
-        return (2 * max(0.0, r),) * 2
-
-    def g_star(self, b: float) -> float:
-        return b * b / 4
-
-    def dg_star(self, b: float) -> float:
-        return b / 2
+def _zero(b: float) -> float:
+    return 0.0
 
 
-class Log(Loss):
-    """log(1 + exp(-m)) at the margin m = 1 - r."""
-
-    low, high = 0.0, 1.0
-
-    def g(self, r: float) -> float:
-        return float(np.logaddexp(0, r - 1))
-
-    def dg(self, r: float) -> tuple[float, float]:
-        return (float(expit(r - 1)),) * 2
-
-    def g_star(self, b: float) -> float:
-        return float(b + xlogy(b, b) + xlog1py(1 - b, -b))
-
-    def dg_star(self, b: float) -> float:
-        return float(1 + logit(b))
-
-
-class Squared(Loss):
-    def g(self, r: float) -> float:
-        return r * r / 2
-
-    def dg(self, r: float) -> tuple[float, float]:
-        return r, r
-
-    def g_star(self, b: float) -> float:
-        return b * b / 2
-
-    def dg_star(self, b: float) -> float:
-        return b
-
-
-class Absolute(Loss):
-    low, high = -1.0, 1.0
-
-    def g(self, r: float) -> float:
-        return abs(r)
-
-    def dg(self, r: float) -> tuple[float, float]:
-        return (1.0 if r > 0 else -1.0), (1.0 if r >= 0 else -1.0)
-
-    def g_star(self, b: float) -> float:
-        return 0.0
-
-    def dg_star(self, b: float) -> float:
-        return 0.0
-
-
-class Huber(Loss):
-    """r^2 / 2 as far as |r| <= epsilon, and the tangent beyond."""
-
-    def __init__(self, regression: bool = False, epsilon: float = 1.0) -> None:
-        super().__init__(regression)
-        self.epsilon, self.low, self.high = epsilon, -epsilon, epsilon
-
-    def g(self, r: float) -> float:
-        return r * r / 2 if abs(r) <= self.epsilon else self.epsilon * abs(r) - self.epsilon**2 / 2
-
-    def dg(self, r: float) -> tuple[float, float]:
-        return (min(max(r, -self.epsilon), self.epsilon),) * 2
-
-    def g_star(self, b: float) -> float:
-        return b * b / 2
-
-    def dg_star(self, b: float) -> float:
-        return b
-
-
-_LOSSES: dict[str, Callable[[bool], Loss]] = {
-    "hinge": Hinge,
-    "squared_hinge": SquaredHinge,
-    "log": Log,
-    "squared": Squared,
-    "absolute": Absolute,
-}
+def _sign(r: float, at_zero: float) -> float:
+    return float(np.sign(r)) or at_zero
 
 
 def make_loss(name: str, regression: bool = False, epsilon: float | None = None) -> Loss:
-    if name == "huber":
-        return Huber(regression, 1.0 if epsilon is None else epsilon)
-    return _LOSSES[name](regression)
+    """The loss of that name; epsilon, 1 if None, is where Huber's turns from r^2 / 2 into its tangent."""
+    e = 1.0 if epsilon is None else epsilon
+    losses = (
+        Loss("hinge", lambda r: max(0.0, r), lambda r: (float(r > 0), float(r >= 0)), _zero, _zero, 0.0, 1.0),
+        _smooth(
+            "squared_hinge",
+            lambda r: max(0.0, r) ** 2,
+            lambda r: 2 * max(0.0, r),
+            lambda b: b * b / 4,
+            lambda b: b / 2,
+            0.0,
+        ),
+        _smooth(
+            "log",  # log(1 + exp(-m)) at the margin m = 1 - r
+            lambda r: float(np.logaddexp(0, r - 1)),
+            lambda r: float(expit(r - 1)),
+            lambda b: float(b + xlogy(b, b) + xlog1py(1 - b, -b)),
+            lambda b: float(1 + logit(b)),
+            0.0,
+            1.0,
+        ),
+        _smooth("squared", lambda r: r * r / 2, lambda r: r, lambda b: b * b / 2, lambda b: b),
+        Loss("absolute", abs, lambda r: (_sign(r, -1.0), _sign(r, 1.0)), _zero, _zero, -1.0, 1.0),
+        _smooth(
+            "huber",
+            lambda r: r * r / 2 if abs(r) <= e else e * abs(r) - e**2 / 2,
+            lambda r: min(max(r, -e), e),
+            lambda b: b * b / 2,
+            lambda b: b,
+            -e,
+            e,
+        ),
+    )
+    return next(loss for loss in losses if loss.name == name)._replace(regression=regression)
 
 
 class Regularizer(NamedTuple):

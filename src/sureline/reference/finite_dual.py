@@ -43,7 +43,7 @@ class SDCA:
             for i in order:
                 if self.s[i] > 0:
                     self.step(i)
-            self.dual_gaps_.append(self.primal - self.dual)
+            self.dual_gaps_.append(self.dual_gap)
         return self
 
     def step(self, i: int) -> None:
@@ -79,3 +79,29 @@ class SDCA:
         """D(lambda)."""
         conjugates = [self.loss.Q_star(-float(lam), float(y)) for lam, y in zip(self.lam, self.y, strict=True)]
         return -float(self.s @ conjugates) / self.n - self.rho * self.regularizer.R_star(self.w_prime)
+
+    @property
+    def dual_gap(self) -> float:
+        return self.primal - self.dual
+
+
+class SparseDCA(SDCA):
+    """Prox-SDCA for two classes: Shalev-Shwartz & Zhang, "Proximal stochastic dual coordinate ascent", 2012.
+
+    The same problem with the penalty lam |w|_1 + sigma/2 |w|^2, which is sigma R for the elastic net of lam / sigma.
+    """
+
+    def __init__(self, lam: float, loss: str = "hinge", sigma: float = 1e-3, fit_intercept: bool = True) -> None:
+        super().__init__(sigma, loss, "elastic_net", lam / sigma, fit_intercept=fit_intercept)
+
+    def step(self, i: int) -> None:
+        """alpha_i = s_i y_i lambda_i maximises the lower bound of D by the sigma-strong convexity of the penalty."""
+        x, y, s = self.X[i], self.y[i], self.s[i]
+        alpha, xi, curvature = s * y * self.lam[i], 1 - y * (self.w[0] @ x), x @ x / (self.rho * self.n)
+        if self.loss.name == "squared_hinge":
+            alpha = max(0.0, alpha + (xi - alpha / (2 * s)) / (curvature + 1 / (2 * s)))
+        elif curvature == 0:
+            alpha = s if xi > 0 else 0.0
+        else:
+            alpha = min(max(0.0, alpha + xi / curvature), s)
+        self.lam[i] = alpha * y / s

@@ -8,9 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .learners import SCW
-from .stream import Array
-
-DEPENDENT = 1e-10  # of k(x, x): what is left of a row that is taken for a combination of the others
+from .stream import Array, problems
 
 
 class KernelSCW:
@@ -18,9 +16,6 @@ class KernelSCW:
 
     Corrected: the lemma is printed with nu = 1 for the new example before its step (it is 0), without the factor a in
     the new row of pi, and with x_r'x_s for x_r'x_i x_i'x_s.
-
-    With a budget the example with the smallest (sum of nu_p^2 - pi_pp over the heads) / (K^-1)_pp goes when there is
-    one too many, and x_p becomes its projection on the others. What depends on the others is projected at once.
     """
 
     def __init__(
@@ -32,14 +27,13 @@ class KernelSCW:
         gamma: float = 1.0,
         degree: int = 3,
         coef0: float = 1.0,
-        budget: int | None = None,
         *,
         fit_intercept: bool = True,
         multi_class: str = "native",
     ) -> None:
         self.rule = SCW(variant, C, eta)
         self.kernel, self.gamma, self.degree, self.coef0 = kernel, gamma, degree, coef0
-        self.budget, self.fit_intercept, self.multi_class = budget, fit_intercept, multi_class
+        self.fit_intercept, self.multi_class = fit_intercept, multi_class
 
     def k(self, A: Array, B: Array) -> Array:
         if len(A) == 0:
@@ -72,22 +66,11 @@ class KernelSCW:
             predicted = int(f[0] > 0) if n_heads == 1 else int(np.argmax(f))
             self.n_seen_ += 1
             self.n_mistakes_ += int(predicted != label)
-            moved = [self.turn(x, k, heads, s) for heads in self.problems(f, int(label))]
+            moved = [self.turn(x, k, heads, s) for heads in problems(f, int(label), self.multi_class)]
             self.n_updates_ += int(any(moved))
             if any(moved):
                 self.born_.append(t)
-                self.keep_to_the_budget()
         return self
-
-    def problems(self, f: Array, label: int) -> list[dict[int, int]]:
-        """Heads with their signs."""
-        if len(self.classes_) == 2:
-            return [{0: 1 if label == 1 else -1}]
-        if self.multi_class == "ovr":
-            return [{head: 1 if head == label else -1} for head in range(len(f))]
-        others = f.copy()
-        others[label] = -np.inf
-        return [{label: 1, int(np.argmax(others)): -1}]
 
     def turn(self, x: Array, k: Array, heads: dict[int, int], s: float) -> bool:
         g = {head: self.pi_[head][: len(k), : len(k)] @ k for head in heads}
@@ -108,31 +91,6 @@ class KernelSCW:
             self.nu_[head] += alpha * sign * Sx
             self.pi_[head] -= beta * np.outer(Sx, Sx)
         return True
-
-    def keep_to_the_budget(self) -> None:
-        if self.budget is None:
-            return
-        others, K = self.examples_[:-1], self.k(self.examples_, self.examples_)
-        left = 1.0
-        b: Any = None
-        if len(others):
-            b = np.linalg.lstsq(K[:-1, :-1], K[:-1, -1], rcond=None)[0]
-            left = (K[-1, -1] - K[-1, :-1] @ b) / K[-1, -1]
-        if left <= DEPENDENT:
-            self.project(len(others), b)
-        elif len(self.examples_) > self.budget:
-            Q = np.linalg.inv(K)
-            matters = (np.sum(self.nu_**2, axis=0) - np.einsum("hpp->p", self.pi_)) / Q.diagonal()
-            p = int(np.argmin(matters))
-            b = -np.delete(Q[p], p) / Q[p, p]
-            self.project(p, b)
-
-    def project(self, p: int, b: Array) -> None:
-        """Put sum b_q x_q in the place of x_p."""
-        A = np.insert(np.eye(len(b)), p, b, axis=0)
-        self.nu_, self.pi_ = self.nu_ @ A, A.T @ self.pi_ @ A
-        self.examples_ = np.delete(self.examples_, p, axis=0)
-        del self.born_[p]
 
     def scores(self, X: Any) -> Array:
         scores: Array = self.k(np.asarray(X, float), self.examples_) @ self.nu_.T

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from .stream import Array
 
 
 class Normalization:
@@ -26,7 +25,7 @@ class Normalization:
         self.a = np.zeros(n_features)
         self.k = np.zeros(n_features)
 
-    def learn(self, x: Any) -> Floats:
+    def learn(self, x: Any) -> Array:
         """The row as it is learned from."""
         x = np.asarray(x, np.float64)
         if self.kind == "scale":
@@ -35,9 +34,9 @@ class Normalization:
                 self.a[j] += (abs(x[j]) - self.a[j]) / self.k[j]
         return self.apply(x)
 
-    def apply(self, x: Any) -> Floats:
+    def apply(self, x: Any) -> Array:
         """The row as it is predicted: nothing is taken in."""
-        divided: Floats = np.array(x, np.float64)
+        divided: Array = np.array(x, np.float64)
         if self.kind == "row" and divided.any():
             divided /= np.sqrt((divided**2).sum())
         if self.kind == "scale":
@@ -45,8 +44,8 @@ class Normalization:
                 divided[j] /= self.a[j] if self.k[j] > 0 else abs(divided[j])
         return divided
 
-    def learn_rows(self, X: Any) -> Floats:
+    def learn_rows(self, X: Any) -> Array:
         return np.array([self.learn(x) for x in X])
 
-    def apply_rows(self, X: Any) -> Floats:
+    def apply_rows(self, X: Any) -> Array:
         return np.array([self.apply(x) for x in X])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from .stream import Array, problems
 
 
 class BCW:
@@ -51,19 +50,9 @@ class BCW:
             predicted = int(f[0] > 0) if len(self.classes_) == 2 else int(np.argmax(f))
             self.n_seen_ += 1
             self.n_mistakes_ += int(predicted != label)
-            moves = [self.turn(w, x, heads, C_i) for heads in self.problems(f, int(label))]
+            moves = [self.turn(w, x, heads, C_i) for heads in problems(f, int(label), self.multi_class)]
             self.n_updates_ += int(any(moves))
         self.mu, self.Sigma = w @ Y, (U / eigenvalues) @ U.T
-
-    def problems(self, f: Array, label: int) -> list[dict[int, int]]:
-        """Heads with their signs."""
-        if len(self.classes_) == 2:
-            return [{0: 1 if label == 1 else -1}]
-        if self.multi_class == "ovr":
-            return [{head: 1 if head == label else -1} for head in range(len(f))]
-        others = f.copy()
-        others[label] = -np.inf
-        return [{label: 1, int(np.argmax(others)): -1}]
 
     def turn(self, w: Array, x: Array, heads: dict[int, int], C: float) -> bool:
         xi = 1 - sum(sign * (w[head] @ x) for head, sign in heads.items())

@@ -1,9 +1,9 @@
 """Online dual coordinate ascent, with every weight written in every round.
 
 Ying, Yuan & Sayed, "Online dual coordinate ascent learning", EUSIPCO 2016. N counts the examples from 1. The weights w'
-and w have a row for each head and a column for each feature, of which the first is the intercept, and so has h: a row
-of zeros for a head that has no part in the example. gamma is a label of -1 or +1, or the target of regression. The
-weight s of an example makes its delta_{n,N} s times what the paper has; Delta_N counts the examples.
+and w have a row for each head and a column for each feature; the first column is the intercept. So has h, with a row of
+zeros for a head that has no part in the example. gamma is a label of -1 or +1, or the target of a regression. The
+weight s of an example multiplies its delta_{n,N}; Delta_N counts the examples.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .dual_losses import Hinge, Loss, Regularizer, Squared, make_loss, make_regularizer
+from .dual_losses import Loss, Regularizer, make_loss, make_regularizer
 from .stream import Array, Learner
 
 
@@ -125,9 +125,9 @@ class OnlineDual:
     def argmin(self, f: Array, h: Array, gamma: float, step: float) -> float:
         """lambda(N), by the closed form where the paper has one."""
         v, z = step * float(np.sum(h * h)), float(np.sum(h * f))
-        if self.regularizer.name == "l2" and isinstance(self.loss, Squared):
+        if self.regularizer.name == "l2" and self.loss.name == "squared":
             return (gamma - z) / (1 + v)  # (37a); the same for a label, whose square is 1
-        if self.regularizer.name == "l2" and isinstance(self.loss, Hinge) and v > 0:
+        if self.regularizer.name == "l2" and self.loss.name == "hinge" and v > 0:
             return gamma * min(max(0.0, (1 - gamma * z) / v), 1.0)  # (44), and the projection of the line below
         return best_lambda(self.loss, self.regularizer, f, h, gamma, step)
 

@@ -11,6 +11,17 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 
+def problems(f: Array, label: int, multi_class: str) -> list[dict[int, int]]:
+    """The binary problems of an example with these scores: heads with their signs."""
+    if len(f) == 1:
+        return [{0: 1 if label == 1 else -1}]
+    if multi_class == "ovr":
+        return [{head: 1 if head == label else -1} for head in range(len(f))]
+    others = f.copy()
+    others[label] = -np.inf
+    return [{label: 1, int(np.argmax(others)): -1}]
+
+
 class Learner(ABC):
     """A linear classifier with weights w and covariance S, of which there is one each, or one for each class.
 
@@ -68,35 +79,31 @@ class Learner(ABC):
         n_heads = 1 if n_classes == 2 else n_classes
         alone = n_classes > 2 and self.multi_class == "ovr"
         # Each problem has a memory of its own, so one against the rest is as many learners.
-        problems: list[Learner] = [self._twin() for _ in range(n_heads)] if alone else [self]
-        for problem in problems:
-            problem.start(1 if alone else n_heads, X.shape[1])
+        learners: list[Learner] = [self._twin() for _ in range(n_heads)] if alone else [self]
+        for learner in learners:
+            learner.start(1 if alone else n_heads, X.shape[1])
         self.n_seen_ = self.n_mistakes_ = self.n_updates_ = 0
         self.class_seen_, self.class_mistakes_ = np.zeros(n_classes, int), np.zeros(n_classes, int)
         scores = []
         for x, label, s in zip(X, np.searchsorted(self.classes_, y), weights, strict=True):
             if s == 0:
                 continue
-            for problem in problems:
-                problem.receive(x, s)
-            f = np.concatenate([problem.weights() @ x for problem in problems])
+            for learner in learners:
+                learner.receive(x, s)
+            f = np.concatenate([learner.weights() @ x for learner in learners])
             predicted = int(f[0] > 0) if n_classes == 2 else int(np.argmax(f))
-            scores.append(f.copy())
+            scores.append(f)
             self.n_seen_ += 1
             self.n_mistakes_ += int(predicted != label)
             self.class_seen_[label] += 1
             self.class_mistakes_[label] += int(predicted != label)
-            if n_classes == 2:
-                moved = self.turn(x, {0: 1 if label == 1 else -1}, s)
-            elif alone:
-                moves = [p.turn(x, {0: 1 if k == label else -1}, s) for k, p in enumerate(problems)]
-                moved = any(moves)
+            if alone:
+                moves = [learner.turn(x, {0: 1 if k == label else -1}, s) for k, learner in enumerate(learners)]
             else:
-                f[label] = -np.inf
-                moved = self.turn(x, {int(label): 1, int(np.argmax(f)): -1}, s)
-            self.n_updates_ += int(moved)
-        w = np.concatenate([problem.weights() for problem in problems])
-        S = np.concatenate([problem.S for problem in problems])
+                moves = [self.turn(x, heads, s) for heads in problems(f, int(label), "native")]
+            self.n_updates_ += int(any(moves))
+        w = np.concatenate([learner.weights() for learner in learners])
+        S = np.concatenate([learner.S for learner in learners])
         self.coef_, self.intercept_ = w[:, 1:], w[:, 0]
         self.scores_ = np.array(scores).reshape(self.n_seen_, n_heads)
         if self.covariance is not None:

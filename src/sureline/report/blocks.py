@@ -12,7 +12,7 @@ and `Link`. Whatever they hold is shown as it is, never taken for HTML.
                 "Mistakes",
                 [
                     Paragraph(["Ours beside ", Strong("the paper's"), "."]),
-                    Verdict("holds", "SCW makes the fewest mistakes.", "8 of 8 data sets"),
+                    Verdict("SCW makes the fewest mistakes.", True, "8 of 8 data sets"),
                     Table([Column("data"), Column("ours", numeric=True)], [["a9a", Cell("15.2 %", 0.152, best=True)]]),
                     Picture(Chart("Error", Axis("examples", log=True), Axis("error"), [Series("SCW", x, y)])),
                 ],
@@ -77,20 +77,21 @@ class Notice:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, whether it holds, and what shows it."""
+    """A claim, whether it holds (None: it cannot be told), and what shows it."""
 
-    outcome: Literal["holds", "fails", "open"]
-    claim: Words
-    evidence: Words = ""
+    claim: str
+    holds: bool | None
+    evidence: str = ""
     kind: ClassVar[str] = "verdict"
 
     @property
+    def word(self) -> str:
+        return {True: "holds", False: "does not hold", None: "cannot be told"}[self.holds]
+
+    @property
     def badge(self) -> Badge:
-        return {
-            "holds": Badge("holds", "good"),
-            "fails": Badge("does not hold", "bad"),
-            "open": Badge("cannot be told", "warn"),
-        }[self.outcome]
+        tones: dict[bool | None, Tone] = {True: "good", False: "bad", None: "warn"}
+        return Badge(self.word, tones[self.holds])
 
 
 @dataclass(frozen=True)
@@ -148,23 +149,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """Of a table.
-
-    Attributes
-    ----------
-    words : str or list of words
-    sort : float, str or None
-        What it is sorted by; by default its words. Cells with None come last.
-    best : bool
-        It is marked as the best of its row or column.
-    remark : str
-        In small letters below.
-    """
+    """Of a table."""
 
     words: Words
-    sort: float | str | None = None
-    best: bool = False
-    remark: str = ""
+    sort: float | str | None = None  #: what it is sorted by; by default its words. Cells with None come last.
+    best: bool = False  #: it is marked as the best of its row or column
+    remark: str = ""  #: in small letters below
     badge: Badge | None = None
     interval: Interval | None = None
 

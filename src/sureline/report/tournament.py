@@ -128,6 +128,9 @@ def _judged_by(metric: str) -> str:
         "error": "the share of wrong answers",
         "cost": "what the wrong answers cost",
         "balanced_accuracy": "balanced accuracy, in which every class counts the same",
+        "log_loss": "the log loss of the calibrated probabilities",
+        "brier": "the Brier score of the calibrated probabilities",
+        "auc": "the area under the ROC curve",
     }[metric]
 
 

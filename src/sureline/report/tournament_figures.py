@@ -7,7 +7,9 @@ from collections import defaultdict
 from typing import Any
 
 from ..evaluate.charts import Axis, Bar, Bars, Chart, HeatMap, MapCell, Reference, Series
-from ..training.advice import MEASURES, called, guess_error, ranked, score_in_words, score_of
+from ..metrics import wilson
+from ..training.advice import MEASURES, SHARES, called, guess_error, ranked, score_in_words, score_of
+from ..training.metric import RISING, Z95
 from ..training.result import Run, TopFeature, TournamentResult
 from ..training.words import compact, count, duration, percent
 from .blocks import Picture
@@ -23,6 +25,7 @@ _DESCRIPTIONS = {
     "balanced_accuracy": "The balanced accuracy",
 }
 _BETTER = {"error": "Down is more accurate", "cost": "Down is cheaper", "balanced_accuracy": "Up is more accurate"}
+_BETTER |= {"log_loss": "Down is better", "brier": "Down is better", "auc": "Up is better"}
 
 
 class Figures:
@@ -38,7 +41,7 @@ class Figures:
         self.metric = result.metric
         self.measure = MEASURES[result.metric]
         self.heading = self.measure.capitalize()
-        self.rises = result.metric == "balanced_accuracy"  # the more, the better
+        self.rises = result.metric in RISING  # the more, the better
 
     def style(self, run: Run) -> int | None:
         return self.styles.get(run.name)
@@ -50,7 +53,7 @@ class Figures:
         if not shown:
             return None
         metric = self.metric if all("score" in run.curve for run in shown) else "error"
-        measure, rises = MEASURES[metric], metric == "balanced_accuracy"
+        measure, rises = MEASURES[metric], metric in RISING
         longest = max(run.curve["examples"][-1] for run in shown)
         first = max(_FIRST_EXAMPLES, longest // 2000) if longest > 20 * _FIRST_EXAMPLES else 1
         series = [self._curve(run, first, metric) for run in reversed(shown)]
@@ -64,7 +67,7 @@ class Figures:
         chart = Chart(
             f"{measure.capitalize()} along the stream",
             Axis("examples", log=longest > 50, whole=True),
-            Axis(f"{measure} so far" + (" (log scale)" if log else ""), log=log, percent=metric != "cost"),
+            Axis(f"{measure} so far" + (" (log scale)" if log else ""), log=log, percent=metric in SHARES),
             series,
             references,
             description=f"{_DESCRIPTIONS[metric]} after so many examples, a line for each run.",
@@ -88,8 +91,8 @@ class Figures:
         style, key = self.style(run), self.keys[run.name]
         x, y = [float(n) for n, _ in points], [value for _, value in points]
         if metric == "error" and self._is_recommended(run):
-            wilson = [_wilson(e, n) for n, e in points]
-            low, high = [a for a, _ in wilson], [b for _, b in wilson]
+            intervals = [wilson(round(e * n), n) for n, e in points]
+            low, high = [a for a, _ in intervals], [b for _, b in intervals]
             return Series(run.name, x, y, style, low=low, high=high, key=key)
         return Series(run.name, x, y, style, markers=style is not None, label=style is not None, key=key)
 
@@ -151,8 +154,8 @@ class Figures:
         value = self._value(run)
         if self.metric == "error" or value is None or run.score_se is None:
             return run.interval if self.metric == "error" else None
-        low, high = max(value - 1.96 * run.score_se, 0.0), value + 1.96 * run.score_se
-        return low, high if self.metric == "cost" else min(high, 1.0)
+        low, high = max(value - Z95 * run.score_se, 0.0), value + Z95 * run.score_se
+        return low, high if self.metric in ("cost", "log_loss") else min(high, 1.0)
 
     def _finished(self) -> list[Run]:
         return [run for run in self.runs if run.status == "finished" and _known(self._value(run))]
@@ -181,7 +184,7 @@ class Figures:
             )
         least, most = min(values.values()), max(values.values())
         log = not self.rises and least > 0 and most / least > 4
-        y = Axis(self.measure + (" (log scale)" if log else ""), log=log, percent=self.metric != "cost")
+        y = Axis(self.measure + (" (log scale)" if log else ""), log=log, percent=self.metric in SHARES)
         sign = -1.0 if self.rises else 1.0
         frontier = [(n, sign * v) for n, v in _frontier([(points[run.name], sign * values[run.name]) for run in runs])]
         return Chart(title, x, y, series, frontier=frontier)
@@ -207,12 +210,15 @@ class Figures:
                 f"{percent(b['accuracy'])} of them right"
                 for b in bins
             ]
+            intervals = [wilson(round(b["accuracy"] * b["count"]), b["count"]) for b in bins]
             series.append(
                 Series(
                     run.name,
                     [b["confidence"] for b in bins],
                     [b["accuracy"] for b in bins],
                     self.style(run) or 0,
+                    low=[low for low, _ in intervals],
+                    high=[high for _, high in intervals],
                     notes=notes,
                     key=self.keys[run.name],
                 )
@@ -230,7 +236,8 @@ class Figures:
             chart,
             "Can the confidences be trusted?",
             "On the dotted line an answer given with 80 % confidence is right 80 % of the time; below it the learner "
-            f"is too sure of itself, above it too modest. A point stands for at least {_LEAST_ANSWERS} answers.",
+            f"is too sure of itself, above it too modest. A point stands for at least {_LEAST_ANSWERS} answers, "
+            "the band for its 95 % interval.",
         )
 
     # -- features --------------------------------------------------------------------------------------------
@@ -295,7 +302,7 @@ class Figures:
         if best is None:
             return None
         gone = sum(cell.value is None for cell in cells.values())
-        caption = f"Each field is a setting, with its {MEASURES[metric]}" + ("" if metric == "cost" else " in per cent")
+        caption = f"Each field is a setting, with its {MEASURES[metric]}" + (" in per cent" if metric in SHARES else "")
         caption += "; the framed one is the best."
         if gone:
             caption += f" {count(gone)} {'was' if gone == 1 else 'were'} dropped or failed: dashed."
@@ -308,8 +315,8 @@ class Figures:
             cells,
             best,
             MEASURES[metric],
-            metric == "balanced_accuracy",
-            percent=metric != "cost",
+            metric in RISING,
+            percent=metric in SHARES,
         )
         return Picture(heat, f"{algorithm}: how {x_name} and {y_name} matter", caption, True)
 
@@ -348,14 +355,6 @@ def _spreads(points: dict[str, float]) -> bool:
 
 def _if_log(points: dict[str, float]) -> str:
     return " (log scale)" if _spreads(points) else ""
-
-
-def _wilson(error: float, n: int) -> tuple[float, float]:
-    """The 95 % interval of a share of n."""
-    z = 1.96
-    middle = (error + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(error * (1 - error) / n + z * z / (4 * n * n))
-    return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 def _frontier(points: list[tuple[float, float]]) -> list[tuple[float, float]]:

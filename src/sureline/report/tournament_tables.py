@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from .._inputs import clean
-from ..training.advice import called, guess_error, score_in_words, score_of
+from ..training.advice import MEASURES, called, guess_error, score_in_words, score_of
+from ..training.metric import OF_RECORD, RISING
 from ..training.result import Run, TournamentResult
 from ..training.words import NOTHING, count, duration, number, percent, percent_range, sentence, shortened, size
 from .blocks import (
@@ -42,6 +43,8 @@ def table_of(result: TournamentResult, figures: Figures) -> Section:
     columns = [Column("learner"), Column("error", True, "95 % interval"), Column("balanced accuracy", True)]
     if with_cost:
         columns.append(Column("cost", True, "mean"))
+    if result.metric in OF_RECORD:
+        columns.append(Column(MEASURES[result.metric], True))
     columns += [Column("updates", True), Column("nonzeros", True), Column("time", True)]
     limits, places = _limits(runs), _places(runs)
     rows = [
@@ -54,14 +57,14 @@ def table_of(result: TournamentResult, figures: Figures) -> Section:
         )
         for run in runs
     ]
-    by = {"error": 1, "balanced_accuracy": 2, "cost": 3}[result.metric]
+    by = {"error": 1, "balanced_accuracy": 2, "cost": 3}.get(result.metric, 3 + with_cost)
     table = Table(
         columns,
         rows,
         "The best first. The headings sort." if len(rows) > 1 else "",
         sortable=len(rows) > 1,
         sorted_by=by,
-        descending=result.metric == "balanced_accuracy",
+        descending=result.metric in RISING,
     )
     return Section("All runs", [table, *_baseline(result)], "runs")
 
@@ -115,6 +118,8 @@ def _cells(
     ]
     if with_cost:
         cells.append(Cell(number(run.cost), run.cost))
+    if result.metric in OF_RECORD:
+        cells.append(Cell(number(run.score), run.score))
     cells += [
         Cell(NOTHING if nothing else count(run.updates), None if nothing else run.updates),
         Cell(NOTHING if nothing else count(run.nonzeros), None if nothing else run.nonzeros),
@@ -184,6 +189,7 @@ def _folded(run: Run, figures: Figures) -> Folded:
         Fact("examples", count(run.examples)),
         Fact("mistakes", count(run.mistakes)),
         Fact("standard error of the error", percent(run.error_se, 2)),
+        *([] if run.frozen_error is None else [Fact("error of the frozen model", percent(run.frozen_error, 2))]),
         Fact("updates", count(run.updates)),
         Fact("memory", size(run.model_bytes)),
     ]

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import datasets
+from .._inputs import Array, Ints
 from ..stream import DataError, read
 from .entry import DataSet, Entry, EntryError, built
 from .outcome import Missing, labelled
@@ -24,7 +24,7 @@ class Rows:
     """Rows (CSR or an array), labels of -1 and +1, and what they stand in for if they are not the paper's."""
 
     X: Any
-    y: npt.NDArray[np.int64]
+    y: Ints
     stand_in: str | None = None
 
     def label(self, name: str) -> str:
@@ -121,7 +121,7 @@ def _read(data: DataSet, paths: list[Path]) -> Rows | Missing:
     return Rows(X[:, 1:], np.where(y == positive, 1, -1)).first(data.take)  # columns count from 1 in these files
 
 
-def _labels(chunks: Iterable[npt.NDArray[Any]]) -> list[float | str]:
+def _labels(chunks: Iterable[Array]) -> list[float | str]:
     """Those that come, in order: what is not a number first, as it is what somebody has to look at."""
     found = {label for chunk in chunks for label in set(chunk.tolist())}
     return sorted(found, key=lambda label: (not isinstance(label, str), label))
@@ -138,12 +138,12 @@ def _widened(X: Any, width: int) -> Any:
 
 @dataclass(frozen=True)
 class Split:
-    """Rows (CSR) and labels of -1 and +1, for training and for testing; `stand_in` as in `Rows`."""
+    """Rows (CSR or an array) and labels of -1 and +1, for training and for testing; `stand_in` as in `Rows`."""
 
     X: Any
-    y: npt.NDArray[np.int64]
+    y: Ints
     X_test: Any
-    y_test: npt.NDArray[np.int64]
+    y_test: Ints
     stand_in: str | None = None
 
     def label(self, name: str) -> str:
@@ -209,40 +209,26 @@ _SPLITS = ("first", "shuffled", "imbalanced")
 
 @dataclass(frozen=True)
 class Effort:
-    """Rows, splits and repetitions for one data set.
+    """Rows, splits and repetitions for one data set."""
 
-    Attributes
-    ----------
-    n_train, n_test : int or None
-        Rows of what a generator makes, and of a file if `file_train` and `file_test` say nothing else. None, of an
-        imbalanced split: two thirds of the rows, and the others.
-    split : {"first", "shuffled", "imbalanced"}
-        The first rows of a file are for training; or those of a random order; or see `splits.imbalanced`. What a
-        generator makes is split in its order.
-    ratio : int
-        Of an imbalanced split: negatives for each positive.
-    unit_length : bool
-        Rows are divided by their length first.
-    permutations, grid_step, gap, limit
-        Orders of the training rows; every so many-th point of the grids; see `penalty_paths.trace`.
-    levels, zoom
-        The sparsities of the table, and where the second picture begins.
-    """
-
+    # Rows of what a generator makes, and of a file if `file_train` and `file_test` say nothing else. None, of an
+    # imbalanced split: two thirds of the rows, and the others.
     n_train: int | None = None
     n_test: int | None = None
     file_train: int | None = None
     file_test: int | None = None
+    # The "first" rows of a file are for training; or those of a random order, "shuffled"; or see `imbalanced`. What a
+    # generator makes is split in its order.
     split: str = "first"
     split_seed: int = 0
-    ratio: int = 99
-    unit_length: bool = False
-    permutations: int = 5
-    grid_step: int = 1
-    gap: float = 0.02
+    ratio: int = 99  # of an imbalanced split: negatives for each positive
+    unit_length: bool = False  # rows are divided by their length first
+    permutations: int = 5  # orders of the training rows
+    grid_step: int = 1  # every so many-th point of the grids
+    gap: float = 0.02  # see `penalty_paths.trace`, as for the limit
     limit: int = 80
-    levels: tuple[float, ...] = (0.0, 0.5, 0.8, 0.9, 0.95)
-    zoom: float = 0.8
+    levels: tuple[float, ...] = (0.0, 0.5, 0.8, 0.9, 0.95)  # the sparsities of the table
+    zoom: float = 0.8  # where the second picture begins
 
 
 def efforts(entry: Entry, common: Mapping[str, Any], sets: Mapping[str, Mapping[str, Any]]) -> dict[str, Effort]:

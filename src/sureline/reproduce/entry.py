@@ -22,46 +22,24 @@ FOLDER = Path(__file__).parent / "entries"
 
 @dataclass(frozen=True)
 class DataSet:
-    """A set of data: files in the data folder, or what a generator of `sureline.datasets` makes.
-
-    Attributes
-    ----------
-    files : tuple of str
-        LIBSVM text, one below the other; each without the endings that it may have (.svm, .libsvm, .txt, then .bz2,
-        .gz, .xz, .zst).
-    source : str
-        Where to get the files.
-    rows, features, labels
-        What the data must look like. `rows` are those of all files; without them there must be at least `take`.
-    positive, against : float or None, tuple of float
-        The positive class, by default the largest label, and the negative ones, by default all others. Rows of other
-        classes are left out.
-    take : int or None
-        Only so many of the first rows count.
-    zero_based : bool
-        The file's indices count from 0.
-    generator, arguments
-        The function of `sureline.datasets` and its arguments.
-    stand_in : str or None
-        If the generator does not make what the paper had, what it makes instead, in words. It is then used only where
-        there are no files.
-    note : str
-        What else must be known to get the files.
-    """
+    """A set of data: files in the data folder, or what a generator of `sureline.datasets` makes."""
 
     name: str
+    # LIBSVM text, one below the other; each without the endings that it may have (.svm, .libsvm, .txt, then .bz2, .gz,
+    # .xz, .zst). Where to get them, and what else must be known for that.
     files: tuple[str, ...] = ()
     source: str = ""
+    # What the data must look like. Without `rows`, those of all files, there must be at least `take`.
     rows: int | None = None
     features: int | None = None
     labels: tuple[float, ...] = (-1.0, 1.0)
-    positive: float | None = None
-    against: tuple[float, ...] = ()
-    take: int | None = None
-    zero_based: bool = False
+    positive: float | None = None  # by default the largest label
+    against: tuple[float, ...] = ()  # the negative ones, by default all others; rows of other classes are left out
+    take: int | None = None  # only so many of the first rows count
+    zero_based: bool = False  # the file's indices count from 0
     generator: str | None = None
     arguments: dict[str, Any] = field(default_factory=dict)
-    stand_in: str | None = None
+    stand_in: str | None = None  # what the generator makes instead of the paper's data, used where there are no files
     note: str = ""
 
 
@@ -97,37 +75,21 @@ def values_of(grid: str | tuple[float, ...]) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Entry:
-    """A table or figure of a paper.
-
-    Attributes
-    ----------
-    name, title, paper, where, shows : str
-        What it is called here and in words, the citation, where in the paper it is, and what it shows in a sentence.
-    kind : str
-        The protocol, a key of `KINDS`.
-    protocol, quick : dict
-        Its parameters, and those of them that `--quick` reduces. Both are checked by the kind's ``Parameters``.
-    common : dict
-        Parameters that all learners get which have them.
-    numbers : dict
-        The paper's: data set, row, measure, and then text such as "0.294 ± 0.011" or "0.1821".
-    numbers_of : str
-        What they are means and deviations of.
-    runs : int or None
-        Of how many runs they are means.
-    """
+    """A table or figure of a paper."""
 
     name: str
     title: str
-    paper: str
-    where: str
-    shows: str
-    kind: str
-    protocol: dict[str, Any]
-    quick: dict[str, Any] = field(default_factory=dict)
+    paper: str  # the citation
+    where: str  # in the paper
+    shows: str  # what, in a sentence
+    kind: str  # the protocol, a key of `KINDS`
+    protocol: dict[str, Any]  # its parameters, checked by the ``Parameters`` of the kind
+    quick: dict[str, Any] = field(default_factory=dict)  # those of them that `--quick` reduces
     data: tuple[Any, ...] = ()
     learner: tuple[Any, ...] = ()
-    common: dict[str, Any] = field(default_factory=dict)
+    common: dict[str, Any] = field(default_factory=dict)  # parameters that all learners get which have them
+    # The paper's: data set, row, measure, and then text such as "0.294 ± 0.011" or "0.1821". What they are means and
+    # deviations of, and of how many runs.
     numbers: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
     numbers_of: str = ""
     runs: int | None = None

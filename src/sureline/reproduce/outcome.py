@@ -7,6 +7,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..report.blocks import Verdict as Verdict
+from ..training.result import plain
+
 
 @dataclass(frozen=True)
 class Mean:
@@ -127,19 +130,6 @@ def _with_stand_in(title: str, stand_in: str | None) -> str:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """A claim of the paper in our words, whether it holds (None: it cannot be told here), and by which numbers."""
-
-    claim: str
-    holds: bool | None
-    evidence: str
-
-    @property
-    def word(self) -> str:
-        return {True: "holds", False: "does not hold", None: "cannot be told"}[self.holds]
-
-
-@dataclass(frozen=True)
 class Missing:
     """Data that were not there, or not what they must be, and what is to be done about that."""
 
@@ -163,34 +153,21 @@ class Findings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The findings, and what they were made of, with and when.
+    """The findings, and what they were made of, with and when."""
 
-    Attributes
-    ----------
-    name, title, paper, where, shows, numbers_of : str
-        Of the entry.
-    quick : bool
-        Whether this was a rough version.
-    findings : Findings
-    protocol : dict
-        The parameters of this run.
-    version, date, command : str
-        Of sureline, of this run (UTC), and what makes it again.
-    seconds : float
-    """
-
+    # Of the entry.
     name: str
     title: str
     paper: str
     where: str
     shows: str
-    quick: bool
+    quick: bool  # whether this was a rough version
     findings: Findings
     numbers_of: str = ""
-    protocol: dict[str, Any] = field(default_factory=dict)
-    version: str = ""
-    date: str = ""
-    command: str = ""
+    protocol: dict[str, Any] = field(default_factory=dict)  # the parameters of this run
+    version: str = ""  # of sureline
+    date: str = ""  # of this run (UTC)
+    command: str = ""  # what makes it again
     seconds: float = 0.0
 
     @property
@@ -200,17 +177,7 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it. Each verdict has its word beside it."""
-        made: dict[str, Any] = _plain(dataclasses.asdict(self))
+        made: dict[str, Any] = plain(dataclasses.asdict(self))
         for table, verdict in zip(made["findings"]["verdicts"], self.findings.verdicts, strict=True):
             table["word"] = verdict.word
         return made
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, float):  # JSON has no nan and no infinity
-        return value if abs(value) < float("inf") else None
-    return value

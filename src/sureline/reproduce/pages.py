@@ -10,16 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from .._atomic import WriteError, replacing, why
-from ..report import Axis, Badge, Chart, Command, Folded, Notice, Paragraph, Pictures, Section, page, write_page
-from ..report import Cell as PageCell
-from ..report import Column as PageColumn
-from ..report import Picture as PagePicture
-from ..report import Row as PageRow
-from ..report import Series as PageSeries
-from ..report import Table as PageTable
-from ..report import Verdict as PageVerdict
-from ..report.blocks import Block
-from .outcome import Cell, Column, Outcome, Picture, Table, Verdict
+from ..evaluate import charts
+from ..report import blocks, page, write_page
+from ..report.blocks import Block, Command, Folded, Notice, Paragraph, Section
+from .outcome import Cell, Column, Outcome, Picture, Table
 from .words import (
     ROUGH,
     as_markdown,
@@ -33,15 +27,15 @@ from .words import (
 )
 
 
-def chart_of(picture: Picture) -> Chart:
+def chart_of(picture: Picture) -> charts.Chart:
     """A picture, drawn; what is a stand-in says so in its title."""
     in_front = [one.name for one in picture.series if not one.faint]
-    return Chart(
+    return charts.Chart(
         picture.title,
-        Axis(picture.x_label, log=picture.x_log),
-        Axis(picture.y_label, log=picture.y_log),
+        charts.Axis(picture.x_label, log=picture.x_log),
+        charts.Axis(picture.y_label, log=picture.y_log),
         [
-            PageSeries(
+            charts.Series(
                 one.name,
                 one.x,
                 one.y,
@@ -74,8 +68,10 @@ def page_of(outcome: Outcome) -> str:
         first.append(Notice("Nothing could be run, for want of data: see below."))
     sections = [
         Section("", first),
-        Section("Verdicts", [_verdict(one) for one in findings.verdicts]),
-        Section("Pictures", [Pictures([_picture(one) for one in findings.pictures])] if findings.pictures else []),
+        Section("Verdicts", findings.verdicts),
+        Section(
+            "Pictures", [blocks.Pictures([_picture(one) for one in findings.pictures])] if findings.pictures else []
+        ),
         Section("Ours and the paper's" if _has_theirs(outcome) else "Numbers", _tables(outcome)),
         Section("Remarks", [Paragraph(note) for note in findings.notes]),
         Section("Not run, for want of data", [Notice(str(one)) for one in findings.missing]),
@@ -90,14 +86,11 @@ def page_of(outcome: Outcome) -> str:
     )
 
 
-def _verdict(verdict: Verdict) -> PageVerdict:
-    outcomes = {True: "holds", False: "fails", None: "open"}
-    return PageVerdict(outcomes[verdict.holds], verdict.claim, verdict.evidence)  # type: ignore[arg-type]
-
-
-def _picture(picture: Picture) -> PagePicture:
+def _picture(picture: Picture) -> blocks.Picture:
     parts = [f"Stand-in: {picture.stand_in}."] if picture.stand_in else []
-    return PagePicture(chart_of(picture), picture.title, " ".join([*parts, *([picture.note] if picture.note else [])]))
+    return blocks.Picture(
+        chart_of(picture), picture.title, " ".join([*parts, *([picture.note] if picture.note else [])])
+    )
 
 
 def _has_theirs(outcome: Outcome) -> bool:
@@ -115,34 +108,34 @@ def _tables(outcome: Outcome) -> list[Block]:
     return blocks
 
 
-def _table(table: Table) -> PageTable:
+def _table(table: Table) -> blocks.Table:
     """Ours with the paper's in small letters below it, so that a table is no wider than a page."""
-    heads = [PageColumn(name) for name in table.heads]
-    columns = [PageColumn(one.name, numeric=True) for one in table.columns]
+    heads = [blocks.Column(name) for name in table.heads]
+    columns = [blocks.Column(one.name, numeric=True) for one in table.columns]
     rows = [
-        PageRow([*row.head, *(_cell(column, one) for column, one in zip(table.columns, row.cells, strict=True))])
+        blocks.Row([*row.head, *(_cell(column, one) for column, one in zip(table.columns, row.cells, strict=True))])
         for row in table.rows
     ]
-    return PageTable([*heads, *columns], rows, caption=table.title, sortable=len(rows) > 1)
+    return blocks.Table([*heads, *columns], rows, caption=table.title, sortable=len(rows) > 1)
 
 
-def _cell(column: Column, cell: Cell) -> PageCell:
+def _cell(column: Column, cell: Cell) -> blocks.Cell:
     ours, *others = cell_in_words(column, cell, mark="")
     remark = ", ".join(text for text in others if text)
     differs = cell.paper_text is not None and cell.paper_text != cell.text
-    return PageCell(
+    return blocks.Cell(
         ours,
         ours if cell.ours is None else cell.ours.mean,
         best=cell.best,
         remark=remark,
-        badge=Badge("not so", "bad") if differs else None,
+        badge=blocks.Badge("not so", "bad") if differs else None,
     )
 
 
 def _settings(outcome: Outcome) -> Folded:
-    columns = [PageColumn("parameter"), PageColumn("value")]
+    columns = [blocks.Column("parameter"), blocks.Column("value")]
     rows = [[name, _plain(value)] for name, value in outcome.protocol.items()]
-    return Folded("The parameters of the protocol", [PageTable(columns, rows)])
+    return Folded("The parameters of the protocol", [blocks.Table(columns, rows)])
 
 
 def _plain(value: object) -> str:

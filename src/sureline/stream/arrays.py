@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._inputs import Array, checked_sample_weight, refuse_corrupt_sparse, rows_between
+from .._inputs import Array, checked_sample_weight, exact_labels, refuse_unfit, rows_between
 from . import Chunk, Faults, Label, Position, Stream
 
 _ENTRIES = 1 << 18  # of a chunk, so that it stays in cache
@@ -129,10 +129,12 @@ def rows_of(
         raise ValueError(
             f"Rows in memory must come as (X, y) or (X, y, sample_weight). Got {len(given)} things instead."
         )
-    refuse_corrupt_sparse(given[0])
+    refuse_unfit(given[0])
     columns = BaseEstimator()
     validate_data(columns, given[0], skip_check_array=True)  # finds the names that a DataFrame has
-    X, y = check_X_y(given[0], given[1], accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=False)
+    X, y = check_X_y(
+        given[0], exact_labels(given[1]), accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=False
+    )
     X = csr_matrix(X)
     X.sum_duplicates()
     found, codes = np.unique(y, return_inverse=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from copy import copy
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from .chunk import Chunk
 from .errors import DataError
+from .passed import Passed, text_before
 from .pipeline import Room, Task
 from .source import Reader, naming
 
@@ -81,9 +83,9 @@ class SequentialBlocks:
     """The blocks of content that is read from the beginning to the end."""
 
     def __init__(
-        self, file: int, reader: Reader, start: int, ends: RowEnds, size: int, max_line: int, parse: Parse
+        self, file: int, reader: Reader, passed: Passed, ends: RowEnds, size: int, max_line: int, parse: Parse
     ) -> None:
-        self._file, self._reader, self._at, self._ends = file, reader, start, ends
+        self._file, self._reader, self._ends, self._passed = file, reader, ends, passed
         self._size, self._max_line, self._parse = size, max_line, parse
         self._carry = b""  # read, but not yet in a block; not longer than one
 
@@ -109,11 +111,16 @@ class SequentialBlocks:
             if not cut and ended and not self._reader.failed:
                 cut = n
         self._carry = bytes(memoryview(buffer)[cut:n])
-        start, self._at = self._at, self._at + cut
+        before = copy(self._passed)
+        with memoryview(buffer) as view:
+            self._passed.take(view[:cut])
+        start, checksum, parse = before.length, self._passed.checksum, self._parse
 
         def run() -> Chunk:
             with memoryview(buffer) as view:
-                return self._parse(view[:cut], start)
+                chunk = parse(view[:cut], start)
+                rows_end = chunk.block.rows_end
+                return chunk.ending_after(checksum if rows_end is None else before.after(view[:rows_end]))
 
         return Task(self._file, start, start + cut, self._reader.raw.consumed, cut, run)
 
@@ -140,6 +147,7 @@ class RandomBlocks:
         length = os.fstat(self._fd).st_size
         if start > length:
             raise DataError(reader.name, f"there are only {length} bytes, and reading was to go on after {start}")
+        self.length = length
         self._end = length if end is None else row_start(self._fd, end, length)
         self._waits = not hasattr(os, "RWF_NOWAIT")  # whether the disk had to be waited for
         self._announced = start
@@ -159,17 +167,22 @@ class RandomBlocks:
 
         def run() -> Chunk:
             try:
-                straight = self._from_file(self._fd, start, end, self._waits) if self._from_file else None
-                if straight is not None:
-                    return straight
-                buffer = room.make(max(end - start, self._size))
-                with memoryview(buffer) as view:
-                    self._fetch(view[: end - start], start)
-                    return self._parse(view[: end - start], start)
+                chunk = self._parsed(room, start, end)
+                rows_end = chunk.block.rows_end
+                return chunk.ending_after(text_before(self._fd, end if rows_end is None else start + rows_end).checksum)
             finally:
                 self.close()
 
         return Task(self._file, start, end, end, end - start, run)
+
+    def _parsed(self, room: Room, start: int, end: int) -> Chunk:
+        straight = self._from_file(self._fd, start, end, self._waits) if self._from_file else None
+        if straight is not None:
+            return straight
+        buffer = room.make(max(end - start, self._size))
+        with memoryview(buffer) as view:
+            self._fetch(view[: end - start], start)
+            return self._parse(view[: end - start], start)
 
     def _announce(self, end: int) -> None:
         """Tell the system what will be read, as the workers do not read in order; in vain if it is there already."""

@@ -21,13 +21,17 @@ from .position import Position
 class BlockFacts:
     """Lines of a block of a file, and those among them that cannot be read.
 
-    `rows_end` is where in the block reading stopped, if it stopped at a fault.
+    `rows_end` is where in the block reading stopped, if it stopped at a fault. `before` is the checksum of the text
+    up to there, or to the end of the block (see Position). `lines` are those at which its rows begin, where they are
+    not known otherwise.
     """
 
     n_lines: int = 0
     n_faults: int = 0
     faults: Sequence[Fault] = ()
     rows_end: int | None = None
+    before: int | None = None
+    lines: Sequence[int] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +78,23 @@ class Chunk:
     def __len__(self) -> int:
         return self.n_rows
 
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the rows take."""
+        arrays = (self.values, self.indices, self.indptr, self.labels[0], self.weights)
+        tags = 0 if self.tags is None else sum(map(len, self.tags)) + 50 * len(self.tags)
+        return sum(0 if array is None else array.nbytes for array in arrays) + 300 * len(self.labels[1]) + tags
+
     def rows(self, n_columns: int | None = None) -> _core.Rows:
         """The rows for the loops of the core, without copying; `n_columns` is their width if it is to be another.
 
         Those of the chunk's own width are made once. Learners on several threads may share them after that.
         """
         return self._rows if n_columns is None or n_columns == self.n_columns else self.fresh_rows(n_columns)
+
+    def ending_after(self, checksum: int) -> Chunk:
+        """The same rows, with the checksum of the text up to their end."""
+        return replace(self, block=replace(self.block, before=checksum))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_rows"}

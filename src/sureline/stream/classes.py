@@ -12,6 +12,8 @@ import numpy.typing as npt
 from .._inputs import Array, label_array
 from .._native import _core
 from . import Chunk, DataError, Label
+from .errors import shown
+from .runs import LabelRuns
 
 MAX_CLASSES = 1000  # more are taken for a mistake: a label column that holds measurements
 
@@ -19,12 +21,11 @@ MAX_CLASSES = 1000  # more are taken for a mistake: a label column that holds me
 class Classes:
     """The classes that have come so far, or all that were named."""
 
-    def __init__(self, labels: Sequence[Label] | None = None) -> None:
+    def __init__(self, labels: Sequence[Label] | None = None, *, fixed: bool = True) -> None:
         self.labels: list[Label] = [] if labels is None else list(labels)
-        self.fixed = labels is not None
-        self.changes = 0  # how often a row had another label than the one before
-        self._last = -1
-        if labels is not None and (len(labels) < 2 or len(set(labels)) < len(labels)):
+        self.fixed = labels is not None and fixed
+        self.runs = LabelRuns()
+        if self.fixed and labels is not None and (len(labels) < 2 or len(set(labels)) < len(labels)):
             raise ValueError(f"labels must name at least two classes, each once. Got {list(labels)!r} instead.")
 
     def of(self, chunk: Chunk, file: str, rows_before: int) -> npt.NDArray[np.int32]:
@@ -34,15 +35,21 @@ class Classes:
         """
         codes, names = chunk.labels
         _refuse_unlabelled(chunk, file, rows_before)
-        if not self.labels:
-            self.labels = sorted(names, key=_label_order)
+        first = not self.labels
         known = {label: code for code, label in enumerate(self.labels)}
-        for code, name in enumerate(names):
-            if name not in known:
+        for code, name in (
+            sorted(enumerate(names), key=lambda each: _label_order(each[1])) if first else enumerate(names)
+        ):
+            if name not in known and str(name) in known:  # labels of two kinds are text in a model
+                known[name] = known[str(name)]
+            elif name not in known:
                 if self.fixed:
                     listed = ",".join(str(label) for label in self.labels)
                     row = rows_before + int(np.argmax(codes == code)) + 1
                     raise DataError(file, f"the label {name!r} is not among those given: {listed} (row {row:,})")
+                if isinstance(name, int) and not -(2**63) <= name < 2**64:
+                    row = rows_before + int(np.argmax(codes == code)) + 1
+                    raise DataError(file, f"the label {shown(str(name))} has more than 64 bits (row {row:,})")
                 known[name] = len(self.labels)
                 self.labels.append(name)
         if len(self.labels) > MAX_CLASSES:
@@ -54,9 +61,8 @@ class Classes:
                 + ("; ODCARegressor predicts numbers" if numbers else ""),
             )
         classes = np.empty(len(codes), np.int32)
-        changes = _core.recode(codes, np.array([known[name] for name in names], np.int32), classes)
-        self.changes += changes + (self._last not in (-1, int(classes[0])))
-        self._last = int(classes[-1])
+        _core.recode(codes, np.array([known[name] for name in names], np.int32), classes)
+        self.runs.add(classes)
         return classes
 
     def before_refusal(self, chunk: Chunk) -> Chunk:
@@ -74,17 +80,6 @@ class Classes:
     def array(self) -> Array:
         """All of them, as a learner has them."""
         return label_array(self.labels)
-
-    def look_sorted(self, seen: npt.NDArray[np.int64]) -> bool:
-        """True if the label changed far less often than in rows that come in any order, by those of each class."""
-        examples = int(seen.sum())
-        expected = examples * float(1 - ((seen / max(examples, 1)) ** 2).sum())
-        return expected > 100 and self.changes < 0.05 * expected
-
-
-def times(n: int) -> str:
-    """In words."""
-    return "once" if n == 1 else f"{n:,} times"
 
 
 def targets_of(chunk: Chunk, file: str, rows_before: int) -> npt.NDArray[np.float64]:

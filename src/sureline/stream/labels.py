@@ -10,9 +10,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from .._inputs import label_array
 
 Label = int | float | str
 Codes = npt.NDArray[np.int32]
@@ -22,7 +25,6 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _SHORT = re.compile(rb"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?")  # most numbers: a regression has one in every row
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _CACHED = 10_000
-_LONGEST = 1000
 
 
 class BadLabel(ValueError):
@@ -52,16 +54,27 @@ def from_text(text: str) -> Label:
         raise BadLabel(f"the label is {text}")
     if not text:
         raise BadLabel("the label is empty")
+    if text[0] == "\ufeff":  # files with such marks, put together
+        raise BadLabel("the label begins with a byte order mark")
     return text
 
 
-def from_bytes(token: bytes) -> Label:
+def refuse_long(label: str | bytes, longest: int) -> None:
+    """Raise BadLabel if a label has more than so many bytes."""
+    if len(label) > longest or (4 * len(label) > longest and isinstance(label, str) and _size(label) > longest):
+        raise BadLabel(f"the label is longer than {longest} bytes (max_label)")
+
+
+def _size(text: str) -> int:
+    return len(text.encode(errors="surrogatepass"))
+
+
+def from_bytes(token: bytes, longest: int = 1000) -> Label:
     """The label that a token of a file is."""
     short = _SHORT.fullmatch(token)
     if short is not None:
         return int(token) if short[1] is None else from_number(float(token))
-    if len(token) > _LONGEST:
-        raise BadLabel(f"the label is longer than {_LONGEST} bytes")
+    refuse_long(token, longest)
     try:
         return from_text(token.decode())
     except UnicodeDecodeError:
@@ -76,13 +89,14 @@ def to_text(label: Label) -> str:
 class LabelReader:
     """From tokens, each with a code, to labels, each with a code; remembers what it worked out."""
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int = 1000) -> None:
         self._known: dict[bytes, Label] = {}
+        self._longest = longest
 
     def _label(self, token: bytes) -> Label:
         label = self._known.get(token)
         if label is None:
-            label = from_bytes(token)
+            label = from_bytes(token, self._longest)
             if len(self._known) < _CACHED and len(token) < 100:
                 self._known[token] = label
         return label
@@ -110,15 +124,15 @@ def coded(labels: Iterable[Label | None]) -> tuple[Codes, list[Label]]:
     return np.array(codes, np.int32), list(names)
 
 
-def as_array(codes: Codes, labels: Sequence[Label]) -> npt.NDArray[np.generic]:
+def as_array(codes: Codes, labels: Sequence[Label]) -> npt.NDArray[Any]:
     """A label for each row: integers, floats or text if all are that, otherwise objects; None where there is none."""
     plain = (
-        all(isinstance(label, str) and not label.endswith("\0") for label in labels)  # NumPy drops them at the end
+        all(isinstance(label, str) for label in labels)
         or all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in labels)
         or all(isinstance(label, float) or (isinstance(label, int) and abs(label) < 2**53) for label in labels)
     )
     if plain and labels and not (codes < 0).any():
-        return np.array(labels)[codes]
+        return label_array(labels, len(codes))[codes]
     objects = np.empty(len(labels) + 1, object)  # the last is the None of the code -1
     objects[:-1] = labels
     return objects[codes]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from .._system import cores
+from .._system import cores, default_memory
 
 NATIVE = ("libsvm", "vw")  # parsed by the core
 TEXT = (*NATIVE, "csv", "tsv", "jsonl", "text")
@@ -24,6 +24,7 @@ _MEANT_FOR = {
     "label": _TABLES,
     "weight": _TABLES,
     "max_line": TEXT,
+    "max_name": _HASHED,
 }
 
 _OF_MODEL = ("zero_based", "bits", "label", "weight")
@@ -31,13 +32,27 @@ _OF_MODEL = ("zero_based", "bits", "label", "weight")
 # What `read` can be told of the data, besides the dtype.
 READING = (
     *("format", "zero_based", "duplicates", "errors", "max_error_share", "bits", "label", "weight"),
-    *("collect_names", "threads", "max_line"),
+    *("collect_names", "threads", "max_line", "max_label", "max_name", "max_features", "memory"),
 )
 
 BLOCK = 1 << 22  # bytes of text at a time: of less, what a block costs besides its parsing is felt
 TABLE_BLOCK = 1 << 18  # of text that becomes Python objects first, which take many times the room
 PIECE = 5 << 17  # entries of columns at a time: two blocks of most text
+_OF_A_THREAD = 1 << 28  # bytes: what becomes of the worst of blocks, such as one with a label for every few bytes
+_OF_A_ROW = 1 << 26
 MOST_THREADS = 16  # more than one learner can keep busy, each with a few MiB
+
+
+def checked_model_options(values: Any) -> dict[str, Any]:
+    """Options that a model keeps, as `Stream.model_options` gives them or none at all; otherwise ValueError."""
+    if not isinstance(values, dict):
+        raise ValueError("they are no object")
+    if strange := sorted(set(values) - {"format", *_OF_MODEL}):
+        raise ValueError(f"there is no {strange[0]!r}")
+    if values and (not isinstance(values.get("format"), str) or values["format"] not in FORMATS):
+        raise ValueError(f"there is no format {values.get('format')!r}")
+    Options(**{name: value for name, value in values.items() if name != "format"})
+    return values
 
 
 @dataclass(frozen=True)
@@ -56,6 +71,10 @@ class Options:
     collect_names: int = 0
     threads: int | None = None
     max_line: int | None = None
+    max_label: int = 1000
+    max_name: int = 1 << 16
+    max_features: int = 1 << 20
+    memory: int | None = None
     block: int | None = None  # for tests
 
     def __post_init__(self) -> None:
@@ -78,6 +97,10 @@ class Options:
             self._integer("threads", 1, 1024)
         if self.max_line is not None:
             self._integer("max_line", 1 << 20, 2**31 - 1)
+        for name in ("max_label", "max_name", "max_features"):
+            self._integer(name, 1, 2**31 - 1)
+        if self.memory is not None:
+            self._integer("memory", 1 << 26, 1 << 62)
 
     def _wrong(self, name: str, what: str) -> ValueError:
         return ValueError(f"The {name!r} parameter of read must be {what}. Got {getattr(self, name)!r} instead.")
@@ -118,11 +141,27 @@ class Options:
     def skip(self) -> bool:
         return self.errors == "skip"
 
+    @property
+    def room(self) -> int:
+        """The memory, in bytes, that reading may take."""
+        return default_memory() if self.memory is None else self.memory
+
+    @property
+    def batch_room(self) -> int:
+        """Bytes that one batch of columns may have in memory."""
+        return self.room // 4
+
+    @property
+    def row_room(self) -> int:
+        """Bytes that one row, or one piece of columns, may become on its way to the learner."""
+        return min(_OF_A_ROW, self.room // 8)
+
     def n_threads(self, format: str) -> int:
         """How many threads parse; one where that happens in Python, which does one thing at a time."""
         if format in ("csv", "tsv", "jsonl", "text"):
             return 1
-        return self.threads or min(cores(), MOST_THREADS)
+        wanted = self.threads or min(cores(), MOST_THREADS)
+        return max(1, min(wanted, self.room // _OF_A_THREAD))
 
     def block_size(self, format: str) -> int:
         size = self.block or (BLOCK if format in NATIVE else TABLE_BLOCK)

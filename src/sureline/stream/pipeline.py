@@ -32,14 +32,18 @@ class Room:
             self.buffer = buffer
         return self.buffer
 
+    def give_back(self) -> None:
+        """Let go of the room of a long line, which each of many workers would keep."""
+        if len(self.buffer) > 1 << 24:
+            self.buffer = bytearray()
+
 
 @dataclass
 class Task:
     """A piece of a stream: of which file, from where to where, and what makes rows of it.
 
     `consumed` is how far into the file as it is on the disk one had to read for it, and `size` what it weighs in
-    memory. `line` is how many lines come before it, said with the first piece of each file. `release` is called, on any
-    thread, some time after its rows are no longer wanted.
+    memory. `line` is how many lines come before it, said with the first piece of each file.
     """
 
     file: int
@@ -49,7 +53,6 @@ class Task:
     size: int
     run: Callable[[], Chunk]
     line: int | None = None
-    release: Callable[[], None] | None = None
 
 
 class Tasks(Protocol):
@@ -85,7 +88,6 @@ class Pipeline:
         self._wanted = 0
         self._n_cut = 0
         self._weight = 0
-        self._releases: list[Callable[[], None]] = []  # of those that have been consumed
         self._all_cut = False
         self._threads: list[threading.Thread] = []
         self._closed = False
@@ -107,12 +109,9 @@ class Pipeline:
                 with self._lock:
                     while self._weight >= self._limit and not self._stop.is_set:
                         self._lighter.wait()
-                    releases, self._releases = self._releases, []
                 if self._stop.is_set or self._all_cut:
                     return
                 try:
-                    for release in releases:
-                        release()
                     task = self._tasks.next(room)
                 except BaseException as error:
                     self._all_cut = True
@@ -126,9 +125,17 @@ class Pipeline:
                 with self._lock:
                     self._weight += task.size
             try:
-                self._hand_over(ticket, (task, task.run()))
+                chunk = task.run()
+                weight, task.size = task.size, max(task.size, chunk.nbytes)  # what it has become counts from now on
+                task.run = _done  # which holds the text, or the columns
+                with self._lock:
+                    self._weight += task.size - weight
+                self._hand_over(ticket, (task, chunk))
+                del chunk
             except BaseException as error:
                 self._hand_over(ticket, error)
+            del task
+            room.give_back()
 
     def _hand_over(self, ticket: int, result: tuple[Task, Chunk] | BaseException | None) -> None:
         with self._lock:
@@ -153,12 +160,8 @@ class Pipeline:
                     raise result
                 finally:
                     del result  # or it would keep this frame, and all that it holds, alive
-            release = result[0].release
             yield result
             del result  # rows that the consumer is done with
-            if release is not None:
-                with self._lock:
-                    self._releases.append(release)
 
     def close(self) -> None:
         """Stop the workers and wait for them."""
@@ -173,6 +176,10 @@ class Pipeline:
         self._done.clear()  # an error that nobody came for would keep the frames, and with them all this, alive
         self._tasks.close()
         self._stop.close()
+
+
+def _done() -> Chunk:
+    raise RuntimeError("A task is run once.")
 
 
 # A thread that is in the core when the interpreter goes away would take the whole process down with it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,10 @@ class Position:
         file they count from its beginning.
     rows, faults : int
         How many rows were read and how many faulty lines left out since the stream began.
+    before : int or None
+        A checksum of the text before that place: of the last 4096 bytes in a file, and of everything in what can be
+        read only once. Where reading goes on, it is compared. None in Arrow and Parquet, and where nothing is known.
+        Two positions are equal whatever theirs are.
     """
 
     file: int = 0
@@ -29,21 +33,24 @@ class Position:
     line: int = 0
     rows: int = 0
     faults: int = 0
+    before: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for each in fields(self):
             value = getattr(self, each.name)
+            if each.name == "before" and value is None:
+                continue
             if type(value) is not int or value < 0:
                 raise ValueError(f"A position's {each.name} must be an integer from 0. Got {value!r} instead.")
 
-    def to_dict(self) -> dict[str, int]:
-        """As a dict of integers, for JSON."""
+    def to_dict(self) -> dict[str, int | None]:
+        """As a dict of integers, and None where `before` is not known, for JSON."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, int]) -> Position:
-        """The position that `to_dict` wrote."""
+    def from_dict(cls, values: Mapping[str, int | None]) -> Position:
+        """The position that `to_dict` wrote, also that of a version without `before`."""
         names = [each.name for each in fields(cls)]
-        if sorted(values) != sorted(names):
-            raise ValueError(f"A position has the keys {', '.join(names)}. Got {', '.join(map(str, values))} instead.")
-        return cls(**values)
+        if not isinstance(values, Mapping) or {*values, "before"} != set(names):
+            raise ValueError(f"A position has the keys {', '.join(names)}. Got {values!r} instead.")
+        return cls(**values)  # type: ignore[arg-type]

@@ -9,9 +9,12 @@ from .blocks import AtThisLine, Lines, Parse, QuotedLines, RandomBlocks, Sequent
 from .chunk import BlockFacts, Chunk
 from .errors import KEPT, DataError, Fault, Faults
 from .formats.arrow import ColumnPieces, open_batches
+from .formats.json_lines import JsonLines
 from .formats.native import NativeParser
-from .formats.tables import DelimitedRows, JsonLines, TextLines, Wrong
+from .formats.tables import DelimitedRows, TextLines, Wrong
+from .memory import MemoryLimit
 from .options import BINARY, NATIVE, PIECE, Options
+from .passed import Passed, refuse_other_text, text_before
 from .pipeline import Pipeline, Room, Task, Tasks
 from .position import Position
 from .source import Reader, Source, Stop
@@ -56,7 +59,7 @@ class FileTasks:
                     return None
                 self.file = file = self.file + 1
                 resumed = file == self._position.file and (self._position.offset > 0 or self._position.line > 0)
-                self._tasks = self._open(file, self._position.offset if resumed else None)
+                self._tasks = self._open(file, self._position if resumed else None)
                 if resumed:
                     self.line = self._position.line
             task = self._tasks.next(room)
@@ -66,14 +69,17 @@ class FileTasks:
             self._tasks.close()
             self._tasks = None
 
-    def _open(self, file: int, offset: int | None) -> Tasks:
+    def _open(self, file: int, position: Position | None) -> Tasks:
         part, options, format = self._parts[file], self._options, self._format
+        offset, before = (None, None) if position is None else (position.offset, position.before)
         self.line = 0
         reader = self._opened.pop(file, None) or part.source.open()
         reader.raw.stop = self._stop
         try:
             if format in BINARY:
-                batches = open_batches(reader, part.source, format, offset or 0, (part.begin, part.end), self._stop)
+                batches = open_batches(
+                    reader, part.source, format, offset or 0, (part.begin, part.end), self._stop, options.batch_room
+                )
                 return ColumnPieces(file, reader, batches, offset or 0, options)
             size, longest = options.block_size(format), options.longest_line(format)
             if format in _DELIMITERS:
@@ -81,26 +87,47 @@ class FileTasks:
                 parse = (
                     self._delimited(reader, header) if header else TextLines(options)
                 )  # which then has nothing to do
-                self.line = header.count(b"\n")
+                self.line = 0 if part.begin else header.count(b"\n")
+                if part.begin or part.end is not None:  # a piece of a file whose rows are lines
+                    start = row_start(reader.raw.fd, part.begin, part.source.size or 0) if offset is None else offset
+                    start = max(start, len(header))
+                    return self._random_blocks(file, reader, start, parse, offset, before)
                 start = max(offset or 0, len(header))
-                reader.skip(start, self._stop)
-                return SequentialBlocks(file, reader, start, QuotedLines(), size, longest, parse)
+                passed = self._skip(reader, part.source, start, before, quoted=True)
+                return SequentialBlocks(file, reader, passed, QuotedLines(), size, longest, parse)
             assert self._parse is not None
             if part.source.regular and part.source.size and reader.compression is None:
                 start = row_start(reader.raw.fd, part.begin, part.source.size) if offset is None else offset
-                return RandomBlocks(file, reader, start, part.end, size, longest, self._parse)
-            start = offset or 0
-            reader.skip(start, self._stop)
-            return SequentialBlocks(file, reader, start, Lines(), size, longest, self._parse)
+                return self._random_blocks(file, reader, start, self._parse, offset, before)
+            passed = self._skip(reader, part.source, offset or 0, before)
+            return SequentialBlocks(file, reader, passed, Lines(), size, longest, self._parse)
         except BaseException:
             reader.close()
             raise
+
+    def _random_blocks(
+        self, file: int, reader: Reader, start: int, parse: Parse, offset: int | None, before: int | None
+    ) -> RandomBlocks:
+        size, longest = self._options.block_size(self._format), self._options.longest_line(self._format)
+        blocks = RandomBlocks(file, reader, start, self._parts[file].end, size, longest, parse)
+        if offset:
+            refuse_other_text(reader.name, text_before(reader.raw.fd, offset), blocks.length == offset, before)
+        return blocks
+
+    def _skip(self, reader: Reader, source: Source, n: int, before: int | None, *, quoted: bool = False) -> Passed:
+        """Leave out what was read before, and see that it is what it was and ends where a row ends."""
+        passed = Passed(whole=not source.regular, quoted=quoted)
+        reader.skip(n, self._stop, passed.take)
+        if n:
+            refuse_other_text(reader.name, passed, not reader.peek(1), before)
+        return passed
 
     def _delimited(self, reader: Reader, header: bytes) -> Parse:
         try:
             return DelimitedRows(self._options, _DELIMITERS[self._format], header)
         except Wrong as wrong:
-            raise DataError(reader.name, wrong.reason, 1, wrong.column) from None
+            column = None if wrong.column is None else wrong.column + 3 * header.startswith(b"\xef\xbb\xbf")
+            raise DataError(reader.name, wrong.reason, 1, column) from None
 
     def close(self) -> None:
         if self._tasks is not None:
@@ -143,6 +170,7 @@ class Reading:
         self._position = position
         self._line_bases: dict[int, int] = {}
         self.faults = Faults(count=position.faults)
+        self.memory = MemoryLimit(options.memory)
         self.consumed = (position.file, 0)  # file, and how many of its bytes on the disk
 
     def chunks(self) -> Generator[Chunk, None, None]:
@@ -172,11 +200,14 @@ class Reading:
                     line=at.line + (facts.n_lines if facts.rows_end is None else facts.faults[0].line - 1),
                     rows=at.rows + len(chunk),
                     faults=self.faults.count,
+                    before=facts.before,
                 )
                 self.consumed = (task.file, task.consumed)
                 self._check_share(at, finished=False)
                 if len(chunk):
+                    self.memory.foresee(chunk)
                     yield replace(chunk, end=at, block=BlockFacts())
+                self.memory.check()
                 if facts.rows_end is not None:
                     raise self._fault(task, before.line, facts.faults[0])
                 del task, chunk

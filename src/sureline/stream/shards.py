@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 
+from .blocks import quoted_row_ends
 from .formats.arrow import count_units
 from .options import BINARY
 from .reading import Part
 
+_PIECE = 1 << 20
 _NOT_CUT = ("csv", "tsv")  # where a row begins can only be told by reading everything before it
 
 
-def cut(parts: list[Part], format: str, size: int, n: int) -> list[list[Part]]:
-    """The parts of each of n shards. `size` is that of all parts together."""
+def cut(parts: list[Part], format: str, size: int, n: int, *, rows_are_lines: bool = False) -> list[list[Part]]:
+    """The parts of each of n shards. `size` is that of all parts together.
+
+    If it is known that every row is a line, CSV and TSV are cut like other text.
+    """
     bounds = [size * i // n for i in range(n + 1)]
     shards: list[list[Part]] = [[] for _ in range(n)]
     at = 0
@@ -21,7 +27,7 @@ def cut(parts: list[Part], format: str, size: int, n: int) -> list[list[Part]]:
         begin, end = part.span
         if format in BINARY:
             _cut_units(part, format, at, bounds, shards)
-        elif format in _NOT_CUT or _compressed(part):
+        elif (format in _NOT_CUT and not rows_are_lines) or _compressed(part):
             shards[_shard(bounds, at)].append(part)
         else:
             for i in range(n):
@@ -31,6 +37,32 @@ def cut(parts: list[Part], format: str, size: int, n: int) -> list[list[Part]]:
                     shards[i].append(Part(part.source, (low, high), low, part.end if high == end else high))
         at += end - begin
     return shards
+
+
+def is_cut(part: Part, format: str) -> bool:
+    """True if `cut` makes pieces of this file; of CSV and TSV, if its rows are lines."""
+    if not part.source.regular:
+        return False
+    return (count_units(part.source, format) or 1) > 1 if format in BINARY else not _compressed(part)
+
+
+def rows_are_lines(part: Part, format: str) -> bool:
+    """True if no quoted cell of a CSV or TSV file holds a newline. It is read whole for that, but not parsed."""
+    if format not in _NOT_CUT:
+        return True
+    reader, quotes, at = part.source.open(), 0, 0
+    try:
+        while piece := os.pread(reader.raw.fd, _PIECE, at):
+            at += len(piece)
+            if b'"' in piece:
+                if len(quoted_row_ends(piece, 0, len(piece), odd=quotes % 2)) < piece.count(b"\n"):
+                    return False
+                quotes += piece.count(b'"')
+            elif quotes % 2 and b"\n" in piece:
+                return False
+    finally:
+        reader.close()
+    return True
 
 
 def _shard(bounds: list[int], at: int) -> int:

@@ -8,7 +8,7 @@ import os
 import select
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -180,8 +180,8 @@ class Reader:
             self._pushed += bytes(room[:got])
         return self._pushed[:n]
 
-    def skip(self, n: int, stop: Stop) -> None:
-        """Leave out n bytes."""
+    def skip(self, n: int, stop: Stop, look: Callable[[memoryview], object] | None = None) -> None:
+        """Leave out n bytes; `look` is called with each piece of them."""
         room = memoryview(bytearray(min(n, 1 << 20)))
         left = n
         while left:
@@ -193,6 +193,8 @@ class Reader:
                 raise DataError(
                     self.name, f"there are only {n - left} bytes of content, and reading was to go on after {n}"
                 )
+            if look is not None:
+                look(room[:got])
             left -= got
 
     def close(self) -> None:
@@ -204,10 +206,11 @@ class Source:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.regular = path != STDIN and stat.S_ISREG(os.stat(path).st_mode)
-        if path != STDIN and os.path.isdir(path):
+        self.status = None if path == STDIN else os.stat(path)  # when the stream was made
+        self.regular = self.status is not None and stat.S_ISREG(self.status.st_mode)
+        if self.status is not None and stat.S_ISDIR(self.status.st_mode):
             raise IsADirectoryError(f"{path} is a folder; name the files in it, as in {path.rstrip('/')}/*.")
-        self.size = os.stat(path).st_size if self.regular else None
+        self.size = self.status.st_size if self.status is not None and self.regular else None
         self._once: Reader | None = None
         self._used = False
 

@@ -53,6 +53,20 @@ class Stream:
         return {**self.__dict__, "_reading": None, "_begun": None}
 
     @property
+    def sources(self) -> list[Source]:
+        """The files."""
+        return [part.source for part in self._parts]
+
+    @property
+    def parts(self) -> list[Part]:
+        """The files, or parts of them, in the order in which they are read."""
+        return self._parts
+
+    def of_parts(self, parts: list[Part]) -> Stream:
+        """A stream of other parts of the same files, read in the same way."""
+        return Stream(parts, self.format, self.options, format_recognised=self._format_recognised)
+
+    @property
     def dtype(self) -> str:
         """The dtype of the values."""
         return self.options.dtype
@@ -210,6 +224,8 @@ def _again(
                 reading.consumed = consumed
             yield chunk
             del chunk
+            if reading is not None:
+                reading.memory.check()
         if reading is not None:
             reading.consumed = come_to
         if wrong is not None:
@@ -246,6 +262,10 @@ def read(
     collect_names: int = 0,
     threads: int | None = None,
     max_line: int | None = None,
+    max_label: int = 1000,
+    max_name: int = 1 << 16,
+    max_features: int = 1 << 20,
+    memory: int | None = None,
     fallback: Mapping[str, Any] | None = None,
 ) -> Stream:
     """Rows and labels from files of any size, chunk by chunk.
@@ -287,6 +307,13 @@ def read(
     max_line : int or None, default=None
         The longest line in bytes, at least 1 MiB; None for 64 MiB, and for 8 MiB in CSV, TSV, JSON lines and text. A
         longer one is an error, also with ``errors="skip"``. A row of CSV counts as one line.
+    max_label, max_name, max_features : int, default=1000, 65536, 1048576
+        The longest label, the longest name of a feature (both in bytes; a text counts as "name=text"), and the most
+        features of a row. What exceeds them is a line that cannot be read.
+    memory : int or None, default=None
+        Bytes that the process may take more than at the beginning of a pass, looked at after each chunk: beyond, the
+        pass ends with a MemoryError. It also bounds how many threads parse, and what one row may become. None looks
+        at nothing, and bounds as half of the usable memory would.
     fallback : mapping or None, default=None
         Values for options that are at their defaults, such as `Stream.model_options` of the stream that a model was
         trained with. What has no meaning for the format is left out.
@@ -321,6 +348,10 @@ def read(
         collect_names=collect_names,
         threads=threads,
         max_line=max_line,
+        max_label=max_label,
+        max_name=max_name,
+        max_features=max_features,
+        memory=memory,
     )
     if format is not None and format not in FORMATS:
         raise ValueError(

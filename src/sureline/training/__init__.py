@@ -1,5 +1,6 @@
 """One pass over a stream: training of one learner, and tournaments of many."""
 
-from .train import BATCH, Progress, Training, train
+from .in_one_call import train
+from .train import BATCH, Progress, Training
 
 __all__ = ["BATCH", "Progress", "Training", "train"]

@@ -5,10 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from .metric import OF_RECORD, RISING
 from .result import Run, TournamentResult
 from .words import count, duration, listed, number, percent, percent_range, shortened
 
-MEASURES = {"error": "error", "cost": "cost of an example", "balanced_accuracy": "balanced accuracy"}
+MEASURES = {
+    "error": "error",
+    "cost": "cost of an example",
+    "balanced_accuracy": "balanced accuracy",
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "auc": "AUC",
+}
+SHARES = ("error", "balanced_accuracy")  # what is told in per cent
 
 # A run that is so much faster or smaller than another is worth naming; below that it is noise or a matter of taste.
 _WORTH_NAMING = 2.0
@@ -20,24 +29,12 @@ _PRICE = 1.25  # how much more error a run may have that is named for its speed 
 
 @dataclass(frozen=True)
 class Advice:
-    """A recommendation.
+    """A recommendation."""
 
-    Attributes
-    ----------
-    run : Run or None
-        None if there is nothing to recommend.
-    headline : str
-        "Use AROW(r=0.5)." or why there is nothing to use.
-    reasons : list of str
-        Why, in sentences.
-    remarks : list of str
-        What else to know: how good guessing is, what to use if time or size matter most.
-    """
-
-    run: Run | None
-    headline: str
-    reasons: list[str]
-    remarks: list[str] = field(default_factory=list)
+    run: Run | None  # None if there is nothing to recommend
+    headline: str  # "Use AROW(r=0.5)." or why there is nothing to use
+    reasons: list[str]  # why, in sentences
+    remarks: list[str] = field(default_factory=list)  # how good guessing is, and what else to know
 
     def __str__(self) -> str:
         return " ".join([self.headline, *self.reasons, *self.remarks])
@@ -50,7 +47,7 @@ def called(run: Run) -> str:
 
 def ranked(result: TournamentResult) -> list[Run]:
     """The runs, the best first: those that finished, then the dropped ones by how far they came, then the failed."""
-    sign = -1.0 if result.metric == "balanced_accuracy" else 1.0
+    sign = -1.0 if result.metric in RISING else 1.0
 
     def rank(run: Run) -> tuple[int, float, float, str]:
         score = score_of(run, result.metric)
@@ -64,9 +61,8 @@ def ranked(result: TournamentResult) -> list[Run]:
 def chosen(result: TournamentResult) -> Run | None:
     """The run to recommend.
 
-    That is the best one, unless one of those that cannot be told from it is clearly cheaper to live with, by a point or
-    more: halving the time or the number of nonzero weights counts a point each, as far as it is more than noise, and so
-    does saying how sure one is.
+    That is the best one, unless a run that cannot be told from it is cheaper by a point or more. Half the time and half
+    the nonzero weights count a point each, as far as that exceeds noise. So does a confidence.
     """
     finished = {run.name: run for run in result.runs if run.status == "finished" and run.examples > 0}
     if result.best not in finished:
@@ -104,7 +100,7 @@ def guess_error(result: TournamentResult) -> float | None:
 
 
 def score_in_words(value: float | None, metric: str) -> str:
-    return number(value) if metric == "cost" else percent(value)
+    return percent(value) if metric in SHARES else number(value)
 
 
 # -- sentences -----------------------------------------------------------------------------------------------
@@ -150,6 +146,8 @@ def _how_good(result: TournamentResult, run: Run) -> str:
         )
     elif result.metric == "cost":
         told += f", at a cost of {number(run.cost)} an example"
+    elif result.metric in OF_RECORD:
+        told += f", {_value(result, run)}"
     return told + "."
 
 
@@ -233,8 +231,8 @@ def _smaller_or_faster(result: TournamentResult, run: Run) -> list[str]:
 
 
 def _near(result: TournamentResult, other: Run, run: Run) -> bool:
-    if result.metric == "balanced_accuracy":
-        a, b = other.balanced_accuracy, run.balanced_accuracy
+    if result.metric in RISING:
+        a, b = score_of(other, result.metric), score_of(run, result.metric)
         return a is not None and b is not None and 1 - a <= _PRICE * (1 - b)
     a, b = score_of(other, result.metric), score_of(run, result.metric)
     return a is not None and b is not None and a <= _PRICE * b
@@ -257,12 +255,13 @@ def _value(result: TournamentResult, run: Run) -> str:
         return f"at a cost of {number(score_of(run, 'cost'))} an example"
     if result.metric == "error":
         return f"with an error of {percent(run.error)}"
-    return f"with a {MEASURES[result.metric]} of {score_in_words(score_of(run, result.metric), result.metric)}"
+    article = "an" if result.metric == "auc" else "a"
+    return f"with {article} {MEASURES[result.metric]} of {score_in_words(score_of(run, result.metric), result.metric)}"
 
 
 def score_of(run: Run, metric: str) -> float | None:
     """The score of a run by the metric that decides."""
-    own = {"error": run.error, "cost": run.cost, "balanced_accuracy": run.balanced_accuracy}[metric]
+    own = {"error": run.error, "cost": run.cost, "balanced_accuracy": run.balanced_accuracy}.get(metric)
     return run.score if run.score is not None else own
 
 

@@ -32,7 +32,7 @@ def tournament(
     on_progress: Callable[[Standing], None] | None = None,
     **options: Any,
 ) -> TournamentResult:
-    """Train many learners in one reading of a stream, and say which one to use.
+    """Train many learners in one reading of a stream, and recommend one.
 
     Every learner ends with exactly the bits that training it alone gives. Each is judged by its progressive mistakes:
     every example is predicted before it is learned from.
@@ -40,42 +40,41 @@ def tournament(
     Parameters
     ----------
     grid : list or dict
-        What takes part: a list of estimators and of names of algorithms, of which the settings are chosen by the first
-        rows, as `sureline.train` does; a dict of names to estimators; or a dict of names of algorithms to the values of
-        their parameters, such as ``{"scw": {"C": [0.1, 1]}, "arow": None}``, of which every combination takes part.
-        None or {} stands for the search space of the class (`SCW.search_space`). Estimators are not changed. Those that
-        are made from names have ``dtype="float32"``, as in `sureline.train`.
+        The learners. Either a list of estimators and names of algorithms; the first rows choose the settings of a name,
+        as in `sureline.train`. Or a dict of names to estimators. Or a dict of algorithms to values of their parameters,
+        such as ``{"scw": {"C": [0.1, 1]}, "arow": None}``: every combination takes part, and None or {} is the search
+        space of the class (`SCW.search_space`). Estimators are not changed. Those made from names have
+        ``dtype="float32"``, as in `sureline.train`.
     stream : path, glob, list of them, sureline.stream.Stream, or (X, y) or (X, y, sample_weight)
-        The data. The columns of a DataFrame keep their names, as with `fit`. Of files the labels of the first chunk
-        are sorted, so that the larger of two is the positive one, and others follow as they come.
-    metric : {"error", "cost", "balanced_accuracy"}, default="error"
-        What decides.
+        The data. The columns of a DataFrame keep their names, as with `fit`. For files, the labels of the first chunk
+        are sorted, so the larger of two is the positive one. Others follow as they come.
+    metric : {"error", "cost", "balanced_accuracy", "log_loss", "brier", "auc"}, default="error"
+        Metric that decides.
     cost : pair of floats, default=None
-        Of a missed positive and of a false alarm, of two classes, for the metric "cost"; 1 each if None.
+        Cost of a missed positive and of a false alarm, for the metric "cost" and two classes; 1 each if None.
     labels : sequence, default=None
         All labels, the negative one first.
     race : bool, default=False
-        Drop learners that are clearly behind the leader and not catching up. The rule, which is in `rules` of the
-        result, drops the one that would have won in at most 1 % of races.
+        Drop learners that are clearly behind the leader and not catching up. The rule drops the eventual winner in at
+        most 1 % of races; it is in `rules` of the result.
     memory : int, default=None
-        How many bytes the models may take: more is refused before the start. If the data get wider later (or, for
-        BCW, longer than they seemed), learners are let go, the largest first. Half of the machine's memory if None.
+        Memory limit for the models, in bytes; half of the machine's if None. More is refused before the start. If the
+        data get wider later (or, for BCW, longer than estimated), learners are dropped, the largest first.
     batch : int, default=100000
-        Rows of a batch for the learners that take batches (BCW, SBCW, FGM). They are asked for each batch before they
-        learn from it, and are never dropped.
+        Rows of a batch, for batch learners (BCW, SBCW, FGM). They predict each batch before they learn from it, and
+        are never dropped.
     reliability : bool, default=True
-        Ask the learners with probabilities for their confidence in a sample of the examples. It takes a few per cent
-        of the time.
+        Ask learners with probabilities for their confidence in a sample of the examples.
     on_progress : callable, default=None
-        Is called with a Standing after each chunk.
+        Called with a Standing after each chunk.
     **options
-        Those of `sureline.stream.read`, such as `format`, `label` and `bits`.
+        Options of `sureline.stream.read`, such as `format`, `label` and `bits`.
 
     Returns
     -------
     TournamentResult
         `best`, `ties` that cannot be told from it, a `Run` for each learner, and the trained estimators in `models`.
-        A learner that fails says so in its run, and what is wrong with the data is in ``stream["problem"]``.
+        The run of a learner that failed has the reason. ``stream["problem"]`` says what is wrong with the data.
 
     Examples
     --------

@@ -19,6 +19,7 @@ from ..models.state import State
 from ..stream import Chunk
 from ..stream.classes import Classes
 from .chunks import LabelledChunk, RowBuffer
+from .frozen import FrozenError
 from .grid import Entry
 from .metric import Counts
 from .race import points
@@ -37,7 +38,8 @@ class Candidate:
         self.begun = False
         self.seconds = 0.0  # of the processor, for learning alone
         self.mistakes: list[Counts] = []  # of each class, at each point
-        self.reliability = Reliability() if reliability and entry.learner.has_probabilities else None
+        self.reliability = Reliability() if reliability else None
+        self.frozen = FrozenError()
         self.n_updates = self.n_features = self.n_bytes = 0
         self.n_nonzero: int | None = None
 
@@ -76,13 +78,14 @@ class Candidate:
         self.seconds += time.thread_time() - begin
 
     def _learn(self, batch: LabelledChunk, start: int, stop: int) -> None:
-        if self.reliability is not None and start in batch.samples:
-            rows = batch.samples[start]
-            truth = batch.labels[rows.labels[0]].astype(np.int32, copy=False)
-            begin = time.thread_time()
-            with suppress(ValueError):  # a score that overflows: learning says so, if it matters there
+        begin = time.thread_time()
+        with suppress(ValueError):  # a score that overflows: learning says so, if it matters there
+            self.frozen.look(self.learner, batch.chunk_for(self.learner), batch.labels, start, stop)
+            if self.reliability is not None and start in batch.samples:
+                rows = batch.samples[start]
+                truth = batch.labels[rows.labels[0]].astype(np.int32, copy=False)
                 self.reliability.ask(self.learner, rows, truth)
-            self.seconds -= time.thread_time() - begin
+        self.seconds -= time.thread_time() - begin
         batch.fit(self.learner, start, stop)
 
     def finish(self) -> None:
@@ -156,6 +159,7 @@ class BatchCandidate(Candidate):
             begin = time.thread_time()
             scores, variances = learner.judge_rows(batch.values, batch.indices, batch.indptr, batch.n_columns)
             wrong = learner.chosen(scores) != codes
+            self.frozen.rows, self.frozen.wrong = self.frozen.rows + len(wrong), self.frozen.wrong + float(wrong.sum())
             if self.reliability is not None:
                 self.reliability.add(learner, scores, variances, codes)
             self.seconds -= time.thread_time() - begin

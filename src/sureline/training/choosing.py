@@ -19,15 +19,17 @@ from .._system import threads
 from ..learners.catalogue import LEARNERS
 from ..learners.learner import ClassLearner, Learner
 from ..learners.online import OnlineLearner
+from ..models.model import Model
 from ..models.numbers import MISTAKES
 from ..stream import Chunk, DataError, Label, Stream
 from ..stream.chunk import joined
 from ..stream.classes import Classes
+from ..stream.shuffling import Shuffle
 from .chunks import LabelledChunk, Normalizers
+from .metric import Metric
+from .result import MetricName
 
 AUTO = "auto"
-
-Tally = npt.NDArray[np.int64]  # examples, mistakes and updates of each class
 
 # What is tried where no learner is named. No single setting is near the best on every kind of data: noisy tables,
 # sparse text and streams that drift want different rates and measures. Between them these are; `make defaults` shows
@@ -64,10 +66,17 @@ class Choice:
     learner: Learner
     tried: int
     rows: int  # on which; 0 if they could not decide
-    mistakes: int
+    metric: MetricName
+    score: float  # by that; of "error" the number of mistakes
+
+    @property
+    def mistakes(self) -> int:
+        """How many it made there, if that decided."""
+        return int(self.score)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"tried": self.tried, "rows": self.rows, "mistakes": self.mistakes}
+        told: dict[str, Any] = {"tried": self.tried, "rows": self.rows}
+        return told | ({"mistakes": self.mistakes} if self.metric == "error" else {self.metric: self.score})
 
 
 _SHARED = {field.name for field in fields(OnlineLearner)}
@@ -123,27 +132,41 @@ def candidates(parameters: dict[str, Any]) -> list[ClassLearner]:
     return list(found.values())
 
 
-def choose(stream: Stream, labels: Sequence[Label] | None, learners: Sequence[Learner], *, rows: int = ROWS) -> Choice:
-    """The learner that makes the fewest mistakes on the first rows; nothing of the stream is lost."""
-    first = FirstRows(stream, labels, rows)
-    mistakes = first.losses(learners)
-    best = int(np.argmin(mistakes))
-    if mistakes[best] == inf:
-        return Choice(learners[0], len(learners), 0, 0)
+def choose(
+    stream: Stream,
+    labels: Sequence[Label] | None,
+    learners: Sequence[Learner],
+    *,
+    rows: int = ROWS,
+    metric: Metric | None = None,
+    shuffle: Shuffle | None = None,
+) -> Choice:
+    """The learner that is best on the first rows, by its mistakes unless it is said; nothing of the stream is lost."""
+    first = FirstRows(stream, labels, rows, shuffle)
+    metric = Metric() if metric is None else metric
+    losses = first.losses(learners, metric.loss_of if metric.of_record else _mistakes)
+    best = int(np.argmin(losses))
+    if losses[best] == inf:
+        return Choice(learners[0], len(learners), 0, metric.name, 0.0)
     kind = type(learners[best])
-    return Choice(kind(**learners[best].parameters()), len(learners), first.n_rows, int(mistakes[best]))
+    score = metric.value(losses[best]) if metric.of_record else losses[best]
+    return Choice(kind(**learners[best].parameters()), len(learners), first.n_rows, metric.name, score)
 
 
-def _mistakes(tally: Tally) -> float:
-    return float(tally[:, MISTAKES].sum())
+def _mistakes(model: Model) -> float:
+    return float(model.tally[:, MISTAKES].sum())
 
 
 class FirstRows:
     """The first rows of a stream, on which learners are tried; they stay in the stream. None if they decide nothing."""
 
-    def __init__(self, stream: Stream, labels: Sequence[Label] | None, rows: int = ROWS) -> None:
+    def __init__(
+        self, stream: Stream, labels: Sequence[Label] | None, rows: int = ROWS, shuffle: Shuffle | None = None
+    ) -> None:
         classes = Classes(labels)
-        chunk = _first_rows(stream.peek(rows, ENTRIES), rows, classes, stream.paths[0])
+        chunks = stream.peek(rows, ENTRIES) if shuffle is None else shuffle.first(stream)
+        chunk = _first_rows(chunks, rows, classes, stream.paths[0])
+        del chunks
         self._rows: LabelledChunk | None = None
         self.n_rows = self.n_columns = self.n_classes = 0
         if chunk is not None and chunk.n_rows >= FEWEST and len(np.unique(chunk.labels[0])) >= 2:
@@ -151,7 +174,7 @@ class FirstRows:
             self.n_rows, self.n_columns, self.n_classes = chunk.n_rows, chunk.n_columns, len(classes.labels)
 
     def losses(
-        self, learners: Sequence[Learner], loss: Callable[[Tally], float] = _mistakes, *, at_a_time: int | None = None
+        self, learners: Sequence[Learner], loss: Callable[[Model], float] = _mistakes, *, at_a_time: int | None = None
     ) -> list[float]:
         """By what each has seen and got wrong; infinite of one that overflows, and of all if there are no such rows.
 
@@ -175,7 +198,7 @@ class FirstRows:
             try:
                 rows.begin(learner)
                 rows.fit(learner, 0, chunk.n_rows)
-                return loss(learner.model.tally)
+                return loss(learner.model)
             except ValueError:
                 return inf
             finally:

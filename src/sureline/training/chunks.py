@@ -14,9 +14,9 @@ from .._inputs import Array
 from .._native import _core
 from ..learners.learner import ClassLearner, Learner
 from ..learners.online import OnlineLearner
+from ..learners.origin import Origin
 from ..learners.regression import TargetLearner
 from ..learners.rule import RuleLearner
-from ..learners.saving import takes_names
 from ..models.rows import RefusedRow
 from ..models.scaling import Normalizer
 from ..stream import Chunk, Label, Stream
@@ -58,6 +58,7 @@ class LabelledChunk:
         self._normalizers = normalizers
         self._chunks: dict[str, Chunk] = {}  # by dtype
         self._normalized: dict[tuple[str, str, int], Chunk] = {}
+        self.record = True  # False where the rows have been learned from before
         self._in_turn: dict[tuple[int, int | None], _core.Rows] = {}
 
     def prepare(self, learner: Learner, values: Array | None = None) -> None:
@@ -129,7 +130,7 @@ class LabelledChunk:
                 labels, n_classes = self.labels.astype(np.int32, copy=False), None
                 if self.classes is not None:
                     n_classes = len(self.classes)
-                learner.take(rows, chunk.n_columns, labels, chunk.weights, part, n_classes)
+                learner.take(rows, chunk.n_columns, labels, chunk.weights, part, n_classes, record=self.record)
 
     def end(self, learner: Learner) -> None:
         """All of it has been learned from."""
@@ -174,8 +175,10 @@ class RowBuffer:
         self.ahead = ahead
         self._chunks: list[Chunk] = []
 
-    def add(self, chunk: Chunk) -> None:
+    def add(self, chunk: Chunk) -> bool:
+        """Add the rows that come next. False if the rows at the beginning that have been are more than a chunk."""
         self._chunks.append(chunk)
+        return self.ahead < len(self._chunks[0])
 
     @property
     def n_rows(self) -> int:
@@ -215,7 +218,7 @@ def attach(learner: Learner, stream: Stream, labels: Sequence[Label] | None) -> 
     options = stream.model_options
     if "bits" in options and isinstance(learner, RuleLearner):
         learner.bits = options["bits"]  # so that it hashes the names of single examples in the same way
-    learner.takes_names = takes_names(options)
+    learner.origin = Origin(options)
     learner.check_parameters()
     learner.refuse_stream()
     if labels is None:

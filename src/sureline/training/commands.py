@@ -15,7 +15,10 @@ from ..stream.source import STDIN
 from .train import BATCH
 
 _SWITCHES = {"zero_based": "--zero-based"}
-_READING = ("zero_based", "duplicates", "bits", "label", "weight", "errors", "max_error_share", "max_line")
+_READING = (
+    *("zero_based", "duplicates", "bits", "label", "weight", "errors", "max_error_share"),
+    *("max_line", "max_label", "max_name", "max_features"),
+)
 
 
 def flag(name: str) -> str:
@@ -63,7 +66,9 @@ def _option(name: str, value: Any) -> list[str] | None:
 class TrainCommands:
     """``sureline train ...`` for learners of one stream."""
 
-    def __init__(self, stream: Stream, labels: Sequence[Label] | None = None, batch: int = BATCH) -> None:
+    def __init__(
+        self, stream: Stream, labels: Sequence[Label] | None = None, batch: int = BATCH, *, in_order: bool = False
+    ) -> None:
         self._batch = [] if batch == BATCH else ["--batch", str(batch)]
         self._data: list[str] | None = None
         self._reading: list[str] = []
@@ -73,6 +78,8 @@ class TrainCommands:
             value = getattr(stream.options, field.name)
             if field.name in _READING and value != field.default:
                 self._reading += [_SWITCHES[field.name]] if field.name in _SWITCHES else [flag(field.name), str(value)]
+        if in_order:
+            self._reading.append("--no-shuffle")
         if not stream.options.collect_names:
             self._reading.append("--no-names")
         if labels is not None:

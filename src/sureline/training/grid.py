@@ -17,7 +17,7 @@ from ..learners.parameters import Number
 from ..learners.rule import RuleLearner
 from .choosing import settings_of
 
-MOST = 10_000  # more settings are taken for a mistake
+MOST = 10_000  # more settings are refused as a mistake
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,9 @@ def entries_of(grid: Any, **shared: Any) -> list[Entry]:
     Parameters
     ----------
     grid : list, dict or estimator
-        A list of estimators and names of algorithms, a name standing for the best of some settings on the first rows
-        if `shared` has none of its own parameters; a dict of names to estimators; a dict of names of algorithms to
-        the values of each parameter, of which every combination takes part, {} or None for the algorithm's own
-        search space.
+        A list of estimators and names of algorithms. A name stands for the best of some settings on the first rows, if
+        `shared` has none of its own parameters. Or a dict of names to estimators. Or a dict of algorithms to values of
+        each parameter: every combination takes part, and {} or None is the algorithm's search space.
     **shared
         Parameters of all learners that are made from names of algorithms.
     """

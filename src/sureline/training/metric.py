@@ -1,26 +1,32 @@
-"""Metrics of a run by its mistakes, with their standard errors.
+"""Metrics of a run by its mistakes or its probabilities, with their standard errors.
 
-All three metrics are the mean of a loss over the examples, sum_k w_k (mistakes of class k) / n: the error has
-w_k = 1, the mean cost the cost of a mistake on class k, and 1 minus the balanced accuracy w_k = n / (K n_k) for the K
-classes that came. So they are told apart by weights alone, and differences of runs are judged in one way.
+Those by mistakes are the mean of a loss over the examples, sum_k w_k (mistakes of class k) / n. They differ in the
+weights alone: w_k = 1 for the error, the cost of a mistake on class k for the mean cost, and n / (K n_k) for 1 minus
+the balanced accuracy over the K classes that came. So differences of runs are judged in one way. Those by
+probabilities, log_loss, brier and auc, come from the record of predictions that preceded their labels.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 from typing import get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from .._inputs import Floats, Ints
+from ..learners.calibration import Quality
 from ..learners.cost import is_cost
 from ..metrics import wilson
+from ..models.model import Model
+from ..models.numbers import MISTAKES, SEEN
+from ..models.record import is_empty
 from .result import MetricName
 
-Counts = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+Counts = Ints  # of each class
 
+OF_RECORD = ("log_loss", "brier", "auc")
+RISING = ("balanced_accuracy", "auc")  # the more, the better
 Z95 = 1.959963984540054  # of the normal distribution
 
 
@@ -40,11 +46,16 @@ class Metric:
                 f"The cost must be a pair of positive numbers, of a missed positive and of a false alarm. Got {pair!r}."
             )
 
+    @property
+    def of_record(self) -> bool:
+        """True if probabilities decide, rather than mistakes."""
+        return self.name in OF_RECORD
+
     def weights(self, seen: Counts) -> Floats:
         """Weight of a mistake on each class, after so many examples of each."""
         if self.name == "cost":
             return self.costs(len(seen))
-        if self.name == "error":
+        if self.name == "error" or self.of_record:
             return np.ones(len(seen))
         came = seen > 0
         weights: Floats = np.zeros(len(seen))
@@ -61,9 +72,24 @@ class Metric:
         known = mistakes[: len(seen)]
         return float((self.weights(seen)[: len(known)] * known).sum()) / max(int(seen.sum()), 1)
 
+    def loss_of(self, model: Model) -> float:
+        """The mean of an example, by what a model has counted or recorded."""
+        if self.of_record:
+            found = quality(model, self.name)
+            return inf if found is None else 1 - found[0] if self.name in RISING else found[0]
+        return self.loss(model.tally[:, SEEN], model.tally[:, MISTAKES])
+
     def value(self, loss: float) -> float:
         """The metric of a mean loss."""
-        return 1 - loss if self.name == "balanced_accuracy" else loss
+        return 1 - loss if self.name in RISING else loss
+
+
+def quality(model: Model, metric: str) -> tuple[float, float] | None:
+    """A metric of the probabilities of a model, and its standard error; None if nothing is on record."""
+    if model.record is None or is_empty(model.record):
+        return None
+    value, error = getattr(Quality.of(model.record, model.n_heads), metric)
+    return float(value), float(error)
 
 
 @dataclass(frozen=True)
@@ -113,7 +139,7 @@ class Measures:
 _ENOUGH_BLOCKS = 8
 
 
-def tied(at: npt.NDArray[np.int64], losses: Floats, squares: Floats) -> bool:
+def tied(at: Ints, losses: Floats, squares: Floats) -> bool:
     """True if a run cannot be told from another at 95 %, by their differences from block to block.
 
     Parameters

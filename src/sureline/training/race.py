@@ -12,7 +12,7 @@ from math import ceil, log2
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from .._inputs import Floats
 
 ERROR = 0.01  # of a whole race: that it drops the setting that would have won
 FIRST = 1 << 11  # examples before the first look

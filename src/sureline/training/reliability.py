@@ -62,11 +62,10 @@ class Sampler:
 
 
 class Reliability:
-    """Confidence against accuracy, in ten bins from 1/2 to 1 (what the confidence is: in the label rather than in its
-    best rival, so that it is never less than 1/2)."""
+    """Confidence against accuracy, in ten bins."""
 
     def __init__(self) -> None:
-        self._calibration = Calibration(low=0.5)
+        self._calibration = Calibration()
 
     def ask(self, learner: ClassLearner, rows: Chunk, truth: npt.NDArray[np.int32]) -> None:
         """Let a learner predict rows that it has not yet learned from."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypedDict
 
 Status = Literal["finished", "dropped", "failed"]
-MetricName = Literal["error", "cost", "balanced_accuracy"]
+MetricName = Literal["error", "cost", "balanced_accuracy", "log_loss", "brier", "auc"]
 Label = str | int | float | bool
 
 
@@ -77,6 +77,9 @@ class Run:
         The same way; cost is the mean of an example.
     score, score_se : float
         Those of the metric of the tournament.
+    frozen_error : float
+        That of the model at the end of a block on a sample of the next one: where labels come in runs, the progressive
+        error flatters learners that follow them.
     updates, nonzeros, features : int
     seconds : float
         Of learning alone.
@@ -107,6 +110,7 @@ class Run:
     cost_se: float | None = None
     score: float | None = None
     score_se: float | None = None
+    frozen_error: float | None = None
     updates: int = 0
     nonzeros: int | None = None
     features: int = 0
@@ -131,7 +135,7 @@ class TournamentResult:
     ----------
     version, date, command : str
         Of the library; when it began (ISO, UTC); the command line or the call that it was.
-    metric : {"error", "cost", "balanced_accuracy"}
+    metric : {"error", "cost", "balanced_accuracy", "log_loss", "brier", "auc"}
         What decides.
     seconds : float
     memory_bytes : int
@@ -178,16 +182,17 @@ class TournamentResult:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it: dicts, lists, text and plain numbers. A number that is not finite is None."""
-        told: dict[str, Any] = _plain(asdict(replace(self, models={})))
+        told: dict[str, Any] = plain(asdict(replace(self, models={})))
         del told["models"]
         return told
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Dicts, lists, text and plain numbers, as JSON has them: a number that is not finite is None."""
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if hasattr(value, "item") and not isinstance(value, str):  # a NumPy scalar
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import hypot, isfinite
 from typing import Any
 
 import numpy as np
 
+from ..learners.origin import Origin
 from .candidate import Candidate
 from .commands import TrainCommands
-from .metric import Counts, Measures, tied
+from .metric import Z95, Counts, Measures, Metric, quality, tied
 from .race import RULE
 from .result import Curve, Label, Run, StreamFacts, TopFeature, TournamentResult
 from .tournament import Tournament
@@ -25,7 +26,8 @@ def result_of(tournament: Tournament, command: str, *, models: bool = False) -> 
     """All that is known by now; with the trained estimators, if they are asked for."""
     from .. import __version__
 
-    commands = TrainCommands(tournament.stream, tournament.labels, tournament.batch)
+    in_order = tournament.classes.runs.found  # `train` would shuffle
+    commands = TrainCommands(tournament.stream, tournament.labels, tournament.batch, in_order=in_order)
     runs = [_run(tournament, candidate, commands) for candidate in tournament.candidates]
     winner = tournament.best()
     best = None if winner is None else winner.name
@@ -50,7 +52,10 @@ def _estimators(tournament: Tournament) -> dict[str, Any]:
     """The learners that finished, as estimators."""
     from ..estimators.saving import as_estimator  # brings scikit-learn along, which the command line does without
 
-    return {c.name: as_estimator(c.learner) for c in tournament.candidates if c.alive and c.begun}
+    finished = [candidate for candidate in tournament.candidates if candidate.alive and candidate.begun]
+    for candidate in finished:
+        candidate.learner.origin = Origin(tournament.stream.model_options, tournament.names).copy()
+    return {candidate.name: as_estimator(candidate.learner) for candidate in finished}
 
 
 def _facts(tournament: Tournament) -> StreamFacts:
@@ -88,7 +93,7 @@ def _run(tournament: Tournament, candidate: Candidate, commands: TrainCommands) 
     told: dict[str, Any] = {}
     if seen.any():
         measures = Measures.of(seen, mistakes, metric)
-        score, score_se = measures.score(metric.name)
+        score, score_se = _score(candidate, measures, metric)
         told = {**measures.__dict__, "error_interval": list(measures.error_interval)}
         told |= {"score": score, "score_se": score_se}
     return Run(
@@ -102,6 +107,7 @@ def _run(tournament: Tournament, candidate: Candidate, commands: TrainCommands) 
         examples=int(seen.sum()),
         mistakes=int(mistakes.sum()),
         **told,
+        frozen_error=candidate.frozen.error,
         updates=candidate.n_updates,
         nonzeros=candidate.n_nonzero,
         features=candidate.n_features,
@@ -113,6 +119,14 @@ def _run(tournament: Tournament, candidate: Candidate, commands: TrainCommands) 
         # Of a stream that was not read whole there is none: it would read on, or fail where this one did.
         train_command=commands.of(learner, candidate.parameters) if tournament.complete else None,
     )
+
+
+def _score(candidate: Candidate, measures: Measures, metric: Metric) -> tuple[float | None, float | None]:
+    """The value of the metric, and its standard error."""
+    if not metric.of_record:
+        return measures.score(metric.name)
+    found = quality(candidate.learner.model, metric.name) if candidate.begun else None
+    return (None, None) if found is None else found
 
 
 def _curve(tournament: Tournament, candidate: Candidate, points: int, seen: Counts, mistakes: Counts) -> Curve:
@@ -127,7 +141,7 @@ def _curve(tournament: Tournament, candidate: Candidate, points: int, seen: Coun
     if n := int(seen.sum()):
         known[n] = seen, mistakes
     curve = Curve(examples=list(known), error=[int(made.sum()) / at for at, (_, made) in known.items()])
-    if metric.name != "error":
+    if metric.name != "error" and not metric.of_record:
         curve["score"] = [metric.value(metric.loss(then, made)) for then, made in known.values()]
     return curve
 
@@ -158,10 +172,26 @@ def _ties(tournament: Tournament, best: str) -> list[str]:
     at = np.array(tournament.at, np.int64)
     if not len(at):
         return []
+    if tournament.metric.of_record:
+        return _ties_of_records(tournament, finished, best)
     sums, squares = tournament.losses(finished, 0, len(at) - 1)
     first = [c.name for c in finished].index(best)
     return [
         candidate.name
         for j, candidate in enumerate(finished)
         if j != first and tied(at, sums[:, j] - sums[:, first], squares[:, j] + squares[:, first])
+    ]
+
+
+def _ties_of_records(tournament: Tournament, finished: list[Candidate], best: str) -> list[str]:
+    """The same by what is on record: differences within both standard errors. They are of the same rows, so that true
+    differences are told apart later than they could be."""
+    told = {c.name: quality(c.learner.model, tournament.metric.name) for c in finished}
+    first = told.pop(best)
+    if first is None:
+        return []
+    return [
+        name
+        for name, other in told.items()
+        if other is not None and abs(other[0] - first[0]) <= Z95 * hypot(other[1], first[1])
     ]

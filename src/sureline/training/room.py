@@ -1,4 +1,4 @@
-"""Memory of the models of a tournament, and the rows of learners of float32 beside learners of float64."""
+"""Room for models, in memory and in files, and the rows of learners of float32 beside learners of float64."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import numpy as np
 
 from .._inputs import Array
 from ..learners.feature_groups import FGM, SBCW
-from ..learners.learner import ClassLearner, Learner
+from ..learners.learner import Learner
 from ..learners.online_batch import BCW
 from ..learners.rule import RuleLearner
+from ..models.file import MOST_BYTES
 from ..models.precision.state import most_bytes
 from ..stream import Chunk, Position, Stream
 
 
-def model_bytes(learner: ClassLearner, n_columns: int, n_classes: int, n_rows: int, batch: int) -> int:
+def model_bytes(learner: Learner, n_columns: int, n_classes: int, n_rows: int, batch: int) -> int:
     """The most that a model of so many columns and classes takes until it has learned from so many rows.
 
     Memory that no feature has touched costs nothing, so that it may be much less. Rows that are kept, those of a
@@ -32,6 +33,24 @@ def model_bytes(learner: ClassLearner, n_columns: int, n_classes: int, n_rows: i
         return scales + most_bytes(slots, heads, n_rows)
     assert isinstance(learner, SBCW | FGM)
     return scales + learner.most_bytes(slots, heads, -(-n_rows // batch))
+
+
+def refuse_too_large(learner: Learner, stream: Stream, n_columns: int, n_classes: int) -> None:
+    """Raise ValueError if a model of so many columns and classes would be too large for a model file."""
+    if not isinstance(learner, RuleLearner) or learner.in_python:  # those in Python are in no model file
+        return
+    size = model_bytes(learner, n_columns, n_classes, 0, 0)
+    if size <= MOST_BYTES or learner.shape.has_factors:  # which memory bounds long before
+        return
+    fewer = "lower bits (--bits)" if stream.hashed_width() else "number the columns without gaps"
+    ways = [f"{fewer}, or have fewer classes"]
+    if learner.dtype == "float64":
+        ways.insert(0, 'use dtype="float32" (--dtype float32)')
+    raise ValueError(
+        f"{stream.paths[0]}: {type(learner).__name__} would have {n_columns:,} columns and {n_classes:,} classes, "
+        f"{in_words(size)} of weights, seen or not; a model file holds at most {in_words(MOST_BYTES)} (2^42 bytes): "
+        f"{', '.join(ways)}."
+    )
 
 
 def scale_bytes(n_columns: int) -> int:

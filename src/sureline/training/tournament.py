@@ -17,10 +17,9 @@ import numpy.typing as npt
 from .._native import _core
 from .._system import cores, threads, usable_memory
 from ..learners.batch import BatchLearner
-from ..models.numbers import MISTAKES, SEEN
 from ..stream import Chunk, DataError, Label, Position, Stream
 from ..stream.chunk import merged_names
-from ..stream.classes import Classes, times
+from ..stream.classes import Classes
 from .candidate import BatchCandidate, Candidate
 from .choosing import FirstRows
 from .chunks import LabelledChunk, Normalizers, attach
@@ -82,7 +81,8 @@ class Tournament:
         for candidate in self.candidates:
             attach(candidate.learner, stream, labels)
             candidate.learner.warm_up()
-        self.race = Race(len(entries)) if race else None
+        # A race is decided by mistakes from block to block.
+        self.race = Race(len(entries)) if race and not self.metric.of_record else None
         self.batch = batch
         self.limit = (usable_memory() or _UNKNOWN_MEMORY) // 2 if memory is None else memory
         self.workers = workers or cores()
@@ -171,7 +171,7 @@ class Tournament:
         losses = iter(
             first.losses(
                 learners,
-                lambda tally: self.metric.loss(tally[:, SEEN], tally[:, MISTAKES]),
+                self.metric.loss_of,
                 at_a_time=at_a_time,
             )
         )
@@ -194,10 +194,11 @@ class Tournament:
                 "the costs of a missed positive and of a false alarm are for two classes, and "
                 f"{len(self.classes.labels)} came: every mistake has counted 1"
             )
-        elif self.classes.look_sorted(self.seen):
+        elif self.classes.runs.found:
+            said = self.classes.runs.in_words()
             self.problem = (
-                f"the label changed only {times(self.classes.changes)} in {self.rows:,} rows, and errors over rows "
-                "that are sorted by label say nothing: shuffle them before (shuf FILE)"
+                f"{said[0].lower()}{said[1:]}: errors along such rows flatter learners that follow the labels, unless "
+                "their order is that of the answers to come; otherwise shuffle them before (shuf FILE)"
             )
 
     def _take(self, chunk: Chunk, pool: ThreadPoolExecutor, on_begin: Callable[[str], None] | None) -> None:
@@ -335,6 +336,8 @@ class Tournament:
         return candidate.alive and candidate.begun and not waits
 
     def _loss(self, candidate: Candidate) -> float:
+        if self.metric.of_record:
+            return self.metric.loss_of(candidate.learner.model)
         return self.metric.loss(self.seen, candidate.mistakes_by_class())
 
     def losses(

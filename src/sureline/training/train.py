@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._native import _core
+from .._atomic import remove_stale
 from ..learners.batch import BatchLearner
-from ..learners.catalogue import learner_named, learner_of
 from ..learners.learner import ClassLearner, Learner
 from ..learners.regression import TargetLearner
 from ..learners.rule import RuleLearner
 from ..learners.saving import read_learner, write_learner
-from ..stream import READING, Chunk, DataError, Label, Position, Stream, read
+from ..stream import Chunk, DataError, Label, Position, Stream
 from ..stream.chunk import merged_names
 from ..stream.classes import Classes, targets_of
-from .checkpoint import Checkpoint, Checkpointing, done_with, refuse_other_job
-from .choosing import AUTO, Choice, candidates, choose, chosen_before, settings_of
+from .checkpoint import Checkpoint, Checkpointing, refuse_other_job
+from .choosing import Choice, choose, chosen_before
 from .chunks import LabelledChunk, RowBuffer, attach
-
-if TYPE_CHECKING:
-    from ..estimators.saving import Estimator
+from .frozen import FrozenError
+from .identity import Files, Verify
+from .metric import Metric
+from .order import Order
+from .room import refuse_too_large
+from .start import Start
 
 BATCH = 100_000  # rows, for the learners that take batches
 
@@ -41,6 +43,7 @@ class Progress:
     share: float | None  # of the stream that has been read, where its size is known
     pass_number: int
     losses: float | None = None  # of a regressor: the sum of those of its predictions
+    frozen_error: float | None = None  # of the model at the end of a block on the next one; None of a regressor
 
     @property
     def error(self) -> float | None:
@@ -57,32 +60,53 @@ class Training:
     """A learner on its way through a stream. All that it takes to go on later is in `save_checkpoint`."""
 
     def __init__(
-        self, learner: Learner, stream: Stream, *, labels: Sequence[Label] | None = None, batch: int | None = None
+        self,
+        learner: Learner,
+        stream: Stream,
+        *,
+        labels: Sequence[Label] | None = None,
+        batch: int | None = None,
+        verify: Verify = "sample",
+        start: Start | None = None,
+        order: Order | None = None,
     ) -> None:
+        learner = learner if start is None else start.learner
         if batch is not None and not isinstance(learner, BatchLearner):
             raise ValueError(
                 f"{type(learner).__name__} learns from one row after the other: batch is for learners of batches."
             )
         if batch is not None and batch < 1:
             raise ValueError(f"batch must be a number of rows, at least 1. Got {batch!r} instead.")
-        attach(learner, stream, labels)
+        known = labels if start is None or not learner.labels else learner.labels
+        names = learner.origin.names
+        attach(learner, stream, known)
         self.learner = learner
+        if start is not None:
+            learner.origin.names = names
+        self.start = None if start is None else start.mark()
         self.batch = BATCH if batch is None else batch
         self.buffer = RowBuffer()
         self.stream = stream
-        self.classes = Classes(labels)
-        self.names: _core.NameTable | None = None
+        self.files = Files(stream, verify)
+        self.order = order or Order()
+        self._source = stream if self.order.shuffle is None else self.order.shuffle.pieces(stream)
+        self.frozen = FrozenError()
+        self.classes = Classes(known, fixed=labels is not None)
         self.position = Position()
         self.pass_number = 1
-        self.begun = False
+        self.rows_of_a_pass: int | None = None  # known after the first one
+        self._own_checkpoints: set[Path] = set()  # written, or gone on from
+        self.begun = start is not None
+        self._before = self._measures()
         self._learning = False
         self._stop_asked = False
 
     # -- which learner ---------------------------------------------------------------------------------------
 
-    def choose(self, learners: Sequence[Learner]) -> Choice:
+    def choose(self, learners: Sequence[Learner], metric: Metric | None = None) -> Choice:
         """Before it begins, take the one of these learners that makes the fewest mistakes on the first rows."""
-        choice = choose(self.stream, self.labels if self.classes.fixed else None, learners)
+        labels = self.labels if self.classes.fixed else None
+        choice = choose(self._source, labels, learners, metric=metric, shuffle=self.order.shuffle)
         self.learner = choice.learner
         attach(self.learner, self.stream, self.labels if self.classes.fixed else None)
         return choice
@@ -108,8 +132,10 @@ class Training:
             if on_progress is not None:
                 on_progress(self.progress(time.monotonic() - started))
 
+        if self.passes > 1:
+            self.files.first(len(self.stream.paths))
         while True:
-            chunks = self.stream.read_from(self.position)
+            chunks = self._chunks()
             try:
                 for chunk in chunks:
                     self._learning = True
@@ -128,14 +154,34 @@ class Training:
                     tell()
             finally:
                 chunks.close()
+            self._end_pass()
             if self.pass_number >= self.passes:
                 break
             self._learning = True  # not to be interrupted between the two
             self.pass_number += 1
             self.position = Position()
             self._learning = False
-        if not self.begun:
+        if self.rows_of_a_pass == 0:
             raise DataError(self.stream.paths[0], "there are no examples")
+
+    def _chunks(self) -> Generator[Chunk, None, None]:
+        """The rest of this pass, in its order."""
+        shuffle = self.order.shuffle
+        if shuffle is None:
+            return self._source.read_from(self.position)
+        return shuffle.chunks(self._source, self.position, self.pass_number)
+
+    def _end_pass(self) -> None:
+        """See that what is read again is what was read before."""
+        rows = self.position.rows
+        if self.passes > 1:
+            self.files.refuse_changed()
+        if self.rows_of_a_pass not in (None, rows):
+            raise DataError(
+                self.stream.paths[0],
+                f"pass {self.pass_number} had {rows:,} rows, and the first {self.rows_of_a_pass:,}",
+            )
+        self.rows_of_a_pass = rows
 
     def interrupt(self) -> None:
         """Stop after the chunk at hand; at once, with KeyboardInterrupt, if the stream is being waited for."""
@@ -156,33 +202,43 @@ class Training:
 
     def _take(self, chunk: Chunk, tell: Callable[[], None]) -> None:
         if isinstance(self.learner, BatchLearner):
-            self.buffer.add(chunk)
+            if not self.buffer.add(chunk):
+                raise ValueError("The checkpoint is not of these data: its batches end after other rows.")
             self._learn_batches()
             return
         if chunk.n_rows:
             batch = self._labelled(chunk)
+            width = max(chunk.n_columns, self.learner.n_features_in_ if self.begun else 0)
+            refuse_too_large(self.learner, self.stream, width, len(self.labels))
             if not self.begun:
                 batch.begin(self.learner)
                 self.begun = True
             start, seen_before = 0, self.examples
             for stop in _powers_of_two(seen_before, seen_before + chunk.n_rows):
-                batch.fit(self.learner, start, stop - seen_before)
+                self._fit(batch, start, stop - seen_before)
                 start = stop - seen_before
                 if start < chunk.n_rows:  # the end of the chunk is told by the caller
                     tell()
-            batch.fit(self.learner, start, chunk.n_rows)
+            self._fit(batch, start, chunk.n_rows)
             batch.end(self.learner)
         self._pass(chunk)
+
+    def _fit(self, batch: LabelledChunk, start: int, stop: int) -> None:
+        if self.pass_number == 1:
+            self.frozen.look(self.learner, batch.chunk, batch.labels, start, stop)
+        batch.fit(self.learner, start, stop)
 
     def _labelled(self, chunk: Chunk) -> LabelledChunk:
         if isinstance(self.learner, TargetLearner):
             return LabelledChunk(chunk, targets_of(chunk, self._file(chunk), self.position.rows))
         codes = self._class_codes(chunk)
-        return LabelledChunk(chunk, codes, self.classes.array())
+        labelled = LabelledChunk(chunk, codes, self.classes.array())
+        labelled.record = self.pass_number == 1  # predictions of what was learned from say nothing of others
+        return labelled
 
     def _pass(self, chunk: Chunk) -> None:
         """All of this chunk has been learned from."""
-        self.names = merged_names(self.names, chunk)
+        self.learner.origin.names = merged_names(self.learner.origin.names, chunk)
         self.position = chunk.end
 
     def _learn_batches(self, *, last: bool = False) -> None:
@@ -195,6 +251,7 @@ class Training:
             if not self.begun:
                 learner.begin(self.classes.array(), batch.n_columns)
                 self.begun = True
+            self.frozen.look(learner, batch, codes, 0, batch.n_rows)
             learner.take_batch(batch.X, codes, batch.weights)
             learner.classes_ = self.classes.array()
             for chunk in self.buffer.done(batch.n_rows):
@@ -204,14 +261,12 @@ class Training:
         return self.classes.of(chunk, self._file(chunk), self.position.rows + self.buffer.ahead)
 
     def _file(self, chunk: Chunk) -> str:
-        return self.stream.paths[min(chunk.end.file, len(self.stream.paths) - 1)]
+        return self._source.paths[min(chunk.end.file, len(self._source.paths) - 1)]
 
     @property
-    def looks_sorted(self) -> bool:
-        """True if the label changed far less often than in rows that come in any order."""
-        if not self.begun or not isinstance(self.learner, ClassLearner):
-            return False
-        return self.classes.look_sorted(self.learner.progressive_.seen)
+    def warning(self) -> str | None:
+        """The reason why the model is worse than its progressive error, in a sentence; None if there is none."""
+        return self.order.warning(self.classes.runs)
 
     # -- where it stands -------------------------------------------------------------------------------------
 
@@ -238,39 +293,76 @@ class Training:
             return None
         return self.learner.total_loss if self.begun else 0.0
 
+    def _measures(self) -> tuple[int, float]:
+        """Examples, and the mistakes or losses of their predictions."""
+        return self.examples, (self.losses or 0.0) if self.mistakes is None else self.mistakes
+
+    @property
+    def since_start(self) -> dict[str, Any] | None:
+        """Of a training that went on from a model: examples since then, and how they were predicted."""
+        if self.start is None:
+            return None
+        (before, wrong_before), (now, wrong) = self._before, self._measures()
+        examples, wrong = now - before, wrong - wrong_before
+        share = wrong / max(examples, 1)
+        if self.mistakes is None:
+            return {"examples": examples, "loss": share}
+        return {"examples": examples, "mistakes": int(wrong), "error": share}
+
     def progress(self, seconds: float = 0.0) -> Progress:
         """Progress so many seconds after the run began."""
-        return Progress(self.examples, self.mistakes, seconds, self._share(), self.pass_number, self.losses)
+        frozen = self.frozen.error
+        return Progress(self.examples, self.mistakes, seconds, self._share(), self.pass_number, self.losses, frozen)
 
     def _share(self) -> float | None:
-        share = self.stream.progress
+        share = self._source.progress
         return None if share is None else (self.pass_number - 1 + share) / self.passes
 
     # -- saving and going on ---------------------------------------------------------------------------------
 
     def save_model(self, path: Path, *, compact: bool = False) -> None:
         """Write what has been learned so far; `compact` as for `sureline.save`."""
-        options = self.stream.model_options
-        write_learner(path, self.learner, names=self.names, input_options=options, compact=compact)
+        write_learner(path, self.learner, compact=compact)
 
     def save_checkpoint(self, path: Path) -> None:
         """Write all that is needed to go on as if nothing had happened."""
         if not self.can_be_saved:
             raise ValueError("There is nothing to go on from: the training has not begun, or stopped inside a chunk.")
-        place = Checkpoint(self.position, self.buffer.ahead, self.pass_number, list(self.labels), self._batch_size)
-        write_learner(
-            path,
-            self.learner,
-            names=self.names,
-            input_options=self.stream.model_options,
-            place=place.to_dict(self.stream),
+        paths = self.stream.paths
+        in_order = self.pass_number == 1 and self.order.shuffle is None
+        begun = min(self.position.file + 1, len(paths)) if in_order else len(paths)
+        place = Checkpoint(
+            position=self.position,
+            rows_ahead=self.buffer.ahead,
+            pass_number=self.pass_number,
+            rows_of_a_pass=self.rows_of_a_pass if self.pass_number > 1 else None,
+            labels=list(self.labels),
+            batch=self._batch_size,
+            paths=paths,
+            files=self.files.first(begun),
+            start=self.start,
+            shuffle=self.order.shuffle,
+            runs=self.classes.runs,
+            frozen=self.frozen,
         )
+        self._own_checkpoints.add(path)
+        write_learner(path, self.learner, place=place.to_dict(self.learner.n_seen_))
 
-    def resume(self, path: Path, *, candidates: Sequence[Learner] = ()) -> None:
+    def done_with(self, path: Path) -> None:
+        """Remove a checkpoint that this training wrote or went on from, and what a killed run has left of one.
+
+        One of another training is left.
+        """
+        if path in self._own_checkpoints:
+            path.unlink(missing_ok=True)
+        remove_stale(path)
+
+    def resume(self, path: Path, *, candidates: Sequence[Learner] = (), decided: bool = False) -> None:
         """Go on where the checkpoint in `path` was saved.
 
         The learner and the stream must be those of then: another algorithm, parameter or file is refused. A learner
-        that was to be chosen among the `candidates` is the one of them that the checkpoint has.
+        that was to be chosen among the `candidates` is the one of them that the checkpoint has. If the order of
+        rows was `decided` by the data, it is that of the checkpoint.
         """
         saved = read_learner(path)
         place = Checkpoint.of(path, saved)
@@ -278,18 +370,23 @@ class Training:
         if len(candidates) > 1:
             self.learner = chosen_before(path, saved.learner, candidates)
             attach(self.learner, self.stream, fixed)
-        refuse_other_job(path, saved, learner=self.learner, stream=self.stream, labels=fixed)
+        if decided and (self.order.shuffle is None) != (place.shuffle is None):
+            self.order = Order(place.shuffle, self.order.whole)
+            self._source = self.stream if place.shuffle is None else place.shuffle.pieces(self.stream)
+        job = self.learner, self.stream, self.start, self.order.shuffle
+        refuse_other_job(path, saved, place, job, files=self.files, labels=fixed)
         if place.batch != self._batch_size:
             raise ValueError(
                 f"{path} was saved with batches of {place.batch} rows, and cannot be gone on with {self._batch_size}."
             )
         self.learner = saved.learner
         self.classes.labels = place.labels
-        self.names = saved.names
+        self.classes.runs, self.frozen = place.runs, place.frozen
         self.position = place.position
         self.buffer = RowBuffer(place.rows_ahead)
-        self.pass_number = place.pass_number
+        self.pass_number, self.rows_of_a_pass = place.pass_number, place.rows_of_a_pass
         self.begun = True
+        self._own_checkpoints.add(path)
 
     @property
     def _batch_size(self) -> int | None:
@@ -299,96 +396,3 @@ class Training:
 def _powers_of_two(after: int, up_to: int) -> list[int]:
     """Powers of two larger than `after` and not larger than `up_to`."""
     return [1 << k for k in range(up_to.bit_length()) if after < 1 << k <= up_to]
-
-
-# -- in one call ---------------------------------------------------------------------------------------------
-
-
-def train(
-    data: str | Path | Sequence[str | Path] | Stream,
-    algorithm: str | Estimator = AUTO,
-    *,
-    model: str | Path | None = None,
-    labels: Sequence[Label] | None = None,
-    batch: int | None = None,
-    checkpoint: str | Path | None = None,
-    checkpoint_every: int = 1_000_000,
-    resume: bool = False,
-    on_progress: Callable[[Progress], None] | None = None,
-    **options: Any,
-) -> Estimator:
-    """Train a learner on a stream, which need not fit into memory: what ``sureline train`` does.
-
-    Parameters
-    ----------
-    data : path, glob, list of them, or sureline.stream.Stream
-    algorithm : str or estimator, default="auto"
-        A name such as "scw" or "ssol", or an estimator whose parameters are used; it is not changed. "auto" tries some
-        settings of several learners on the first rows, at most 20,000, and trains the one with the fewest mistakes. So
-        does a name, with settings of that learner, if none of its own parameters is given, nor `normalize`.
-    model : path, default=None
-        Where to write the model, if anywhere.
-    labels : sequence, default=None
-        All labels, the negative one first. Without them those of the first chunk of the stream are sorted, so that
-        the larger of two is the positive one, and others follow as they come. Not for a regressor, to which a label is
-        the number to be predicted.
-    batch : int, default=None
-        Rows of a batch for the learners that take batches (BCW, SBCW); 100,000 if it is not given. What is left over at
-        the end of the stream is a smaller one.
-    checkpoint : path, default=None
-        Where to save, every `checkpoint_every` examples, what it takes to go on after a crash. The file is removed
-        when all is done.
-    resume : bool, default=False
-        Go on where `checkpoint` was saved; from the beginning if there is none.
-    on_progress : callable, default=None
-        Is called with a Progress now and then.
-    **options
-        Parameters of the algorithm, if it is given by name (with "auto" those that all learners have), and options of
-        `sureline.stream.read` such as `format`, `label` and `bits`. `dtype` is "float32" unless it is set ("float64"
-        for ODCA and ODCARegressor): in a model of millions of features it saves half of the memory.
-
-    Returns
-    -------
-    estimator
-        With everything learned, ready for predict and partial_fit.
-    """
-    from ..estimators.saving import as_estimator
-
-    reading = {name: options.pop(name) for name in READING if name in options}
-    parameters = options
-    learners: Sequence[Learner]
-    if isinstance(algorithm, str) and algorithm.lower() == AUTO:
-        learners = candidates(parameters)
-    elif isinstance(algorithm, str):
-        kind = learner_named(algorithm)
-        learners = [kind(**{"dtype": kind.stream_dtype, **settings}) for settings in settings_of(kind, parameters)]
-    elif parameters:
-        raise TypeError(f"{', '.join(parameters)} must be set on the estimator that is passed as algorithm.")
-    elif isinstance(algorithm, Learner):
-        learners = [learner_of(algorithm)(**algorithm.parameters())]
-    else:
-        raise TypeError(f"algorithm must be a name or an estimator of sureline. Got {algorithm!r} instead.")
-    learner = learners[0]
-    if isinstance(data, Stream):
-        if reading:
-            raise TypeError(f"{', '.join(reading)} must be set where the stream is made, by sureline.stream.read.")
-        stream = data if data.dtype == learner.dtype else data.with_options(dtype=learner.dtype)
-    else:
-        stream = read(data, dtype=learner.dtype, **{"collect_names": True, **reading})
-    training = Training(learner, stream, labels=labels, batch=batch)
-    path = None if checkpoint is None else Path(checkpoint)
-    if resume:
-        if path is None:
-            raise ValueError("resume needs the path of a checkpoint.")
-        if path.exists():
-            training.resume(path, candidates=learners)
-    if len(learners) > 1 and not training.begun:
-        training.choose(learners)
-    training.run(
-        checkpointing=None if path is None else Checkpointing(path, examples=checkpoint_every), on_progress=on_progress
-    )
-    if model is not None:
-        training.save_model(Path(model))
-    if path is not None:
-        done_with(path)
-    return as_estimator(training.learner)

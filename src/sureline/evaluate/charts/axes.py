@@ -16,36 +16,16 @@ _FIRST_DIGIT = "round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9
 
 @dataclass(frozen=True)
 class Axis:
-    """One of the two axes of a chart.
+    """One of the two axes of a chart."""
 
-    Attributes
-    ----------
-    label : str
-        What is measured, with its unit.
-    log : bool
-        By logarithms, as far as there are values above 0. Those at 0 and below are then left out.
-    percent : bool
-        Values are shares, and the ticks say per cent.
-    limits : pair of float or None
-        From where to where; by default what the data need and a little more.
-    whole : bool
-        Values are counts: no tick between two whole numbers.
-    seconds : bool
-        Values are times in seconds, and the ticks say ms, s and so on.
-    with_zero : bool
-        A logarithmic axis has a place for 0.
-    falling : bool
-        The largest value comes first.
-    """
-
-    label: str
-    log: bool = False
-    percent: bool = False
-    limits: tuple[float, float] | None = None
-    whole: bool = False
-    seconds: bool = False
-    with_zero: bool = False
-    falling: bool = False
+    label: str  #: what is measured, with its unit
+    log: bool = False  #: by logarithms, as far as there are values above 0; those at 0 and below are then left out
+    percent: bool = False  #: values are shares, and the ticks say per cent
+    limits: tuple[float, float] | None = None  #: from where to where; by default what the data need and a little more
+    whole: bool = False  #: values are counts: no tick between two whole numbers
+    seconds: bool = False  #: values are times in seconds, and the ticks say ms, s and so on
+    with_zero: bool = False  #: a logarithmic axis has a place for 0
+    falling: bool = False  #: the largest value comes first
 
     def over(self, values: Iterable[float | None], margin: float) -> Axis:
         """The same with its limits set, so that it shows these values; linear if none is above 0."""

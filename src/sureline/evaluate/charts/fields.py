@@ -28,21 +28,12 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars(Figure):
-    """Horizontal bars from zero to the left and to the right, with whiskers of one standard deviation.
-
-    Attributes
-    ----------
-    title, label : str
-        What is shown, and what the axis measures.
-    bars : sequence of Bar
-    left, right : str
-        What negative and positive values speak for, written above them.
-    """
+    """Horizontal bars from zero to the left and to the right, with whiskers of one standard deviation."""
 
     title: str
-    label: str
+    label: str  #: what the axis measures
     bars: Sequence[Bar]
-    left: str = ""
+    left: str = ""  #: what negative and positive values speak for, written above them
     right: str = ""
     description: str = ""
 
@@ -143,34 +134,18 @@ class MapCell:
 
 @dataclass(frozen=True)
 class HeatMap(Figure):
-    """Values over rows and columns; the lower the better unless it is said otherwise.
-
-    Attributes
-    ----------
-    title : str
-    x_label, y_label : str
-        The names of the two parameters.
-    x, y : sequences of str
-        Their values, as written at columns and rows.
-    cells : mapping of (column, row) to MapCell
-    best : (column, row) or None
-        The one to be framed.
-    measure : str
-        What the values are, for the scale below.
-    percent : bool
-        They are shares.
-    """
+    """Values over rows and columns; the lower the better unless it is said otherwise."""
 
     title: str
-    x_label: str
+    x_label: str  #: the names of the two parameters
     y_label: str
-    x: Sequence[str]
+    x: Sequence[str]  #: their values, as written at columns and rows
     y: Sequence[str]
-    cells: Mapping[tuple[int, int], MapCell]
-    best: tuple[int, int] | None = None
-    measure: str = "error"
+    cells: Mapping[tuple[int, int], MapCell]  #: by column and row
+    best: tuple[int, int] | None = None  #: the one to be framed
+    measure: str = "error"  #: what the values are, for the scale below
     higher_is_better: bool = False
-    percent: bool = True
+    percent: bool = True  #: they are shares
     description: str = ""
 
     @property

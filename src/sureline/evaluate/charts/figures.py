@@ -34,38 +34,20 @@ DASHES: tuple[Sequence[float], ...] = (
 
 @dataclass(frozen=True)
 class Series:
-    """Points of one name.
-
-    Attributes
-    ----------
-    name : str
-    x, y : sequences of float
-        Where a value is None or not finite, or not above 0 on a logarithmic axis, the line is broken.
-    style : int or None
-        Which colour, marker and dash; None for one of the many in the background.
-    line, markers : bool
-        What is drawn of it.
-    low, high : sequences of float or None
-        An interval around y: a band beside a line, whiskers on points without one.
-    label : bool
-        Whether its name is to be written beside it, where it is a point.
-    notes : sequence of str or None
-        For each point what is shown when the pointer rests on it.
-    key : str or None
-        Ties it to the row of a table that has the same key.
-    """
+    """Points of one name."""
 
     name: str
+    #: Where a value is None or not finite, or not above 0 on a logarithmic axis, the line is broken.
     x: Sequence[float]
     y: Sequence[float | None]
-    style: int | None = 0
-    line: bool = True
+    style: int | None = 0  #: which colour, marker and dash; None for one of the many in the background
+    line: bool = True  #: whether a line is drawn of it, and markers
     markers: bool = True
-    low: Sequence[float | None] | None = None
+    low: Sequence[float | None] | None = None  #: an interval around y: a band beside a line, whiskers without one
     high: Sequence[float | None] | None = None
-    label: bool = True
-    notes: Sequence[str] | None = None
-    key: str | None = None
+    label: bool = True  #: whether its name is to be written beside it, where it is a point
+    notes: Sequence[str] | None = None  #: for each point what is shown when the pointer rests on it
+    key: str | None = None  #: ties it to the row of a table that has the same key
 
 
 @dataclass(frozen=True)
@@ -79,29 +61,16 @@ class Reference:
 
 @dataclass(frozen=True)
 class Chart(Figure):
-    """Series over two axes.
+    """Series over two axes."""
 
-    Attributes
-    ----------
-    title : str
-        What it shows.
-    x, y : Axis
-    series : sequence of Series
-        Those in front come last.
-    references : sequence of Reference
-    frontier : sequence of pairs of float
-        Points of a thin stair, from the left to the right: what no other point beats in both.
-    description : str
-        In words what is to be seen.
-    """
-
-    title: str
+    title: str  #: what it shows
     x: Axis
     y: Axis
-    series: Sequence[Series]
+    series: Sequence[Series]  #: those in front come last
     references: Sequence[Reference] = ()
+    #: Points of a thin stair, from the left to the right: what no other point beats in both.
     frontier: Sequence[tuple[float, float]] = ()
-    description: str = ""
+    description: str = ""  #: in words what is to be seen
     height: float = 320.0
     zooms = True
 

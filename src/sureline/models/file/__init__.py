@@ -15,14 +15,17 @@ from typing import Any
 import numpy as np
 
 from ..._atomic import WriteError, remove_stale
+from ..._inputs import Array
 from ..scaling import Normalizer
-from ..scaling_codec import arrays_of_scales, checked_scales
 from .canonical import canonical, pack, parse, unpack
-from .codec import AnyState, decode, encode
-from .container import Array, Tensor, read_container, write_container
+from .codec import MOST_BYTES, AnyState, decode, encode
+from .container import Tensor, read_container, write_container
 from .errors import ModelFileError, Refusal
+from .record import arrays_of_record, checked_record
+from .scales import arrays_of_scales, checked_scales
 
 __all__ = [
+    "MOST_BYTES",
     "ModelContents",
     "ModelFileError",
     "WriteError",
@@ -42,35 +45,17 @@ Label = bool | int | float | str
 
 @dataclass(frozen=True)
 class ModelContents:
-    """The contents of a model file.
+    """The contents of a model file."""
 
-    Attributes
-    ----------
-    kind : str
-        "model", or what the file was written as.
-    class_name : str
-        The learner. Any identifier: whoever makes an object of it looks it up in a list, and nowhere else.
-    parameters : dict
-    labels : list of bool, int, float or str
-        One for each class, each only once.
-    state : State, PrecisionState, GroupState or KernelModel
-    metadata, tensors : dict
-        What was written as `extra_metadata` and `extra_tensors`.
-    library : str
-        What wrote the file, such as "sureline 0.1.0".
-    scales : Normalizer or None
-        What features are divided by, if there is something.
-    """
-
-    kind: str
-    class_name: str
+    kind: str  #: "model", or what the file was written as
+    class_name: str  #: the learner: any identifier, which whoever makes an object of it looks up in a list
     parameters: dict[str, Any]
-    labels: list[Label]
+    labels: list[Label]  #: one for each class, each only once
     state: AnyState
-    metadata: dict[str, Any]
-    tensors: dict[str, Array]
-    library: str
-    scales: Normalizer | None = None
+    metadata: dict[str, Any]  #: what was written as `extra_metadata`
+    tensors: dict[str, Array]  #: and as `extra_tensors`
+    library: str  #: what wrote the file, such as "sureline 0.1.0"
+    scales: Normalizer | None = None  #: what features are divided by, if there is something
 
 
 def write_model(
@@ -130,7 +115,8 @@ def write_model(
     if reason := _wrong_with_labels(unpack(metadata["labels"], "")):
         raise ValueError(f"{reason[0].upper()}{reason[1:]}.")
     metadata["state"], tensors = encode(state)
-    tensors |= {name: Tensor.of(array) for name, array in arrays_of_scales(scales).items()}
+    for arrays in (arrays_of_scales(scales), arrays_of_record(state)):
+        tensors |= {name: Tensor.of(array) for name, array in arrays.items()}
     for name, array in (extra_tensors or {}).items():
         tensors[_EXTRA + name] = Tensor.of(np.asarray(array))
     write_container(path, canonical(metadata), tensors)
@@ -177,6 +163,7 @@ def _contents(text: str, tensors: dict[str, Array]) -> ModelContents:
         raise Refusal(reason)
     state = decode(metadata["state"], tensors, len(labels))
     scales = checked_scales(tensors, state)
+    state.record = checked_record(tensors, state)
     for name in tensors:
         if not name.startswith(_EXTRA):
             raise Refusal(f"the tensor {name} does not belong to this model")

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .container import Array
+from ..._inputs import Array
+from ..numbers import Policy
 from .errors import Refusal
 
 MOST_COLUMNS = 1 << 31
 MOST_ROUNDS = 1 << 53  # up to here a float counts
 _BLOCK = 1 << 16
+
+
+class Common(NamedTuple):
+    """The words that describe every state, checked."""
+
+    n_columns: int
+    n_heads: int
+    intercept: bool
+    policy: Policy
+    dtype: np.dtype[Any]
+    tally: Array
 
 
 def integer(value: Any, what: str, least: int, most: int) -> int:

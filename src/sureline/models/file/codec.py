@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..._inputs import Array
 from ..._native import _core
 from ..groups import GroupState
-from ..kernel.codec import SHAPES, kernel_arrays, kernel_state
 from ..kernel.model import KernelModel
-from ..kernel.projection import Projection
 from ..numbers import (
     COVARIANCE_SCALE,
     MEMORY_COLUMNS,
@@ -26,20 +25,27 @@ from ..numbers import (
     T,
     flip_one,
 )
-from ..precision.codec import arrays_of, group_state, precision_state
 from ..precision.state import PrecisionState
 from ..state import State
 from ..touched import Touched
-from ..window import WINDOW, arrays_of_ascent, checked_ascent
-from .checks import MOST_COLUMNS, MOST_ROUNDS, everywhere, integer, take_tensor
-from .container import Array, Tensor
+from .batches import arrays_of, group_state, precision_state
+from .checks import MOST_COLUMNS, MOST_ROUNDS, Common, everywhere, integer, take_tensor
+from .container import Tensor
 from .errors import Refusal
+from .kernel import kernel_arrays, kernel_state
+from .window import WINDOW, arrays_of_ascent, checked_ascent
 
 MOST_BYTES = 1 << 42  # of addresses that the weights take, touched or not
 # As they are written in a file: by their names.
 _SHAPES = {shape.name: shape for shape in Shape}
 _POLICIES = {policy.name: policy for policy in Policy}
 _DUAL = tuple(shape.name for shape in Shape if shape.is_dual)
+# States that are not arrays of weights, by the name of their shape.
+_OTHER_STATES: dict[str, Callable[[dict[str, Array], Common], AnyState]] = {
+    PrecisionState.shape: precision_state,
+    GroupState.shape: group_state,
+    KernelModel.shape: kernel_state,
+}
 AnyState = State | PrecisionState | GroupState | KernelModel
 _FIELDS = {"shape", "dtype", "n_columns", "n_heads", "intercept", "policy", "budget", "counters"}
 _BLOCK = 1 << 16
@@ -65,8 +71,6 @@ def encode(state: AnyState) -> tuple[dict[str, Any], dict[str, Tensor]]:
         "budget": None,
         "counters": state.tally.tolist(),
     }
-    if isinstance(state, Projection):
-        words["budget"] = {"max": state.budget, "active": state.examples.n}
     if isinstance(state, KernelModel):
         return words, {name: Tensor.of(array) for name, array in kernel_arrays(state).items()}
     if not isinstance(state, State):
@@ -74,8 +78,8 @@ def encode(state: AnyState) -> tuple[dict[str, Any], dict[str, Tensor]]:
     arrays: dict[str, Array] = {"memory": state.memory, "fresh_memory": state._fresh_memory, "prior": state.prior}
     if state.factors is not None:
         arrays["factors"] = state.factors
-    if state.view is not None:
-        arrays["view"] = state.view
+    if state.rounds is not None:
+        arrays["view"] = state.rounds
     if isinstance(state.budget, _core.Budget):
         arrays["budget"] = np.array([state.budget.threshold, state.budget.chosen])
     if state.budget is not None:
@@ -115,7 +119,9 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
     if not isinstance(words, dict) or words.keys() != fields:
         raise Refusal("the description of the state does not have the fields it should have")
     word = words["shape"]
-    if word not in (*_SHAPES, PrecisionState.shape, GroupState.shape, *SHAPES):
+    if word == "projection":
+        raise Refusal("is a KernelSCW with a budget of examples, which is not supported any more")
+    if word not in (*_SHAPES, *_OTHER_STATES):
         raise Refusal("there is no such shape of a state")
     if words["dtype"] not in ("float32", "float64"):
         raise Refusal("the dtype is neither float32 nor float64")
@@ -134,16 +140,11 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
         raise Refusal("the number of labels does not fit the number of heads")
     if policy is Policy.regression and (n_labels > 0 or word not in _DUAL):
         raise Refusal("a regression has labels, or another shape than those of dual coordinate ascent")
-    if word in SHAPES:
+    if word not in _SHAPES:
         tally = _checked_tally(words["counters"], max(n_heads, 2))
-        return kernel_state(
-            word, words["budget"], tensors, n_columns, n_heads, words["intercept"], policy, dtype, tally
-        )
-    if word in (PrecisionState.shape, GroupState.shape):
-        tally = _checked_tally(words["counters"], max(n_heads, 2))
+        common = Common(n_columns, n_heads, words["intercept"], policy, dtype, tally)
         _checked_budget(words["budget"], None, partial(take_tensor, tensors), n_heads, n_slots)
-        of_shape = precision_state if word == PrecisionState.shape else group_state
-        return of_shape(tensors, n_columns, n_heads, words["intercept"], policy, dtype, tally)
+        return _OTHER_STATES[word](tensors, common)
     shape = _SHAPES[word]
     width = shape.width
     if n_slots * n_heads * width * dtype.itemsize > MOST_BYTES:
@@ -154,7 +155,9 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
     memory = _checked_memory(take("memory", "float64", (n_problems, MEMORY_COLUMNS)))
     fresh_memory = _checked_memory(take("fresh_memory", "float64", (MEMORY_COLUMNS,))[np.newaxis])[0]
     prior = take("prior", "float64", (n_heads,))
-    if not (np.isfinite(prior) & (prior > 0)).all():
+    with np.errstate(over="ignore", under="ignore"):
+        fresh = prior.astype(dtype)  # as a new feature has it
+    if not (np.isfinite(fresh) & (fresh > 0)).all():
         raise Refusal("a prior variance is not a positive number")
     factors = None
     if shape.has_factors:
@@ -162,10 +165,10 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
         j = np.arange(n_slots)
         if not everywhere(np.isfinite, factors.reshape(-1)) or not (factors[:, j * (j + 3) // 2] > 0).all():
             raise Refusal("the factors are not those of a covariance")
-    view = None
+    rounds = None
     if shape.has_rounds:
-        view = take("view", "float64", (n_problems, ROUND_COLUMNS)).copy()  # it is written with every look
-        if np.isnan(view).any():
+        rounds = take("view", "float64", (n_problems, ROUND_COLUMNS)).copy()  # a refresh writes it
+        if np.isnan(rounds).any():
             raise Refusal("the view is not a number")
     weights = _checked_weights(shape, take, dtype, n_slots, n_heads, width, "weights" in tensors)
     budget: _core.Budget | _core.FeatureSelection | None
@@ -186,7 +189,7 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
         prior=prior,
         tally=_checked_tally(words["counters"], max(n_heads, 2), regression=policy is Policy.regression),
         budget=budget,
-        view=view,
+        rounds=rounds,
         ascent=checked_ascent(words[WINDOW], take, n_problems, n_heads, n_columns) if shape.is_dual else None,
     )
 

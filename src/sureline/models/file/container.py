@@ -18,13 +18,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._atomic import replacing
+from ..._inputs import Array
 from ..._native import _core
 from .errors import Refusal
-
-Array = npt.NDArray[Any]
 
 LARGEST_HEADER = 1 << 26
 PIECE = 1 << 20  # bytes read or written at once

@@ -9,10 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
+from ..._inputs import Array, Floats
 
 PANEL = 128  # rows
 
@@ -65,9 +63,7 @@ class Cholesky:
             try:
                 left = np.empty((PANEL, n))
             except MemoryError:
-                raise MemoryError(
-                    f"there is no room for the covariance of {n} stored examples; a budget bounds their number"
-                ) from None
+                raise MemoryError(f"there is no room for the covariance of {n} stored examples") from None
             factor._left.append(left)
             factor._block.append(np.eye(PANEL))
         factor._left[k][i] = row[: k * PANEL]

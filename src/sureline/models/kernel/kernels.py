@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..._inputs import is_sparse
+from ..._inputs import Floats, is_sparse
 
-Floats = npt.NDArray[np.float64]
 KERNELS = ("linear", "rbf", "poly")
 
 

@@ -13,13 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..._inputs import Array, is_sparse
+from ..._inputs import Array, Floats, Ints, Labels, is_sparse
 from ..._system import usable_memory
 from ..numbers import Policy
-
-Floats = npt.NDArray[np.float64]
 
 BLOCK_BYTES = 4 << 20  # of whitened rows that are worked on at a time
 TOO_LARGE = (
@@ -29,11 +26,28 @@ TOO_LARGE = (
 
 
 @dataclass(frozen=True)
+class Steps:
+    """The step of each row of a batch, alpha y S x."""
+
+    moves: Floats  # alpha y, of shape (rows, heads)
+    squares: Floats  # x'Sx
+
+    @classmethod
+    def of_batch(cls, n_rows: int, n_heads: int) -> Steps:
+        """Of rows that are still to come."""
+        return cls(np.zeros((n_rows, n_heads)), np.zeros(n_rows))
+
+    def of(self, rows: slice) -> tuple[Floats, Floats]:
+        """Those of some rows, to be filled in."""
+        return self.moves[rows], self.squares[rows]
+
+
+@dataclass(frozen=True)
 class Batch:
     """Rows with what they are to count."""
 
     X: Any  # an array or CSR
-    labels: npt.NDArray[np.int32]
+    labels: Labels
     C: Floats  # of each row
     intercept: bool
     dtype: np.dtype[Any]  # of the matrix products
@@ -120,8 +134,11 @@ class Precision(ABC):
         """P + sum of C_i x_i x_i'."""
 
     @abstractmethod
-    def pass_over(self, mu: Floats, batch: Batch, q: int, policy: Policy, tally: npt.NDArray[np.int64]) -> Floats:
-        """The inner loop of Algorithm 1 for a batch that was just absorbed: from mu to the new mu. Counts in tally."""
+    def pass_over(self, mu: Floats, batch: Batch, q: int, policy: Policy, tally: Ints, steps: Steps) -> Floats:
+        """The inner loop of Algorithm 1 for a batch that was just absorbed: from mu to the new mu.
+
+        Counts in the tally, and fills in the steps.
+        """
 
     @abstractmethod
     def variances(self, X: Any, intercept: bool, dtype: Any) -> Floats:
@@ -132,5 +149,5 @@ class Precision(ABC):
         """P^-1."""
 
     @abstractmethod
-    def variance_of(self, slots: npt.NDArray[np.int64]) -> Floats:
+    def variance_of(self, slots: Ints) -> Floats:
         """Diagonal entries of P^-1."""

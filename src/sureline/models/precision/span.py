@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..._inputs import Array, is_sparse
+from ..._inputs import Array, Floats, Ints, is_sparse
 from ..._native import _core
 from ..numbers import Policy
-from .batch import TOO_LARGE, Batch, Floats, Precision, fill, refuse_too_wide
+from .batch import TOO_LARGE, Batch, Precision, Steps, fill, refuse_too_wide
 from .triangle import Triangle
 
 _ROWS = 1024  # that are worked on at a time
@@ -118,7 +117,7 @@ class Span(Precision):
         solution, _ = lapack.dpotrs(self.L, B, lower=1)
         return np.asarray(solution)
 
-    def pass_over(self, mu: Floats, batch: Batch, q: int, policy: Policy, tally: npt.NDArray[np.int64]) -> Floats:
+    def pass_over(self, mu: Floats, batch: Batch, q: int, policy: Policy, tally: Ints, steps: Steps) -> Floats:
         n = batch.n_rows
         first = self.Z.shape[0] - n  # the rows of the batch are the last
         root = np.sqrt(batch.C)
@@ -132,14 +131,15 @@ class Span(Precision):
             )
             V = np.ascontiguousarray((V + V.T) / 2)
             f = np.ascontiguousarray((Z @ mu.T).T / root[rows])
-            steps = np.zeros_like(f)
-            task = _core.BatchTask(batch.labels[rows], batch.C[rows], q, policy, tally)
-            refused = _core.learn_products(V, f, steps, task)
+            moves = np.zeros_like(f)
+            of_rows, squares = steps.of(rows)
+            task = _core.BatchTask(batch.labels[rows], batch.C[rows], q, policy, tally, of_rows, squares=squares)
+            refused = _core.learn_products(V, f, moves, task)
             if refused >= 0:
                 raise ValueError(f"Row {start + refused} of X has a score beyond float64. {TOO_LARGE}")
             # mu += P^-1 X'(alpha y), and X is Z over sqrt(C)
             b = np.zeros((self.Z.shape[0], len(mu)))
-            b[here] = (steps / root[rows]).T
+            b[here] = (moves / root[rows]).T
             mu = mu + np.asarray(self.Z.T @ self._solve(b)).T
         return np.ascontiguousarray(mu)
 
@@ -147,14 +147,14 @@ class Span(Precision):
         from scipy.linalg import blas
 
         v = np.empty(X.shape[0])
-        for at, squares, products in self._beside(X, intercept):
+        for at, squares, products in self._inner_products(X, intercept):
             v[at] = squares
             if self.Z.shape[0]:
                 along = blas.dtrsm(1.0, self.L, np.asfortranarray(products), lower=1)
                 v[at] -= np.square(along).sum(axis=0)
         return np.maximum(v, 0)
 
-    def _beside(self, X: Any, intercept: bool) -> Iterator[tuple[slice, Floats, Floats]]:
+    def _inner_products(self, X: Any, intercept: bool) -> Iterator[tuple[slice, Floats, Floats]]:
         """Some rows of X at a time: which, their squared lengths, and Z X'. Sparse rows are not made dense."""
         if not (is_sparse(X) and is_sparse(self.Z)):
             rows = Batch(X, np.empty(0, np.int32), np.empty(0), intercept, np.dtype(np.float64))
@@ -178,7 +178,7 @@ class Span(Precision):
             S -= Z.T @ self._solve(Z)
         return S
 
-    def variance_of(self, slots: npt.NDArray[np.int64]) -> Floats:
+    def variance_of(self, slots: Ints) -> Floats:
         if self.Z.shape[0] == 0:
             return np.ones(len(slots))
         columns = self.Z[:, slots]

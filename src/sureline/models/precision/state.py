@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..._inputs import Array, is_sparse
-from ..numbers import Policy, fresh_tally
-from .batch import Batch, Floats, Precision, bytes_of_weights, refuse_too_many_weights
+from ..._inputs import Array, Floats, Ints, Labels, is_sparse
+from ..._native import _core
+from ..model import nonzero_of
+from ..numbers import SEEN, Policy, fresh_tally
+from ..record import begun_anew, fresh_record
+from .batch import Batch, Precision, Steps, bytes_of_weights, refuse_too_many_weights
 from .span import Span, most_bytes_of_span, span_is_smaller
 from .triangle import Triangle, most_bytes_of_triangle
 
@@ -29,10 +31,11 @@ class PrecisionState:
         self,
         mu: Floats,
         precision: Precision,
-        tally: npt.NDArray[np.int64],
+        tally: Ints,
         policy: Policy,
         intercept: bool,
         dtype: Any,
+        record: Floats | None = None,
     ) -> None:
         self.mu = mu
         self.precision = precision
@@ -41,6 +44,7 @@ class PrecisionState:
         self.intercept = intercept
         self.dtype = np.dtype(dtype)
         self.n_columns = mu.shape[1] - intercept
+        self.record = fresh_record(int(tally[:, SEEN].sum())) if record is None else record
 
     @classmethod
     def fresh(cls, n_columns: int, n_classes: int, policy: Policy, intercept: bool, dtype: Any) -> PrecisionState:
@@ -58,13 +62,21 @@ class PrecisionState:
     def nbytes(self) -> int:
         return self.mu.nbytes + self.precision.nbytes
 
-    def after(self, X: Any, labels: npt.NDArray[np.int32], C: Floats, q: int) -> PrecisionState:
+    def after(self, X: Any, labels: Labels, C: Floats, q: int) -> PrecisionState:
         """The model after a batch: Algorithm 1."""
         batch = Batch(X, labels, C, self.intercept, self.dtype, same_C=bool((C == C[0]).all()))
         precision = self.precision.absorbed(batch)
-        tally = self.tally.copy()
-        mu = precision.pass_over(self.mu, batch, q, self.policy, tally)
-        return PrecisionState(mu, precision, tally, self.policy, self.intercept, self.dtype)
+        tally, record = self.tally.copy(), self.record.copy()
+        steps = Steps.of_batch(len(labels), self.n_heads)
+        mu = precision.pass_over(self.mu, batch, q, self.policy, tally, steps)
+        state = PrecisionState(mu, precision, tally, self.policy, self.intercept, self.dtype, record)
+        # A batch is learned from as a whole. The prediction of a row without its label is that of mu without the step
+        # that the row made, alpha y S x, and with the covariance without the row: v / (1 - C v).
+        scores = state.scores(X) - steps.moves * steps.squares[:, np.newaxis]
+        v = steps.squares / np.maximum(1 - C * steps.squares, 1e-3)
+        variances = np.repeat(v[:, np.newaxis], self.n_heads, axis=1)
+        _core.put_on_record(record, scores, variances, labels, C)
+        return state
 
     def grown(self, n_columns: int, n_classes: int, policy: Policy) -> PrecisionState:
         """With at least that many columns and classes.
@@ -72,7 +84,7 @@ class PrecisionState:
         A model of two classes that becomes one of more decides as before: under policy ovr both have the weights,
         each with its own sign, and under rival, where the difference of two scores decides, half of them.
         """
-        mu, precision, tally, now = self.mu, self.precision, self.tally, self.policy
+        mu, precision, tally, now, record = self.mu, self.precision, self.tally, self.policy, self.record
         if n_columns > self.n_columns:
             refuse_too_many_weights(n_columns, max(self.n_heads, n_classes if n_classes > 2 else 1))
             more = n_columns - self.n_columns
@@ -84,10 +96,11 @@ class PrecisionState:
             if now is Policy.binary:
                 share = 1.0 if policy is Policy.ovr else 0.5
                 mu, now = np.concatenate([-share * mu, share * mu]) + 0.0, policy
+                record = begun_anew(record)
             mu = np.concatenate([mu, np.zeros((n_classes - len(mu), mu.shape[1]))])
         if mu is self.mu and tally is self.tally:
             return self
-        return PrecisionState(mu, precision, tally, now, self.intercept, self.dtype)
+        return PrecisionState(mu, precision, tally, now, self.intercept, self.dtype, record)
 
     # -- answers ---------------------------------------------------------------------------------------------
 
@@ -114,12 +127,8 @@ class PrecisionState:
     def coefficients(self) -> Floats:
         return np.roll(self.mu, 1, axis=1) if self.intercept else np.pad(self.mu, ((0, 0), (1, 0)))
 
-    def nonzero(self) -> list[tuple[npt.NDArray[np.int64], Array]]:
-        heads = []
-        for weights in self.coefficients():
-            slots = np.flatnonzero(weights)
-            heads.append((slots, weights[slots]))
-        return heads
+    def nonzero(self) -> list[tuple[Ints, Array]]:
+        return nonzero_of(self.coefficients())
 
     def count_nonzero(self) -> int:
         return int(np.count_nonzero(self.mu[:, : self.n_columns]))
@@ -131,13 +140,17 @@ class PrecisionState:
         v = self.precision.variance_of(np.array([self.n_columns]))[0] if self.intercept else 1.0
         return np.full(self.n_heads, v)
 
-    def weight_variances(self, slots: npt.NDArray[np.int64], head: int) -> Floats:
+    def weight_variances(self, slots: Ints, head: int) -> Floats:
         return self.precision.variance_of(np.where(slots == 0, self.n_columns, slots - 1))
 
     def covariance(self) -> Floats:
-        """S of the columns, without the intercept."""
+        """S of the columns and, last, the intercept, which has a variance of 1 if there is none."""
         S = self.precision.covariance()
-        return S[: self.n_columns, : self.n_columns]
+        if self.intercept:
+            return S
+        whole = np.eye(self.n_columns + 1)
+        whole[:-1, :-1] = S
+        return whole
 
     def only_nonzero(self) -> PrecisionState:
         return self  # the precision is of all features together

@@ -7,13 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..._inputs import Array, is_sparse
+from ..._inputs import Array, Floats, Ints, is_sparse
 from ..._native import _core
 from ..._system import cores
 from ..numbers import Policy
-from .batch import TOO_LARGE, Batch, Floats, Precision, fill, refuse_too_wide
+from .batch import TOO_LARGE, Batch, Precision, Steps, fill, refuse_too_wide
 
 _WIDE_BLOCK = 2048  # rows at a time for BLAS, and for the core
 _PART = 1 << 16
@@ -99,12 +98,12 @@ class Triangle(Precision):
     def _is_identity(self) -> bool:
         return bool((self.R.diagonal() == 1).all()) and np.count_nonzero(self.R) == self.n_slots
 
-    def pass_over(self, mu: Floats, batch: Batch, q: int, policy: Policy, tally: npt.NDArray[np.int64]) -> Floats:
+    def pass_over(self, mu: Floats, batch: Batch, q: int, policy: Policy, tally: Ints, steps: Steps) -> Floats:
         from scipy.linalg import blas
 
         w = np.ascontiguousarray(mu @ self.R.T)
         learn = _learn_narrow if self.n_slots <= _core.WIDEST_NARROW else _learn_wide
-        refused = learn(self.R, batch, q, w, policy, tally)
+        refused = learn(self.R, batch, q, w, policy, tally, steps)
         if refused >= 0:
             raise ValueError(f"Row {refused} of X has a score beyond float64. {TOO_LARGE}")
         return np.ascontiguousarray(blas.dtrsm(1.0, self.R, w.T).T)  # mu = R^-1 w
@@ -121,7 +120,7 @@ class Triangle(Precision):
         S: Floats = W @ W.T
         return S
 
-    def variance_of(self, slots: npt.NDArray[np.int64]) -> Floats:
+    def variance_of(self, slots: Ints) -> Floats:
         v: Floats = np.square(inverse(self.R)[slots]).sum(axis=1)
         return v
 
@@ -149,22 +148,25 @@ def inverse(R: Floats) -> Floats:
 # -- whitened rows, x^ = R'^-1 x -----------------------------------------------------------------------------
 
 
-def _learn_wide(R: Floats, batch: Batch, q: int, w: Floats, policy: Policy, tally: npt.NDArray[np.int64]) -> int:
+def _learn_wide(R: Floats, batch: Batch, q: int, w: Floats, policy: Policy, tally: Ints, steps: Steps) -> int:
     """The pass of Algorithm 1, in place of w. The first row that is refused, or -1."""
     for at, block in whitened(R, batch):
-        refused = _core.learn_whitened(block, w, _core.BatchTask(batch.labels[at], batch.C[at], q, policy, tally))
+        moves, squares = steps.of(at)
+        task = _core.BatchTask(batch.labels[at], batch.C[at], q, policy, tally, moves, squares=squares)
+        refused = _core.learn_whitened(block, w, task)
         if refused >= 0:
             return int(at.start) + refused
     return -1
 
 
-def _learn_narrow(R: Floats, batch: Batch, q: int, w: Floats, policy: Policy, tally: npt.NDArray[np.int64]) -> int:
+def _learn_narrow(R: Floats, batch: Batch, q: int, w: Floats, policy: Policy, tally: Ints, steps: Steps) -> int:
     """The same by the core, which whitens the next rows while it learns from these."""
     W = np.ascontiguousarray(inverse(R))
     padded = np.zeros((len(w), _whole_vectors(w.shape[1])))
     padded[:, : w.shape[1]] = w
     for at, X, intercept in narrow_parts(batch):
-        task = _core.BatchTask(batch.labels[at], batch.C[at], q, policy, tally)
+        moves, squares = steps.of(at)
+        task = _core.BatchTask(batch.labels[at], batch.C[at], q, policy, tally, moves, squares=squares)
         refused = _core.learn_narrow(X, W, padded, task, intercept=intercept, n_threads=cores())
         if refused >= 0:
             return int(at.start) + refused

@@ -22,33 +22,19 @@ from ..statistics import MEANS, TIMES, best_of, how_many_hold, longer, lower, me
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of the protocol.
+    """The parameters of the protocol."""
 
-    Attributes
-    ----------
-    counts : tuple of int
-        Numbers of features to select.
-    draws, first_seed : int
-        How many sets of rows are drawn of a stand-in, and the first of their seeds; of files, how many random splits
-        into rows for training and for testing there are.
-    test_share : float
-        Which part of the rows is for testing.
-    tuning_count : int
-        Learners with a grid take the point that is best, at this number of features, on the last fifth of the training
-        rows of the first draw, after training on the others.
-    data : tuple of str or None
-        Only these data sets.
-    rows : int or None
-        At most so many rows of each.
-    """
-
-    counts: tuple[int, ...]
+    counts: tuple[int, ...]  # numbers of features to select
+    # How many sets of rows are drawn of a stand-in, and the first of their seeds; of files, how many random splits into
+    # rows for training and for testing there are.
     draws: int
     first_seed: int
-    test_share: float
+    test_share: float  # which part of the rows is for testing
+    # Learners with a grid take the point that is best, at this number of features, on the last fifth of the training
+    # rows of the first draw, after training on the others.
     tuning_count: int
-    data: tuple[str, ...] | None = None
-    rows: int | None = None
+    data: tuple[str, ...] | None = None  # only these data sets
+    rows: int | None = None  # at most so many rows of each
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import data as data_module
-from ..data import Rows
+from ..data import Rows, Split
 from ..entry import Entry, Learner
 from ..learners import build, in_words, passes_of_tuning, permutation, tuned
 from ..outcome import Cell, Column, Findings, Missing, Row, Table, Verdict
@@ -21,42 +21,20 @@ from ..statistics import LONGER, SAME, TIMES, all_of, best_of, difference, how_m
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of the protocol.
+    """The parameters of the protocol."""
 
-    Attributes
-    ----------
-    orders, first_seed : int
-        Random orders of the training rows, and the first of their seeds.
-    folds, tuning_seed, tuning_rows : int
-        Of the cross validation: it has the first so many of the training rows.
-    split_seed : int
-        Of the random order whose last rows are for testing.
-    test_share : dict
-        For each data set, which part of its rows that is.
-    train_rows : dict
-        For some data sets, how many of the other rows are for training; all if it is not here.
-    only : dict
-        For some data sets, the learners that the paper has for them; all if it is not here.
-    one_run : tuple of str
-        Learners to which the order of the rows means nothing.
-    data : tuple of str or None
-        Only these data sets.
-    rows : int or None
-        At most so many rows of each.
-    """
-
-    orders: int
+    orders: int  # random orders of the training rows
     first_seed: int
-    folds: int
+    folds: int  # of the cross validation, which has the first so many of the training rows
     tuning_seed: int
     tuning_rows: int
-    split_seed: int
-    test_share: dict[str, float]
-    train_rows: dict[str, int] = field(default_factory=dict)
-    only: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    one_run: tuple[str, ...] = ()
-    data: tuple[str, ...] | None = None
-    rows: int | None = None
+    split_seed: int  # of the random order whose last rows are for testing
+    test_share: dict[str, float]  # for each data set, which part of its rows that is
+    train_rows: dict[str, int] = field(default_factory=dict)  # how many of the others are for training, if not all
+    only: dict[str, tuple[str, ...]] = field(default_factory=dict)  # the learners that the paper has, if not all
+    one_run: tuple[str, ...] = ()  # learners to which the order of the rows means nothing
+    data: tuple[str, ...] | None = None  # only these data sets
+    rows: int | None = None  # at most so many rows of each
 
     def orders_of(self, learner: Learner) -> int:
         return 1 if learner.name in self.one_run else self.orders
@@ -69,14 +47,6 @@ class Runs:
     point: dict[str, float]
     error: list[float]
     seconds: list[float]
-
-
-@dataclass(frozen=True)
-class Split:
-    """Rows for training and for testing."""
-
-    train: Rows
-    test: Rows
 
 
 def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Progress) -> Findings:
@@ -120,38 +90,38 @@ def _split(name: str, rows: Rows, parameters: Parameters) -> Split:
     order = permutation(len(rows.y), parameters.split_seed)
     train = order[: len(order) - n_test][: parameters.train_rows.get(name)]
     test = order[len(order) - n_test :]
-    return Split(Rows(rows.X[train], rows.y[train], rows.stand_in), Rows(rows.X[test], rows.y[test], rows.stand_in))
+    return Split(rows.X[train], rows.y[train], rows.X[test], rows.y[test], rows.stand_in)
 
 
 def _runs(entry: Entry, learner: Learner, name: str, split: Split, parameters: Parameters, progress: Progress) -> Runs:
     from sklearn.exceptions import ConvergenceWarning
 
-    train, test, folds = split.train, split.test, parameters.folds
+    folds = parameters.folds
     with warnings.catch_warnings():  # the linear SVM may stop at its most iterations: that is a part of the protocol
         warnings.simplefilter("ignore", ConvergenceWarning)
         point = tuned(
             entry,
             learner,
-            train.first(parameters.tuning_rows),
+            Rows(split.X, split.y).first(parameters.tuning_rows),
             folds=folds,
             seed=parameters.tuning_seed,
             on_point=lambda: progress.advance((folds - 1) / 10, f"{name}, {learner.name}: tuning"),
         )
         made = Runs(point, [], [])
         for seed in range(parameters.first_seed, parameters.first_seed + parameters.orders_of(learner)):
-            order = permutation(len(train.y), seed)
-            X, y = train.X[order], train.y[order]
+            order = permutation(len(split.y), seed)
+            X, y = split.X[order], split.y[order]
             model = build(entry, learner, point)
             began = time.process_time()
             model.fit(X, y)
             made.seconds.append(time.process_time() - began)
-            made.error.append(1 - float(model.score(test.X, test.y)))
+            made.error.append(1 - float(model.score(split.X_test, split.y_test)))
             progress.advance(1, f"{name}, {learner.name}")
     return made
 
 
 def _table(entry: Entry, name: str, runs: Mapping[str, Runs], split: Split, parameters: Parameters) -> Table:
-    stand_in = split.train.stand_in
+    stand_in = split.stand_in
     best = best_of({who: made.error for who, made in runs.items()})
     rows = []
     for who, made in runs.items():
@@ -167,12 +137,12 @@ def _table(entry: Entry, name: str, runs: Mapping[str, Runs], split: Split, para
         Column("test error", 4, 4),
         Column("CPU seconds", 3, 2, difference=False),
     )
-    shape = f"{len(split.train.y):,} rows for training, {len(split.test.y):,} for testing"
-    title = f"{split.train.label(name)}: {shape}, {split.train.X.shape[1]:,} features"
+    shape = f"{len(split.y):,} rows for training, {len(split.y_test):,} for testing"
+    title = f"{split.label(name)}: {shape}, {split.X.shape[1]:,} features"
     once = "".join(f"; {who}: one run" for who in parameters.one_run if who in runs and parameters.orders > 1)
     note = (
         f"Ours: means ± standard deviations over {parameters.orders} orders of the training rows{once}. Tuned on the "
-        f"first {min(parameters.tuning_rows, len(split.train.y)):,} of them, by {parameters.folds} folds."
+        f"first {min(parameters.tuning_rows, len(split.y)):,} of them, by {parameters.folds} folds."
     )
     return Table(title, ("learner",), columns, tuple(rows), note, stand_in)
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..._inputs import Floats, Ints
 from ..._native import _core
 from ...models.rows import as_rows, squared_norms
 from ..data import Effort, Split, split_of
@@ -27,9 +27,6 @@ from ..learners import build
 from ..outcome import Cell, Column, Findings, Mean, Missing, Picture, Row, Series, Table, Verdict, labelled
 from ..progress import Progress
 from ..statistics import best_of, lower, mean_of, p_value
-
-Floats = npt.NDArray[np.float64]
-Order = npt.NDArray[np.int64]
 
 SMOOTHED = "smooth O-DCA"
 PLAIN = "O-DCA"
@@ -40,36 +37,21 @@ FINITE = "S-DCA (1/5)"
 
 @dataclass(frozen=True)
 class Parameters:
-    """The protocol.
+    """The protocol."""
 
-    Attributes
-    ----------
-    rho, beta
-        Of the objective and of the window; the step of the sub-gradient method is (1 - beta) / rho.
-    kappas
-        Of the smoothing. The first must be 0, which is none, and the last one is drawn: beta averages over as many
-        weights as the window has rows.
-    epochs
-        Of S-DCA, over as small a part of the rows.
-    orders, first_seed, looks
-        Random orders of the rows, and how often the test error is looked at.
-    near
-        How close to the level of LinearSVC an error has to come to count as converged.
-    n_train, n_test, file_test
-        Rows; `file_test` if the rows are those of files and there are more.
-    """
-
-    rho: float
-    beta: float
+    rho: float  # of the objective
+    beta: float  # of the window; the step of the sub-gradient method is (1 - beta) / rho
+    # Of the smoothing. The first must be 0, which is none, and the last one is drawn: beta averages over as many
+    # weights as the window has rows.
     kappas: tuple[float, ...]
-    epochs: int
-    orders: int
+    epochs: int  # of S-DCA, over as small a part of the rows
+    orders: int  # random orders of the rows
     first_seed: int
-    looks: int
-    near: float
+    looks: int  # how often the test error is looked at
+    near: float  # how close to the level of LinearSVC an error has to come to count as converged
     n_train: int
     n_test: int
-    file_test: int | None = None
+    file_test: int | None = None  # if the rows are those of files and there are more
 
     @property
     def mu(self) -> float:
@@ -126,11 +108,11 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
 # -- the learners: from rows in an order to the test errors, a row for each kappa and a column for each look ----------
 
 
-def online(entry: Entry, parameters: Parameters, rows: Split, order: Order, looks: Order) -> Floats:
+def online(entry: Entry, parameters: Parameters, rows: Split, order: Ints, looks: Ints) -> Floats:
     return np.array([_online(entry, parameters, rows, order, looks, kappa) for kappa in parameters.kappas])
 
 
-def _online(entry: Entry, parameters: Parameters, rows: Split, order: Order, looks: Order, kappa: float) -> list[float]:
+def _online(entry: Entry, parameters: Parameters, rows: Split, order: Ints, looks: Ints, kappa: float) -> list[float]:
     settings = {"rho": parameters.rho, "beta": parameters.beta, "smoothing": kappa}
     model = build(entry, _learner(entry, "O-DCA"), settings)
     errors, seen = [], 0
@@ -142,7 +124,7 @@ def _online(entry: Entry, parameters: Parameters, rows: Split, order: Order, loo
     return errors
 
 
-def sub_gradient(parameters: Parameters, rows: Split, order: Order, looks: Order) -> Floats:
+def sub_gradient(parameters: Parameters, rows: Split, order: Ints, looks: Ints) -> Floats:
     """Eq. (46), and its weights smoothed by (27)."""
     X, y, mu, kappas = rows.X, rows.y, parameters.mu, parameters.kappas
     w, errors, seen = np.zeros(X.shape[1]), [], 0
@@ -165,7 +147,7 @@ def sub_gradient(parameters: Parameters, rows: Split, order: Order, looks: Order
     return np.array(errors).T
 
 
-def finite(parameters: Parameters, rows: Split, order: Order, looks: Order) -> Floats:
+def finite(parameters: Parameters, rows: Split, order: Ints, looks: Ints) -> Floats:
     """The steps of SDCA, stopped within an epoch to look. The order gives the part and the seed of the epochs."""
     here = order[: len(order) // parameters.epochs]
     some = as_rows(rows.X[here], np.float64)
@@ -201,7 +183,7 @@ def _error(rows: Split, w: Floats) -> float:
 # -- findings ---------------------------------------------------------------------------------------------------------
 
 
-def _errors(looks: Order, curves: dict[str, Floats], level: float, note: str, stand_in: str | None) -> Table:
+def _errors(looks: Ints, curves: dict[str, Floats], level: float, note: str, stand_in: str | None) -> Table:
     shown = {f"after {share:.0%}": int(np.searchsorted(looks, looks[-1] * share)) for share in (0.1, 0.5)}
     shown["at the end"] = len(looks) - 1
     best = {
@@ -230,7 +212,7 @@ def _by_kappa(parameters: Parameters, curves: dict[str, Floats], stand_in: str |
 
 
 def _picture(
-    entry: Entry, looks: Order, curves: dict[str, Floats], level: float, note: str, stand_in: str | None
+    entry: Entry, looks: Ints, curves: dict[str, Floats], level: float, note: str, stand_in: str | None
 ) -> Picture:
     x = tuple(float(look) for look in looks)
     series = []
@@ -255,7 +237,7 @@ def _picture(
 
 
 def _verdicts(
-    looks: Order, curves: dict[str, Floats], level: float, parameters: Parameters, prefix: str
+    looks: Ints, curves: dict[str, Floats], level: float, parameters: Parameters, prefix: str
 ) -> list[Verdict]:
     pairs = (
         ("smoothed, against (46) as it is", SMOOTHED, GRADIENT),
@@ -285,7 +267,7 @@ def _more_accurate(
 
 
 def _faster(
-    prefix: str, words: str, ours: Floats, theirs: Floats, looks: Order, level: float, parameters: Parameters
+    prefix: str, words: str, ours: Floats, theirs: Floats, looks: Ints, level: float, parameters: Parameters
 ) -> Verdict:
     mine, yours = ours.mean(axis=1), theirs.mean(axis=1)
     near, far = (_when(_first_near(curve, looks, level + parameters.near)) for curve in (ours, theirs))
@@ -298,7 +280,7 @@ def _faster(
     )
 
 
-def _first_near(curve: Floats, looks: Order, bound: float) -> float:
+def _first_near(curve: Floats, looks: Ints, bound: float) -> float:
     """From which look on the mean error stays below the bound; infinity if it does not."""
     above = np.flatnonzero(curve.mean(axis=0) > bound)
     if len(above) == 0:

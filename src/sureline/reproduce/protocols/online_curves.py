@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..._inputs import Floats
 from .. import data as data_module
 from ..data import Rows
 from ..entry import Entry, Learner
@@ -19,31 +20,17 @@ from ..outcome import Cell, Column, Findings, Missing, Picture, Row, Series, Tab
 from ..progress import Progress
 from ..statistics import MEANS, any_of, best_of, how_many_hold, lower, mean_of, most_of, opposite
 
-Floats = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of the protocol.
+    """The parameters of the protocol."""
 
-    Attributes
-    ----------
-    permutations, first_seed : int
-        Random orders of the rows and the first of their seeds.
-    folds, tuning_seed : int
-        Of the cross validation that tunes each learner.
-    looks : int
-        How often the counts are taken along a pass, evenly.
-    data : tuple of str or None
-        Only these data sets.
-    """
-
-    permutations: int
+    permutations: int  # random orders of the rows
     first_seed: int
-    folds: int
+    folds: int  # of the cross validation that tunes each learner
     tuning_seed: int
-    looks: int
-    data: tuple[str, ...] | None = None
+    looks: int  # how often the counts are taken along a pass, evenly
+    data: tuple[str, ...] | None = None  # only these data sets
 
 
 @dataclass(frozen=True)

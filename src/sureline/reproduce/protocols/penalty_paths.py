@@ -8,8 +8,8 @@ from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..._inputs import Floats
 from ...evaluate.sparsity_path import sparsity_path
 from ...evaluate.sparsity_path_result import SparsityPath
 from ...metrics import tally
@@ -17,7 +17,6 @@ from ..data import Split
 from ..entry import Entry, Learner, values_of
 from ..learners import build
 
-Floats = npt.NDArray[np.float64]
 Point = dict[str, float]
 
 # What the search for penalties starts from; it goes on upwards until a model has no weights left.

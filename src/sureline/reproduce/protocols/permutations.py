@@ -20,23 +20,13 @@ from ..statistics import TIMES, all_of, best_of, difference, how_many_hold, long
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of the protocol.
+    """The parameters of the protocol."""
 
-    Attributes
-    ----------
-    permutations : int
-        Seeded random orders of the rows, with the seeds from `first_seed` on.
-    folds : int
-        Of the cross validation, in the order that `tuning_seed` gives.
-    data : tuple of str or None
-        Only these data sets.
-    """
-
-    permutations: int
-    folds: int
+    permutations: int  # random orders of the rows, with the seeds from `first_seed` on
+    folds: int  # of the cross validation, in the order that `tuning_seed` gives
     tuning_seed: int
     first_seed: int
-    data: tuple[str, ...] | None = None
+    data: tuple[str, ...] | None = None  # only these data sets
 
 
 @dataclass(frozen=True)

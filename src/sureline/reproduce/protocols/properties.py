@@ -27,45 +27,24 @@ PROPERTIES = ("large margin", "confidence", "non-separable", "adaptive margin")
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of the protocol.
+    """The parameters of the protocol."""
 
-    Attributes
-    ----------
-    paper : dict
-        For each learner, whether it has the four properties.
-    variances : tuple of float
-        The variances x'Sx at which the margin is looked at that a learner asks for.
-    rows, seed : int
-        Of the separable data that the learner has seen before the example with the wrong label comes.
-    """
-
-    paper: dict[str, tuple[bool, ...]]
-    variances: tuple[float, ...]
-    rows: int
+    paper: dict[str, tuple[bool, ...]]  # for each learner, whether it has the four properties
+    variances: tuple[float, ...]  # the variances x'Sx at which the margin is looked at that a learner asks for
+    rows: int  # of the separable data that the learner has seen before the example with the wrong label comes
     seed: int
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Computed properties of one learner.
+    """Computed properties of one learner."""
 
-    Attributes
-    ----------
-    margins : list of float
-        The margin asked for at each of the variances.
-    old, new : float
-        By how much one example moves the weight of a feature that has been learned, and that of a new one.
-    before, after, asked : float
-        The margin of an example with a wrong label before and after the step, and the margin asked for after it:
-        -inf if nothing is asked for at its variance.
-    """
-
-    margins: list[float]
-    old: float
-    new: float
-    before: float
-    after: float
-    asked: float
+    margins: list[float]  # asked for at each of the variances
+    old: float  # by how much one example moves the weight of a feature that has been learned
+    new: float  # and that of a new one
+    before: float  # the margin of an example with a wrong label before the step
+    after: float  # and after it
+    asked: float  # the margin asked for after it: -inf if nothing is asked for at its variance
 
     @property
     def has(self) -> dict[str, bool]:

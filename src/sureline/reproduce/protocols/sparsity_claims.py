@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from ..._inputs import Floats
 from ..outcome import Verdict
 from ..statistics import all_of, how_many_hold, lower
-from .penalty_paths import Floats, Result
+from .penalty_paths import Result
 
 TRUNCATED = ("STG", "FOBOS", "Ada-FOBOS")
 AVERAGED = ("FSOL", "Ada-RDA", "SSOL")

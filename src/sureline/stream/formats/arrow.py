@@ -1,8 +1,4 @@
-"""Arrow IPC and Parquet files: their batches, piece by piece.
-
-IPC files are mapped into memory, and what has been read is given back to the system at once, so that a file of any
-size takes little memory. Compressed and piped ones are read batch by batch.
-"""
+"""Arrow IPC and Parquet files: their batches, piece by piece."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ import base64
 import bisect
 import contextlib
 import json
-import mmap
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -22,16 +17,18 @@ import numpy as np
 
 from ..._native import _core
 from ..chunk import Chunk
-from ..errors import DataError
-from ..options import PIECE, Options
+from ..errors import DataError, shown
+from ..options import FORMATS, PIECE, Options
 from ..pipeline import Room, Task
 from ..source import Reader, Source, Stop
-from .columns import WIDE_ROWS, ColumnLayout, numbers
+from .arrow_arrays import is_list, is_text, numbers
+from .columns import ColumnLayout
+from .ipc import FileContent, StreamContent, TooLarge
+from .parquet_pages import largest_page
 
 T = TypeVar("T")
 
 _MAGIC = b"ARROW1\0\0"
-_LARGEST_READ = 1 << 30  # of a batch that cannot be mapped
 METADATA = b"sureline"  # the key under which `convert` says what a file was made of
 NAMES = b"sureline.names"  # and the one for the table of names, in the metadata of the last batch
 
@@ -87,8 +84,8 @@ def stated_origin(schema: Any) -> dict[str, Any]:
         return {}
     if format == "libsvm":
         return {"format": format, "zero_based": shift == 1}
-    width = stated_width(schema)
-    return {"format": format, "bits": width.bit_length() - 1} if isinstance(format, str) and width else {}
+    bits = stated_width(schema).bit_length() - 1
+    return {"format": format, "bits": bits} if format in FORMATS and 1 <= bits <= 30 else {}
 
 
 class Batches(ABC):
@@ -102,24 +99,17 @@ class Batches(ABC):
     def __iter__(self) -> Iterator[tuple[int, int, Any]]:
         """For each batch the number of its first row, how far into the file one is, and the batch."""
 
-    def release(self, batch: Any) -> Callable[[], None] | None:
-        """A function to call when a batch is no longer wanted; None if there is nothing to give back."""
-        return None
-
     def close(self) -> None:  # noqa: B027
         """Let go of the file."""
 
 
 class IpcFile(Batches):
-    """An IPC file that is mapped into memory: `first` and `end` are numbers of batches, None for the rest of them."""
+    """An IPC file: `first` and `end` are numbers of batches, None for the rest of them."""
 
-    def __init__(self, reader: Reader, first: int, end: int | None) -> None:
+    def __init__(self, reader: Reader, first: int, end: int | None, room: int) -> None:
         pa = pyarrow()
-        mapped = mmap.mmap(reader.raw.fd, 0, access=mmap.ACCESS_READ)
-        buffer = pa.py_buffer(mapped)
-        self._address, self._length = buffer.address, buffer.size
-        self._bytes = np.frombuffer(mapped, np.uint8)
-        self._file = pa.ipc.open_file(pa.BufferReader(buffer))
+        self._length = os.fstat(reader.raw.fd).st_size
+        self._file = pa.ipc.open_file(pa.PythonFile(FileContent(reader.raw.fd, room), mode="r"))
         self.schema = self._file.schema
         self.n_batches = self._file.num_record_batches
         self._first, self._end = first, self.n_batches if end is None else end
@@ -132,26 +122,18 @@ class IpcFile(Batches):
             if i >= self._first:
                 yield row, self._length * (i + 1) // self.n_batches, batch
             row += batch.num_rows
-
-    def release(self, batch: Any) -> Callable[[], None] | None:
-        low, high = self._length, 0
-        for column in batch.columns:
-            for buffer in column.buffers():
-                if buffer is not None and 0 <= buffer.address - self._address < self._length:
-                    low = min(low, buffer.address - self._address)
-                    high = max(high, buffer.address - self._address + buffer.size)
-        return partial(_core.give_back, self._bytes, low, high) if low < high else None
+            del batch
 
 
 class IpcStream(Batches):
-    """An IPC stream, or an IPC file that cannot be mapped: its batches lie in it as in a stream."""
+    """An IPC stream, or an IPC file that is compressed or comes from a pipe: its batches lie in it as in a stream."""
 
-    def __init__(self, reader: Reader, stop: Stop) -> None:
+    def __init__(self, reader: Reader, stop: Stop, room: int) -> None:
         pa = pyarrow()
         self._reader = reader
         if reader.peek(len(_MAGIC)) == _MAGIC:
             reader.skip(len(_MAGIC), stop)
-        self._stream = pa.ipc.open_stream(pa.PythonFile(_AsFile(reader), mode="r"))
+        self._stream = pa.ipc.open_stream(pa.PythonFile(StreamContent(reader, room), mode="r"))
         self.schema = self._stream.schema
 
     def __iter__(self) -> Iterator[tuple[int, int, Any]]:
@@ -164,50 +146,28 @@ class IpcStream(Batches):
             self.names = None if metadata is None else metadata.get(NAMES)
             yield row, self._reader.raw.consumed, batch
             row += batch.num_rows
+            del batch
         rest = memoryview(bytearray(1 << 16))  # a file's footer, and whatever shows that compressed data are whole
         while self._reader.readinto(rest):
             pass
         self._reader.check()
 
 
-class _AsFile:
-    """A reader as a file object."""
-
-    closed = False
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._at = 0
-
-    def read(self, n: int) -> bytes:
-        if n > _LARGEST_READ:
-            raise ValueError(f"a batch has {n} bytes, too many to be read without mapping the file")
-        data = b""
-        while n > 0:  # not all at once: a damaged length may be any number
-            piece = bytearray(min(n, 1 << 24))
-            got = self._reader.readinto(memoryview(piece))
-            data += piece[:got]
-            n -= got
-            if not got:
-                break
-        self._at += len(data)
-        return data
-
-    def tell(self) -> int:
-        return self._at
-
-    def close(self) -> None:
-        self.closed = True
-
-
 class ParquetFile(Batches):
     """A Parquet file: `first` and `end` are numbers of row groups, None for the rest of them."""
 
-    def __init__(self, reader: Reader, start: int, first: int, end: int | None) -> None:
+    def __init__(self, reader: Reader, start: int, first: int, end: int | None, room: int) -> None:
         pyarrow()
         from pyarrow import parquet
 
-        self._file = parquet.ParquetFile(reader.name, memory_map=False, buffer_size=1 << 20, pre_buffer=False)
+        self._fd, self._room = reader.raw.fd, room
+        plain = parquet.read_schema(reader.name)
+        # A text that comes in many rows is kept once, and not once for each of them.
+        texts = [each.name for each in plain if is_text(getattr(each.type, "value_type", each.type))]
+        texts = [name for name in texts if not is_list(plain.field(name).type)]
+        self._file = parquet.ParquetFile(
+            reader.name, memory_map=False, buffer_size=1 << 20, pre_buffer=False, read_dictionary=texts
+        )
         self.schema = self._file.schema_arrow
         metadata = self._file.metadata
         self._groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
@@ -225,12 +185,29 @@ class ParquetFile(Batches):
         read = sum(group.total_byte_size for group in self._groups[: self._first])
         for i in range(self._first, self._end):
             group, row = self._groups[i], self._starts[i]
+            self._refuse_large(group)
             row_bytes = max(1, group.total_byte_size // max(1, group.num_rows))
             rows = int(min(max(1, 8 * PIECE // row_bytes), 1 << 16))
             for batch in self._file.iter_batches(rows, row_groups=[i], columns=self.columns, use_threads=False):
                 yield row, self._length * read // self._size, batch
                 row += batch.num_rows
+            if row != self._starts[i + 1]:  # pyarrow does not mind a file that became shorter
+                raise ValueError(f"row group {i} ends at row {row}, and says {self._starts[i + 1]}")
             read += group.total_byte_size
+
+    def _refuse_large(self, group: Any) -> None:
+        """Before a page is unpacked, see that there is room for it."""
+        for k in range(group.num_columns):
+            column = group.column(k)
+            start = column.data_page_offset
+            if column.has_dictionary_page and column.dictionary_page_offset is not None:
+                start = min(start, column.dictionary_page_offset)
+            size = largest_page(self._fd, start, column.total_compressed_size)
+            if size > self._room:
+                raise TooLarge(
+                    f"a page of the column {shown(column.path_in_schema)} has {size:,} bytes, more than the "
+                    f"{self._room:,} that memory (--memory) leaves for it"
+                )
 
     def close(self) -> None:
         self._file.close()
@@ -241,10 +218,14 @@ def _guarded(reader: Reader, action: Callable[[], T]) -> T:
     pa = pyarrow()
     try:
         return action()
-    except (pa.ArrowException, OSError, ValueError, KeyError, IndexError) as error:
+    except (pa.ArrowException, OSError, ValueError, KeyError, IndexError, MemoryError) as error:
         if isinstance(error, DataError):
             raise
         reader.check()
+        if isinstance(error, TooLarge):
+            raise DataError(reader.name, str(error)) from None
+        if isinstance(error, MemoryError):
+            raise DataError(reader.name, "a batch takes more memory than there is") from None
         reason = " ".join(str(error).split()).rstrip(".")[:300] or type(error).__name__
         raise DataError(reader.name, f"the file is damaged: {reason}") from None
 
@@ -313,13 +294,12 @@ class ColumnPieces:
         def run() -> Chunk:
             return _guarded(self._reader, parse)
 
-        release = self._batches.release(piece)
-        return Task(self._file, start, start + end - begin, self._consumed, size, run, release=release)
+        return Task(self._file, start, start + end - begin, self._consumed, size, run)
 
     def _piece_end(self, batch: Any, begin: int) -> tuple[int, int]:
         """The end of the piece that begins at a row of the batch, and about how many bytes it has."""
         if not self._layout.listed:
-            end = min(begin + WIDE_ROWS, batch.num_rows)
+            end = min(begin + self._layout.rows_at_once, batch.num_rows)
             return end, (end - begin) * 100 * len(self._layout.columns)
         offsets = numbers(batch.column("indices").offsets)
         limit = int(offsets[begin]) + PIECE
@@ -333,44 +313,47 @@ class ColumnPieces:
 
 
 def open_batches(
-    reader: Reader, source: Source, format: str, start: int, units: tuple[int, int | None], stop: Stop
+    reader: Reader, source: Source, format: str, start: int, units: tuple[int, int | None], stop: Stop, room: int
 ) -> Batches:
-    """The batches of a file from row `start` on, among those of the given range of batches or row groups."""
-    mapped = source.regular and reader.compression is None
+    """The batches of a file from row `start` on, among those of the given range of batches or row groups.
+
+    None of them, and no page of Parquet, may take more than `room` bytes.
+    """
+    plain = source.regular and reader.compression is None
     if format == "parquet":
-        if not mapped:
+        if not plain:
             raise DataError(source.path, "Parquet can only be read from a file that is not itself compressed")
-        return _guarded(reader, lambda: ParquetFile(reader, start, *units))
-    if mapped and reader.peek(len(_MAGIC)) == _MAGIC:
-        return _guarded(reader, lambda: IpcFile(reader, *units))
-    return _guarded(reader, lambda: IpcStream(reader, stop))
+        return _guarded(reader, lambda: ParquetFile(reader, start, *units, room))
+    if plain and reader.peek(len(_MAGIC)) == _MAGIC:
+        return _guarded(reader, lambda: IpcFile(reader, *units, room))
+    return _guarded(reader, lambda: IpcStream(reader, stop, room))
 
 
 def width_of(source: Source, format: str, options: Options) -> int:
     """How many columns names are, or were, hashed to; 0 if rows are as they are."""
-    with _opened(source, format) as batches:
+    with _opened(source, format, options) as batches:
         layout = ColumnLayout(source.path, batches.schema, options)
         return stated_width(batches.schema) if layout.listed else 1 << options.bits
 
 
 def origin_of(source: Source, format: str, options: Options) -> dict[str, Any]:
     """The `stated_origin` of a file with list columns; empty for wide ones."""
-    with _opened(source, format) as batches:
+    with _opened(source, format, options) as batches:
         listed = ColumnLayout(source.path, batches.schema, options).listed
         return stated_origin(batches.schema) if listed else {}
 
 
 def count_units(source: Source, format: str) -> int | None:
     """How many batches or row groups a file has; None if it has to be read in one go."""
-    with _opened(source, format) as batches:
+    with _opened(source, format, Options()) as batches:
         return getattr(batches, "n_batches", None)
 
 
 @contextlib.contextmanager
-def _opened(source: Source, format: str) -> Iterator[Batches]:
+def _opened(source: Source, format: str, options: Options) -> Iterator[Batches]:
     reader, stop = source.open(), Stop()
     try:
-        batches = open_batches(reader, source, format, 0, (0, None), stop)
+        batches = open_batches(reader, source, format, 0, (0, None), stop, options.batch_room)
         yield batches
         batches.close()
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,19 +14,12 @@ from ..chunk import BlockFacts, Chunk, keep_rows
 from ..errors import KEPT, DataError, Fault, listed, shown
 from ..labels import BadLabel, Codes, Label, from_number, from_text
 from ..options import Options
+from .arrow_arrays import NUMBERS, Array, encoded, is_feature, is_list, is_text, nulls, numbers, sizes, tags
 from .tables import Row, hashed
 
-Array = npt.NDArray[Any]
-
-_NUMBERS = {
-    **{f"{sign}int{8 * size}": f"<{sign or 'i'}{size}" for sign in ("", "u") for size in (1, 2, 4, 8)},
-    "halffloat": "<f2",
-    "float": "<f4",
-    "double": "<f8",
-}
 LARGEST_INDEX = 2**31 - 2
 _PLAIN_KINDS = {"float32": ("int32", "float"), "float64": ("int32", "double")}
-WIDE_ROWS = 4096  # rows at a time where each becomes a dict
+_WIDE_ROWS, _WIDE_CELLS = 4096, 1 << 19  # rows, and cells, at a time where each row becomes a dict
 
 
 class ColumnLayout:
@@ -45,28 +37,28 @@ class ColumnLayout:
         twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
             raise DataError(file, f"the column {shown(twice[0])} comes more than once")
-        lists = [n for n in ("indices", "values") if n in names and _is_list(schema.field(n).type)]
+        lists = [n for n in ("indices", "values") if n in names and is_list(schema.field(n).type)]
         self.listed = len(lists) == 2
         if len(lists) == 1:
             raise DataError(file, "there must be list columns for both, indices and values")
         self.label = options.label if options.label in names else None
         if self.label is None and options.need_label:
             raise DataError(file, f"there is no column {shown(options.label)} among the columns {listed(names)}")
-        elif self.label is not None and not _is_feature(schema.field(self.label).type):
+        elif self.label is not None and not is_feature(schema.field(self.label).type):
             raise DataError(file, f"the labels must be numbers or text; they are {_typed(schema, self.label)}")
         self.weight = options.weight
         if self.weight is not None and self.weight not in names:
             raise DataError(file, f"there is no column {shown(self.weight)} among the columns {listed(names)}")
         if self.weight is None and self.listed and "weight" in names:
             self.weight = "weight"
-        if self.weight is not None and str(schema.field(self.weight).type) not in _NUMBERS:
+        if self.weight is not None and str(schema.field(self.weight).type) not in NUMBERS:
             raise DataError(
                 file, f"the column {shown(self.weight)} must be numbers; it is {_typed(schema, self.weight)}"
             )
         self.tag = None
         self.features: list[str] = []
         if self.listed:
-            if "tag" in names and _is_text(schema.field("tag").type, binary=True):
+            if "tag" in names and is_text(schema.field("tag").type, binary=True):
                 self.tag = "tag"
             indices, values = (schema.field(n).type.value_type for n in lists)
             if not pa.types.is_integer(indices):
@@ -79,11 +71,14 @@ class ColumnLayout:
                 )
         else:
             self.features = [name for name in names if name not in (self.label, self.weight)]
+            if len(self.features) > options.max_features:
+                raise DataError(file, f"there are more than {options.max_features} columns (max_features)")
             for name in self.features:
-                if not _is_feature(schema.field(name).type):
+                if not is_feature(schema.field(name).type):
                     raise DataError(
                         file, f"the column {shown(name)} has the type {_typed(schema, name)}, no number and no text"
                     )
+        self.rows_at_once = max(1, min(_WIDE_ROWS, _WIDE_CELLS // max(1, len(self.features))))
         self.columns = [n for n in (*lists, *self.features, self.label, self.weight, self.tag) if n is not None]
 
     def parse(self, batch: Any) -> Chunk:
@@ -100,7 +95,7 @@ class ColumnLayout:
             labels=labels,
             n_columns=max(chunk.n_columns, self.width),
             weights=weights,
-            tags=None if self.tag is None else _tags(batch.column(self.tag)),
+            tags=None if self.tag is None else tags(batch.column(self.tag)),
             names=chunk.names,
             block=BlockFacts(n),
         )
@@ -114,16 +109,15 @@ class ColumnLayout:
     def _labels(self, batch: Any, faults: _RowFaults) -> tuple[Codes, list[Label]]:
         if self.label is None:
             return np.full(batch.num_rows, -1, np.int32), []
-        column = batch.column(self.label)
-        if hasattr(column, "dictionary"):  # which may be large, and hold what no row has
-            column = column.dictionary_decode()
-        encoded = column.dictionary_encode()
-        table = np.full(len(encoded.dictionary) + 1, -1, np.int32)  # the last is for rows without a label
+        values, indices = encoded(batch.column(self.label))
+        lengths = sizes(values)
+        table = np.full(len(values) + 1, -1, np.int32)  # the last is for rows without a label
         labels: dict[Label, int] = {}
-        indices = numbers(encoded.indices, instead_of_null=-1)
-        for i, value in enumerate(encoded.dictionary.to_pylist()):
+        for i, value in enumerate(values):
             try:
-                label = _label(value)
+                if lengths is not None and lengths[i] > self._options.max_label:
+                    raise BadLabel(f"the label is longer than {self._options.max_label} bytes (max_label)")
+                label = _label(value.as_py())
                 if label is not None:
                     table[i] = labels.setdefault(label, len(labels))
             except BadLabel as error:
@@ -155,6 +149,9 @@ class ColumnLayout:
             faults.add(differ, "the row has more indices than values, or fewer")
             indices, starts = _only(indices, starts, ~differ)
             values, value_starts = _only(values, value_starts, ~differ)
+        if (many := np.diff(starts) > self._options.max_features).any():
+            faults.add(many, f"the row has more than {self._options.max_features} features (max_features)")
+            (indices, _), (values, starts) = (_only(a, starts, ~many) for a in (indices, values))
         dtype = np.dtype(self._options.dtype)
         with np.errstate(over="ignore"):
             exact, values = values, values.astype(dtype, copy=False)
@@ -185,7 +182,7 @@ class ColumnLayout:
         index_content, value_content = numbers(indices.values), numbers(values.values)
         starts = np.empty(batch.num_rows + 1, np.int32)
         width = _core.list_rows(index_content, index_offsets, value_content, value_offsets, starts)
-        if width < 0:
+        if width < 0 or (len(starts) > 1 and np.diff(starts).max() > self._options.max_features):
             return None
         entries = [slice(int(offsets[0]), int(offsets[-1])) for offsets in (index_offsets, value_offsets)]
         no_labels: tuple[Codes, list[Label]] = np.empty(batch.num_rows, np.int32), []
@@ -236,38 +233,28 @@ class ColumnLayout:
         n = batch.num_rows
         rows: list[Row] = [{} for _ in range(n)]
         for name in self.features:
-            for row, value in zip(rows, batch.column(name).to_pylist(), strict=True):
+            for row, value in zip(rows, self._cells(batch.column(name), name, faults), strict=True):
                 if value is not None and value != "":
                     row[name] = value if isinstance(value, str) else float(value)
         chunk, bad = hashed(rows, self._options)
-        for place, reason in bad.items():
-            faults.add(np.arange(n) == place, reason)
+        for place, wrong in bad.items():
+            faults.add(np.arange(n) == place, wrong.reason)
         return chunk
 
-
-# pyarrow would import pandas for these three, if it is there, which takes half a second and 60 MiB.
-
-
-def numbers(array: Any, instead_of_null: int | None = None) -> Array:
-    """The content of an array of numbers, without a copy if nothing is null."""
-    dtype = np.dtype(_NUMBERS[str(array.type)])
-    buffer = array.buffers()[1]
-    if buffer is None or not len(array):
-        content: Array = np.zeros(len(array), dtype)
-    else:
-        content = np.frombuffer(buffer, dtype, len(array), array.offset * dtype.itemsize)
-    if instead_of_null is not None and array.null_count:
-        content = np.where(nulls(array), np.array(instead_of_null).astype(dtype), content)
-    return content
-
-
-def nulls(array: Any) -> npt.NDArray[np.bool_]:
-    """The mask of an array's nulls."""
-    bitmap = array.buffers()[0]
-    if bitmap is None:
-        return np.full(len(array), array.null_count > 0)
-    bits = np.unpackbits(np.frombuffer(bitmap, np.uint8), bitorder="little")
-    return np.asarray(bits[array.offset : array.offset + len(array)] == 0)
+    def _cells(self, column: Any, name: str, faults: _RowFaults) -> list[Any]:
+        """The cells of a column. A text of many rows is one object, and none is longer than a name may be."""
+        if not hasattr(column, "dictionary") and not is_text(column.type):
+            return list(column.to_pylist())
+        values, indices = encoded(column)
+        lengths = sizes(values)
+        cells: list[Any] = [None] * (len(values) + 1)
+        for i, value in enumerate(values):
+            if lengths is None or len(name) + 1 + lengths[i] <= self._options.max_name:
+                cells[i] = value.as_py()
+            else:
+                reason = f"the feature {shown(name)} has a name of more than {self._options.max_name} bytes (max_name)"
+                faults.add(indices == i, reason)
+        return [cells[i] for i in indices.tolist()]
 
 
 class _RowFaults:
@@ -298,46 +285,12 @@ def _typed(schema: Any, name: str) -> str:
     return shown(str(schema.field(name).type), quotes=False)
 
 
-def _is_list(type: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_list(type) or pa.types.is_large_list(type))
-
-
-def _is_text(type: Any, binary: bool = False) -> bool:
-    import pyarrow as pa
-
-    texts: list[Callable[[Any], bool]] = [pa.types.is_string, pa.types.is_large_string]
-    if binary:
-        texts += [pa.types.is_binary, pa.types.is_large_binary]
-    return any(is_such(type) for is_such in texts)
-
-
-def _is_feature(type: Any) -> bool:
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(type):
-        type = type.value_type
-    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null, _is_text)
-    return any(is_such(type) for is_such in kinds)
-
-
 def _label(value: Any) -> Label | None:
     if isinstance(value, str):
-        text = value.strip()
-        return from_text(text) if text else None
+        return from_text(value) if value else None
     if value is None:
         return None
     return from_number(value if isinstance(value, int) else float(value))
-
-
-def _tags(column: Any) -> list[bytes] | None:
-    """The tags of the rows, None if none has one, which is seen from the offsets."""
-    wide = str(column.type).startswith("large_")
-    offsets = np.frombuffer(column.buffers()[1], "<i8" if wide else "<i4")[column.offset :][: len(column) + 1]
-    if offsets[0] == offsets[-1]:
-        return None
-    return [b"" if tag is None else tag.encode() if isinstance(tag, str) else tag for tag in column.to_pylist()]
 
 
 def _rows_of(entries: npt.NDArray[np.bool_], starts: Array) -> npt.NDArray[np.bool_]:

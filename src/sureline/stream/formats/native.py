@@ -25,15 +25,19 @@ class NativeParser:
     """Parser of a block of one of the two formats."""
 
     def __init__(self, format: str, options: Options) -> None:
-        self._options, self._hashed, self._reader = options, format == "vw", LabelReader()
+        self._options, self._hashed, self._reader = options, format == "vw", LabelReader(options.max_label)
         self._core: tuple[CoreParse, CoreParse]  # of text, and of a part of a file
         if self._hashed:
             self._core = _core.parse_vw, _core.parse_vw_file
-            self._how: dict[str, Any] = {"bits": options.bits}
+            self._how: dict[str, Any] = {"bits": options.bits, "max_name": options.max_name}
         else:
             self._core = _core.parse_libsvm, _core.parse_libsvm_file
             self._how = {"shift": int(options.zero_based), "sum_duplicates": options.duplicates == "sum"}
-        self._how |= {"dtype": _core.Scalar[options.dtype], "skip_faults": options.skip}
+        self._how |= {
+            "dtype": _core.Scalar[options.dtype],
+            "skip_faults": options.skip,
+            "max_features": options.max_features,
+        }
 
     def __call__(self, block: Any, start: int) -> Chunk:
         core = partial(self._core[0], **self._how_at(start))

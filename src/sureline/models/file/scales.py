@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .file.checks import everywhere, take_tensor
-from .file.container import Array
-from .file.errors import Refusal
-from .numbers import SEEN
-from .scaling import Normalizer
+from ..._inputs import Array
+from ..numbers import SEEN
+from ..scaling import Normalizer
+from .checks import everywhere, take_tensor
+from .errors import Refusal
 
 _COLUMNS, _MEANS, _COUNTS = "scale_columns", "scale_means", "scale_counts"
 

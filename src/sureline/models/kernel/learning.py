@@ -17,18 +17,21 @@ from __future__ import annotations
 
 import copy
 from math import isfinite, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..._inputs import Floats, Ints
 from ..._native import _core
-from ..numbers import SEEN, Policy
 from .growing import Cholesky, Tail
-from .kernels import Floats, Kernel, squares
-from .model import Examples, KernelModel, sound_beta, sound_variance, sound_variances, step_of
+from .kernels import Kernel, squares
+
+if TYPE_CHECKING:
+    from .model import KernelModel
 
 BLOCK = 32  # rows that are taken together
+_SUSPICIOUS = 1e-10  # of k(x, x): a variance below that may be all rounding
+_RESOLUTION = 1e-12  # of k(x, x): what the errors of thousands of steps stay below
 
 
 class Head:
@@ -42,7 +45,7 @@ class Head:
         self._members, self._numbers = Tail(np.empty(0, np.int64)), Tail(np.empty((0, 2)))
 
     @property
-    def members(self) -> npt.NDArray[np.int64]:
+    def members(self) -> Ints:
         return self._members.first(self.n)
 
     @property
@@ -53,9 +56,7 @@ class Head:
     def b(self) -> Floats:
         return self._numbers.first(self.n)[:, 1]
 
-    def restore(
-        self, members: npt.NDArray[np.int64], numbers: Floats, factor: Cholesky, a: float, precision: float
-    ) -> None:
+    def restore(self, members: Ints, numbers: Floats, factor: Cholesky, a: float, precision: float) -> None:
         """Everything at once; numbers are z and b side by side."""
         self.n, self.a, self.precision, self.factor = len(members), a, precision, factor
         self._members, self._numbers = Tail(members), Tail(numbers)
@@ -73,69 +74,7 @@ class Head:
         return head
 
 
-class Expansion(KernelModel):
-    """The examples that moved something, and a factor of pi for each head."""
-
-    shape = "expansion"
-
-    def __init__(self, kernel: Kernel, examples: Examples, n_classes: int, policy: Policy) -> None:
-        super().__init__(kernel, examples, n_classes, policy)
-        self.heads = [Head() for _ in range(self.n_heads)]
-        self.born = Tail(np.empty(0, np.int64))  # of each example, how many rows came before it
-        self.begun = 0  # how many rows came before the block that is under way
-
-    def _after(self, rule: _core.Rule, X: Any, labels: npt.NDArray[np.int32], weight: Floats) -> None:
-        self.heads = [copy.copy(head) for head in self.heads]
-        seen = int(self.tally[:, SEEN].sum())
-        start = 0
-        while start < len(labels):
-            stop = min(start + BLOCK - (seen - self.begun), len(labels))
-            block = _Block(self, X[start:stop], seen - self.begun, start)
-            for row in range(start, stop):
-                try:
-                    block.learn(rule, row - start, int(labels[row]), float(weight[row]))
-                except _core.Refused as refused:
-                    raise _core.Refused(row, refused.reason) from None
-            block.store(seen)
-            seen += stop - start
-            if seen - self.begun == BLOCK:
-                self.begun = seen
-            start = stop
-
-    def _more_heads(self, n_classes: int, policy: Policy) -> None:
-        heads = self.heads
-        if self.policy is Policy.binary:
-            share = 0.5 if policy is Policy.rival else 1.0
-            heads = [self.heads[0].scaled(sign, share) for sign in (-1.0, 1.0)]
-        self.heads = heads + [Head() for _ in range(n_classes - len(heads))]
-        self.begun = int(self.tally[:, SEEN].sum())  # a block has the same heads from start to end
-
-    def nu(self) -> Floats:
-        nu = np.zeros((self.n_heads, self.examples.n))
-        for row, head in zip(nu, self.heads, strict=True):
-            row[head.members] = head.factor.solve_transposed(head.z)
-        return nu
-
-    def pi(self) -> Floats:
-        n = self.examples.n
-        pi = np.zeros((self.n_heads, n, n))
-        for matrix, head in zip(pi, self.heads, strict=True):
-            W = head.factor.solve(np.eye(head.n), head.n)
-            matrix[np.ix_(head.members, head.members)] = -head.a * (W.T @ W)
-        return pi
-
-    def a(self) -> Floats:
-        return np.array([head.a for head in self.heads])
-
-    def _variances(self, K: Floats, kappa: Floats) -> Floats:
-        v = np.empty((len(kappa), self.n_heads))
-        for k, head in enumerate(self.heads):
-            L = head.factor.solve(K[head.members], head.n)
-            v[:, k] = head.a * sound_variances(kappa - np.einsum("ij,ij->j", L, L), kappa, head.precision)
-        return v
-
-
-class _Block:
+class Block:
     """Some rows on their way into a model.
 
     What the examples from before the block make of them are matrix products. After that all happens among the rows of
@@ -144,7 +83,7 @@ class _Block:
     that a former call brought are there again if they were kept, and zeros if not.
     """
 
-    def __init__(self, model: Expansion, X: Any, at: int, first_row: int) -> None:
+    def __init__(self, model: KernelModel, X: Any, at: int, first_row: int) -> None:
         self.model, self.X, self.at = model, X, at
         examples, born = model.examples, model.born.first(model.examples.n)
         self.n_before = int(np.searchsorted(born, model.begun))
@@ -205,6 +144,7 @@ class _Block:
         """The turn of a row of X."""
         j, model, kappa = self.at + i, self.model, float(self.kappa[self.at + i])
         f = self.F[:, j].copy()
+        told = np.array([head.a for head in model.heads]) * np.maximum(self.G[:, j, j], 0.0)
         moves = []
         for heads in model.problems(f, label):
             parts = []
@@ -235,7 +175,7 @@ class _Block:
             self._step(h, j, z, b)
         if moves:
             self.stored.append(i)
-        model.count(f, label, moved=bool(moves))
+        model.count(f, told, label, s, moved=bool(moves))
 
     def store(self, seen: int) -> None:
         """Keep the rows that moved something."""
@@ -243,3 +183,35 @@ class _Block:
             n, model = self.model.examples.n, self.model
             model.examples = model.examples.appended(self.X[self.stored])
             model.born = model.born.appended(n, seen + np.array(self.stored))
+
+
+def sound_variance(v: float, kappa: float, precision: float) -> float:
+    """x'Sx / a, which was computed as a difference from k(x, x) = kappa, kept from what rounding may do to it.
+
+    S^-1 a is I + sum c_t x_t x_t' over all steps so far, c = beta / (1 - beta x'Sx), of which no eigenvalue exceeds
+    `precision` = 1 + sum c_t k(x_t, x_t). So x'Sx / a is at least kappa / precision, which is never 0.
+    """
+    return v if v > _SUSPICIOUS * kappa else max(v, kappa / precision)
+
+
+def sound_variances(v: Floats, kappa: Floats, precision: float) -> Floats:
+    return np.where(v > _SUSPICIOUS * kappa, v, np.maximum(v, kappa / precision))
+
+
+def sound_beta(beta: float, kappa: float) -> float:
+    """beta, held below what would magnify rounding errors: x'Sy is known to some 1e-16 k(x, x), and beta its square."""
+    return min(beta, 1 / (_RESOLUTION * kappa))
+
+
+def step_of(rule: _core.Rule, m: float, v: float, s: float) -> _core.Step | None:
+    """The step for margin m, variance v and weight s; None if it moves nothing. ValueError if there is no number."""
+    if not (np.isfinite(m) and np.isfinite(v)):
+        raise _core.Refused(-1, _core.Reason.score)
+    if not v > 0:  # a row of zeros
+        return None
+    step = rule.step(m, v, weight=s)
+    if step.alpha == 0 and step.beta == 0:
+        return None
+    if not (np.isfinite(step.alpha) and 0 < step.beta < np.inf and np.isfinite(step.u)):
+        raise _core.Refused(-1, _core.Reason.step)
+    return step

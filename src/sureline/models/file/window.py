@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._native import _core
-from .file.checks import MOST_ROUNDS, everywhere, integer
-from .file.container import Array
-from .file.errors import Refusal
+from ..._inputs import Array
+from ..._native import _core
+from .checks import MOST_ROUNDS, everywhere, integer
+from .errors import Refusal
 
 WINDOW = "window"  # the field that says how many examples the sliding window holds
 _NAMES = ("window_parts", "window_numbers", "window_heads", "window_coefficients", "window_columns", "window_values")

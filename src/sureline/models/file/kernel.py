@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..file.checks import everywhere, integer, sparse_rows_fit, take_tensor
-from ..file.container import Array
-from ..file.errors import Refusal
-from ..numbers import SEEN, Policy
-from .expansion import BLOCK, Expansion, Head
-from .growing import Cholesky, Tail
-from .kernels import KERNELS, Kernel
-from .model import Examples, KernelModel
-from .projection import Projection
-
-SHAPES = (Expansion.shape, Projection.shape)
+from ..._inputs import Array
+from ..kernel.examples import Examples
+from ..kernel.growing import Cholesky, Tail
+from ..kernel.kernels import KERNELS, Kernel
+from ..kernel.learning import BLOCK, Head
+from ..kernel.model import KernelModel
+from ..numbers import SEEN
+from .checks import Common, everywhere, sparse_rows_fit, take_tensor
+from .errors import Refusal
 
 
 def kernel_arrays(state: KernelModel) -> dict[str, Array]:
@@ -35,16 +33,6 @@ def kernel_arrays(state: KernelModel) -> dict[str, Array]:
         }
     else:
         arrays["examples"] = np.ascontiguousarray(rows)
-    if isinstance(state, Projection):
-        return arrays | {
-            "inverse": state.W,
-            "means": state.m,
-            "covariances": state.S,
-            "prior": state.prior,
-            "bounds": state.precision,
-            "learned": state.learned,
-        }
-    assert isinstance(state, Expansion)
     heads = state.heads
     return arrays | {
         "born": state.born.first(state.examples.n),
@@ -59,57 +47,29 @@ def kernel_arrays(state: KernelModel) -> dict[str, Array]:
     }
 
 
-def kernel_state(
-    shape: str,
-    budget: Any,
-    tensors: dict[str, Array],
-    n_columns: int,
-    n_heads: int,
-    intercept: bool,
-    policy: Policy,
-    dtype: np.dtype[Any],
-    tally: Array,
-) -> KernelModel:
+def kernel_state(tensors: dict[str, Array], common: Common) -> KernelModel:
     """Read back the tensors of `kernel_arrays`, everything checked."""
     take = partial(take_tensor, tensors)
-    kernel = _kernel(take("kernel", "float64", (4,)), intercept)
-    examples = _examples(tensors, n_columns, dtype)
-    n = examples.n
+    kernel = _kernel(take("kernel", "float64", (4,)), common.intercept)
+    examples = _examples(tensors, common.n_columns, common.dtype)
+    n, n_heads, policy, tally = examples.n, common.n_heads, common.policy, common.tally
     prior, bounds = take("prior", "float64", (n_heads,)), take("bounds", "float64", (n_heads,))
     if not (np.isfinite(prior) & (prior > 0)).all():
         raise Refusal("a prior variance is not a positive number")
     if not (np.isfinite(bounds) & (bounds >= 1)).all():
         raise Refusal("a bound of the precision is not a number from 1 on")
     n_classes = n_heads if n_heads > 1 else 2
-    if shape == Projection.shape:
-        if not isinstance(budget, dict) or budget.keys() != {"max", "active"}:
-            raise Refusal("the budget is not one, or the shape has none")
-        most = integer(budget["max"], "the budget", 1, 10**9)
-        if n > most or type(budget["active"]) is not int or budget["active"] != n:
-            raise Refusal("there are more examples than the budget allows, or not as many as it says")
-        projection = Projection(kernel, examples, n_classes, policy, most)
-        projection.W = take("inverse", "float64", (n, n))
-        projection.m = take("means", "float64", (n_heads, n))
-        projection.S = take("covariances", "float64", (n_heads, n, n))
-        projection.learned = take("learned", "float64", (n,))
-        _refuse_infinite(projection.W, projection.m, projection.S, projection.learned)
-        if not (np.einsum("hpp->hp", projection.S) > 0).all() or not (np.square(projection.W).sum(axis=0) > 0).all():
-            raise Refusal("a variance is not positive, or an example has no coordinates")
-        projection.prior, projection.precision, projection.tally = prior, bounds, tally
-        return projection
-    if budget is not None:
-        raise Refusal("the budget is not one, or the shape has none")
-    expansion = Expansion(kernel, examples, n_classes, policy)
-    expansion.tally = tally
-    expansion.heads = _heads(tensors, n_heads, n, prior, bounds)
+    model = KernelModel(kernel, examples, n_classes, policy)
+    model.tally = tally
+    model.heads = _heads(tensors, n_heads, n, prior, bounds)
     born, begun = take("born", "int64", (n,)), int(take("begun", "int64", (1,))[0])
     seen = int(tally[:, SEEN].sum())
     if (n and not (0 <= int(born[0]) and int(born[-1]) < seen and (np.diff(born) > 0).all())) or not (
         0 <= begun <= seen < begun + BLOCK
     ):
         raise Refusal("the examples do not come in their order, or not from the rows that were seen")
-    expansion.born, expansion.begun = Tail(born), begun
-    return expansion
+    model.born, model.begun = Tail(born), begun
+    return model
 
 
 def _kernel(numbers: Array, intercept: bool) -> Kernel:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ..._inputs import is_sparse
-from ..file.checks import everywhere, integer, sparse_rows_fit, take_tensor
-from ..file.container import Array
-from ..file.errors import Refusal
+from ..._inputs import Array, is_sparse
 from ..groups import TENSORS, GroupState
-from ..numbers import Policy
-from .batch import Precision
-from .span import Span
-from .state import PrecisionState
-from .triangle import Triangle
+from ..precision.batch import Precision
+from ..precision.span import Span
+from ..precision.state import PrecisionState
+from ..precision.triangle import Triangle
+from .checks import Common, everywhere, integer, sparse_rows_fit, take_tensor
+from .errors import Refusal
 
 
 def arrays_of(state: PrecisionState | GroupState) -> dict[str, Array]:
@@ -37,46 +33,27 @@ def arrays_of(state: PrecisionState | GroupState) -> dict[str, Array]:
     return arrays
 
 
-def precision_state(
-    tensors: dict[str, Array],
-    n_columns: int,
-    n_heads: int,
-    intercept: bool,
-    policy: Policy,
-    dtype: np.dtype[Any],
-    tally: Array,
-) -> PrecisionState:
+def precision_state(tensors: dict[str, Array], common: Common) -> PrecisionState:
     """Read back the tensors of `arrays_of`, everything checked."""
-    n_slots = n_columns + intercept
-    mu = take_tensor(tensors, "mu", "float64", (n_heads, n_slots))
+    n_slots = common.n_columns + common.intercept
+    mu = take_tensor(tensors, "mu", "float64", (common.n_heads, n_slots))
     if not everywhere(np.isfinite, mu.reshape(-1)):
         raise Refusal("a weight is not finite")
-    return PrecisionState(mu, _precision(tensors, n_slots), tally, policy, intercept, dtype)
+    precision = _precision(tensors, n_slots)
+    return PrecisionState(mu, precision, common.tally, common.policy, common.intercept, common.dtype)
 
 
-def group_state(
-    tensors: dict[str, Array],
-    n_columns: int,
-    n_heads: int,
-    intercept: bool,
-    policy: Policy,
-    dtype: np.dtype[Any],
-    tally: Array,
-) -> GroupState:
+def group_state(tensors: dict[str, Array], common: Common) -> GroupState:
     """The same for a state of groups."""
     own = {name: tensors.pop(name) for name in TENSORS if name in tensors}
     try:
-        return GroupState.from_arrays(
-            own,
-            n_columns=n_columns,
-            n_heads=n_heads,
-            intercept=intercept,
-            dtype=dtype,
-            policy=policy,
-            tally=tally,
-        )
+        state = GroupState.from_arrays(own, **common._asdict())
     except ValueError as error:
         raise Refusal(str(error)) from None
+    with np.errstate(all="ignore"):
+        if not (np.isfinite(state.mu).all() and np.isfinite(state.intercepts()).all()):
+            raise Refusal("a weight is not finite")
+    return state
 
 
 def _precision(tensors: dict[str, Array], n_slots: int) -> Precision:

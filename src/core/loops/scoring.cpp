@@ -1,0 +1,84 @@
+// Scores and variances of rows for one instruction set, over dense or over sparse rows, as the build says.
+#include <type_traits>
+
+#include "loops/learn.hpp"
+
+namespace sureline::SURELINE_ISA {
+
+namespace {
+
+template <class Rows_, class Judge>
+Outcome each_row(const Rows_& rows, const Rows& described, int64_t n_heads, double* out, const Judge& judge) {
+  OwnRow<typename Rows_::Row> own;
+  for (int64_t row = 0; row < rows.n_rows; ++row) {
+    auto x = rows[row];
+    Refusal refusal = own.look(x, described);
+    if (refusal == Refusal::none) {
+      judge(x, out);
+      for (int64_t head = 0; head < n_heads; ++head)
+        if (!finite(out[head])) refusal = finite(largest_size(x.values, x.n)) ? Refusal::score : Refusal::contents;
+    }
+    if (refusal != Refusal::none) return {refusal, row};
+    out += n_heads;
+  }
+  return {};
+}
+
+// What does not occur in the space is not compiled.
+template <class Space, class Row, class One, class All>
+void if_one_head(const Space& space, const Row&, const One& one, const All& all) {
+  if constexpr (Space::kOneHead)
+    one();
+  else if constexpr (kMayHaveOneHead<Space, Row>)
+    space.n_heads == 1 ? one() : all();
+  else
+    all();
+}
+
+}  // namespace
+
+template <class T, bool dense>
+Outcome score(const Rows& described, const Model& model, const View& view, double* out) {
+  Workspace<T> workspace;
+  if (!workspace.reserve(model)) return {.refusal = Refusal::memory};
+  const int64_t n_heads = model.n_heads;
+  return with_rows<T, dense>(described, [&](const auto& rows) {
+    using Rows_ = std::decay_t<decltype(rows)>;
+    if (!view.rounds)
+      return with_margin_space<Rows_>(model, workspace, [&](const auto& space) {
+        return each_row(rows, described, n_heads, out, [&](const auto& x, double* f) {
+          if_one_head(space, x, [&] { f[0] = space.score(x, 0); }, [&] { space.scores(x, f); });
+        });
+      });
+    if (is_dual(model.shape))
+      return with_dual_space<T>(model, [&](const auto& space) {
+        return each_row(rows, described, n_heads, out, [&](const auto& x, double* f) { space.scores(x, view, f); });
+      });
+    return with_coordinate_space<Rows_>(model, workspace, [&](const auto& space) {
+      return each_row(rows, described, n_heads, out, [&](const auto& x, double* f) {
+        if_one_head(space, x, [&] { f[0] = space.score(x, 0, view.of(0)); }, [&] { space.scores(x, view, f); });
+      });
+    });
+  });
+}
+
+template <class T, bool dense>
+Outcome variance(const Rows& described, const Model& model, const View&, double* out) {
+  Workspace<T> workspace;
+  if (!workspace.reserve(model)) return {.refusal = Refusal::memory};
+  const int64_t n_heads = model.n_heads;
+  return with_rows<T, dense>(described, [&](const auto& rows) {
+    return with_margin_space<std::decay_t<decltype(rows)>>(model, workspace, [&](const auto& space) {
+      return each_row(rows, described, n_heads, out, [&](const auto& x, double* v) {
+        for (int64_t head = 0; head < n_heads; ++head) v[head] = space.variance(x, head, 0);
+      });
+    });
+  });
+}
+
+template Outcome score<float, SURELINE_DENSE>(const Rows&, const Model&, const View&, double*);
+template Outcome score<double, SURELINE_DENSE>(const Rows&, const Model&, const View&, double*);
+template Outcome variance<float, SURELINE_DENSE>(const Rows&, const Model&, const View&, double*);
+template Outcome variance<double, SURELINE_DENSE>(const Rows&, const Model&, const View&, double*);
+
+}  // namespace sureline::SURELINE_ISA

@@ -1,0 +1,30 @@
+// A reference to anything that can be called, so that who calls it is compiled once and not for each of them. It costs
+// an indirect call: for what is done once a row or more seldom.
+#pragma once
+
+#include <utility>
+
+namespace sureline {
+
+template <class Signature>
+class FunctionRef;
+
+template <class Result, class... Arguments>
+class FunctionRef<Result(Arguments...)> {
+ public:
+  // Always inlined, since it is compiled for several instruction sets under one name.
+  template <class F>
+  [[gnu::always_inline]] FunctionRef(const F& f)
+      : of_(&f), call_([](const void* of, Arguments... arguments) {
+          return (*static_cast<const F*>(of))(std::forward<Arguments>(arguments)...);
+        }) {}
+  [[gnu::always_inline]] Result operator()(Arguments... arguments) const {
+    return call_(of_, std::forward<Arguments>(arguments)...);
+  }
+
+ private:
+  const void* of_;
+  Result (*call_)(const void*, Arguments...);
+};
+
+}  // namespace sureline

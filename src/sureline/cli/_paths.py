@@ -1,0 +1,128 @@
+"""Options and arguments that name files, and the look at all of them before a command begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..stream.outputs import OutputError, check_outputs
+from ..stream.source import PATH, STDIN, expand
+from ._help import HelpfulCommand
+
+if TYPE_CHECKING:
+    PathType = click.Path[Any]
+else:
+    PathType = click.Path  # which has no parameter in older versions
+
+
+class Read(PathType):
+    """A file that is read, such as a model; `replaced_by` is the option of an output that may take its place."""
+
+    def __init__(self, replaced_by: str | None = None) -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+        self.replaced_by = replaced_by
+
+    def files(self, value: Any) -> list[PATH]:
+        """The files that a value names."""
+        return [value]
+
+
+class Data(PathType):
+    """Files with rows, globs of them, or - for standard input."""
+
+    def __init__(self) -> None:
+        super().__init__(allow_dash=True, readable=False)
+
+
+class Module(PathType):
+    """MODULE:CLASS, whose module may lie in the working directory."""
+
+    def __init__(self) -> None:
+        super().__init__(readable=False)
+
+    def files(self, value: Any) -> list[PATH]:
+        parts = str(value).partition(":")[0].split(".")
+        return [Path(*parts).with_suffix(".py"), Path(*parts, "__init__.py")]
+
+
+class Written(PathType):
+    """A file that is written, or - for standard output where `dash` is true.
+
+    `beside` are endings of other files that are written with it, such as a checkpoint. With `append` it grows.
+    """
+
+    def __init__(self, *beside: str, dash: bool = False, append: bool = False) -> None:
+        super().__init__(path_type=Path, allow_dash=dash, readable=False)
+        self.beside, self.append = beside, append
+
+
+class ReadFolder(PathType):
+    """A folder with data. Which of its files are read, the command knows."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, exists=True, file_okay=False)
+
+
+class WrittenFolder(PathType):
+    """A folder that files are written into. Which ones, the command knows."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, file_okay=False)
+
+
+class FileCommand(HelpfulCommand):
+    """A command that begins only if nothing that it writes is what it reads, and all of it can be written."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        inputs: list[PATH] = []
+        outputs: dict[str, PATH] = {}
+        appended: list[str] = []
+        replaced: dict[str, PATH] = {}
+        for param in self.params:
+            value = ctx.params.get(str(param.name))
+            if value is None:
+                continue
+            if isinstance(param.type, Data):
+                ctx.params[str(param.name)] = found = tuple(expand(value))
+                inputs += found
+            elif isinstance(param.type, Read | Module):
+                for one in value if isinstance(value, tuple) else (value,):
+                    inputs += param.type.files(one)
+                if isinstance(param.type, Read) and param.type.replaced_by:
+                    replaced[param.type.replaced_by] = value
+            elif isinstance(param.type, Written) and str(value) != STDIN:
+                hint = _hint(param)
+                outputs |= {hint: value} | {
+                    f"{ending.lstrip('.')} of {hint}": beside(value, ending) for ending in param.type.beside
+                }
+                appended += [hint] if param.type.append else []
+        refuse_outputs(inputs, outputs, appended, replaced)
+        return super().invoke(ctx)
+
+
+def beside(path: Path, ending: str) -> Path:
+    """The file of the same name with one more ending."""
+    return path.with_name(path.name + ending)
+
+
+def refuse_outputs(
+    inputs: Iterable[PATH],
+    outputs: Mapping[str, PATH],
+    appended: Iterable[str] = (),
+    replaced: Mapping[str, PATH] | None = None,
+) -> None:
+    """Turn what `check_outputs` refuses into a usage error."""
+    try:
+        check_outputs(inputs, outputs, list(appended), replaced)
+    except OutputError as error:
+        ctx = click.get_current_context(silent=True)
+        if "would write the same file" in error.reason:
+            raise click.UsageError(error.reason, ctx) from None
+        raise click.BadParameter(error.reason, ctx, param_hint=error.name) from None
+
+
+def _hint(param: click.Parameter) -> str:
+    return param.opts[-1] if isinstance(param, click.Option) else param.human_readable_name

@@ -1,0 +1,318 @@
+"""From scores to calibrated probabilities: the curve that fits the predictions which preceded their labels.
+
+The log-odds of a score f with the standard deviation d are
+
+    a + (F(f) + G(f / d)) min(1, D / d)
+
+with functions F and G that are 0 at 0, never fall, and are linear between quantiles of what is on record. So confidence
+rises with the score and does not rise with d. Beyond D, which 99 % of the predictions stayed below, a row is made of
+features that are hardly known, and its score counts the less. Without variances there is F alone.
+
+With two classes a is 0, so that both are as likely where the score is 0 and the prediction changes, unless the record
+says otherwise: it must be more likely by a factor of the number of examples.
+
+The curve is the most probable one given the record, where the rise of F and of G from one quantile to the next has a
+normal prior of standard deviation 2, and a one of 3. With few examples it is nearly flat, and never reaches 0 or 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from .._inputs import Floats
+from ..models.record import (
+    LARGEST_SCORE,
+    LARGEST_STD,
+    SMALLEST_STD,
+    TEMPERATURES,
+    Outcomes,
+    log_likelihoods,
+)
+
+_SHARES = (0.0, 0.01, 0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95, 0.99, 1.0)  # the quantiles
+_KNOWN = 0.99  # of the predictions stayed below D
+PRECISION_OF_RISE = 0.25  # of the priors
+_PRECISION_OF_A = 0.1
+_LEAST_RISE = 0.01  # so that answers keep their order where the record does not tell them apart
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The calibrated log-odds of scores: of the second of two classes, or that the best of more is right."""
+
+    a: float
+    scores: tuple[Floats, Floats]  # F: where it bends, and its values there
+    ratios: tuple[Floats, Floats] | None  # G likewise
+    largest_std: float  # D
+    temperature: float  # by which the other classes share the rest
+    evenly: float  # the share of that rest which they share evenly, since little is known of it
+
+    @classmethod
+    def of(cls, record: Floats, n_heads: int, precision: float = PRECISION_OF_RISE) -> Curve:
+        """The curve of a record that is not empty; `precision` is that of the prior of its rises."""
+        seen = Outcomes.of(record)
+        weight = seen.negative + seen.positive
+        bends = [_bends(seen.score, weight)]
+        columns = [_rises(seen.score, bends[0])]
+        if seen.has_std:
+            ratio = seen.score / seen.std
+            bends.append(_bends(ratio, weight))
+            columns.append(_rises(ratio, bends[1]))
+        prior = -np.log(max(n_heads - 1, 1))  # of the log-odds at score 0
+        A = np.concatenate([np.ones((len(weight), 1)), *columns], axis=1)
+        priors = _Prior.of(A.shape[1], precision, prior)
+        if n_heads > 1:  # the best of several scores is more likely right than one that is drawn
+            priors.lowest[0] = prior + _LEAST_RISE
+        found, loss = _most_probable(A, seen.positive, seen.negative, priors)
+        if n_heads == 1:
+            through_0, its_loss = _most_probable(
+                A[:, 1:], seen.positive, seen.negative, _Prior.of(A.shape[1] - 1, precision)
+            )
+            if its_loss - loss <= np.log(max(float(weight.sum()), 2.0)):
+                found = np.append(0.0, through_0)
+        values, at = [], 1
+        for knots, rises in zip(bends, columns, strict=True):
+            some = found[at : at + rises.shape[1]]
+            heights = np.concatenate([[0.0], np.cumsum(some)])
+            values.append((knots, heights - np.interp(0.0, knots, heights)))
+            at += rises.shape[1]
+        wrong = float(seen.negative.sum()) if n_heads > 1 else 0.0
+        return cls(
+            a=float(found[0]),
+            scores=values[0],
+            ratios=values[1] if seen.has_std else None,
+            largest_std=_quantiles(seen.std, weight, (_KNOWN,))[0] * np.sqrt(2),  # the end of that bin
+            temperature=_temperature(log_likelihoods(record)),
+            evenly=1 / (1 + wrong),
+        )
+
+    def log_odds(self, scores: Floats, variances: Floats | None) -> Floats:
+        """Of scores, or margins, with their variances."""
+        f = np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE)
+        risen: Floats = np.interp(f, *self.scores)
+        if self.ratios is not None and variances is not None:
+            std = np.clip(np.sqrt(variances), SMALLEST_STD, LARGEST_STD)
+            risen += np.interp(f / std, *self.ratios)
+            risen *= np.minimum(1.0, self.largest_std / std)
+        return risen + self.a
+
+    def probabilities(self, scores: Floats, variances: Floats | None, n_classes: int) -> Floats:
+        """Probability of each class; scores and variances have a column for each head."""
+        from scipy.special import expit
+
+        if scores.shape[1] == 1:
+            odds = self.log_odds(scores[:, 0], None if variances is None else variances[:, 0])
+            both = [expit(-odds), expit(odds)]
+            return np.stack(both if n_classes > 1 else [np.ones(len(odds))], axis=1)
+        best, margins, of_margins = _margins(scores, variances)
+        odds = self.log_odds(margins, of_margins)
+        at = np.arange(len(best))
+        others = scores / self.temperature
+        others[at, best] = -np.inf
+        others -= others.max(axis=1, keepdims=True)
+        shares = np.exp(others)
+        shares /= shares.sum(axis=1, keepdims=True)
+        even = 1 / (scores.shape[1] - 1)
+        # At most as likely as the best one, where that is possible: of equal scores none is more likely.
+        room = np.exp(np.minimum(odds, 50.0))  # the share of the rest that is as likely as the best one
+        spread = np.clip((0.999 * room - even) / np.maximum(shares.max(axis=1) - even, 1e-12), 0, 1 - self.evenly)
+        shares = spread[:, np.newaxis] * (shares - even) + even
+        probabilities: Floats = expit(-odds)[:, np.newaxis] * shares
+        probabilities[at, best] = expit(odds)
+        return probabilities
+
+    def confidences(self, scores: Floats, variances: Floats | None) -> Floats:
+        """Probability that the answer is right."""
+        from scipy.special import expit
+
+        if scores.shape[1] == 1:
+            odds = self.log_odds(scores[:, 0], None if variances is None else variances[:, 0])
+            confidence: Floats = expit(np.where(scores[:, 0] > 0, odds, -odds))
+            return confidence
+        _, margins, of_margins = _margins(scores, variances)
+        confidence = expit(self.log_odds(margins, of_margins))
+        return confidence
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How good the calibrated probabilities of a record are, each with its standard error.
+
+    They are of the predictions on record, of which the later ones count more, and of the curve through all of them.
+    """
+
+    log_loss: tuple[float, float]
+    brier: tuple[float, float]  # of the second of two classes, or of the confidence in the best of more
+    auc: tuple[float, float]  # of the score for the second of two classes, or of the confidence for being right
+
+    @classmethod
+    def of(cls, record: Floats, n_heads: int) -> Quality:
+        """Of a record that is not empty."""
+        seen, curve = Outcomes.of(record), curve_of(record, n_heads)
+        odds = curve.log_odds(seen.score, seen.std**2 if seen.has_std else None)
+        n = float(seen.positive.sum() + seen.negative.sum())
+        p = 0.5 * (1 + np.tanh(0.5 * odds))
+        rest = -float(log_likelihoods(record).max()) / n if n_heads > 1 else 0.0
+        log_loss = _mean(np.logaddexp(0, -odds), seen.positive, np.logaddexp(0, odds), seen.negative)
+        return cls(
+            (log_loss[0] + rest, log_loss[1]),
+            _mean((1 - p) ** 2, seen.positive, p**2, seen.negative),
+            _area(odds, seen.positive, seen.negative),
+        )
+
+
+def _mean(of_positive: Floats, positive: Floats, of_negative: Floats, negative: Floats) -> tuple[float, float]:
+    n = float(positive.sum() + negative.sum())
+    mean = float(of_positive @ positive + of_negative @ negative) / n
+    square = float(of_positive**2 @ positive + of_negative**2 @ negative) / n
+    return mean, float(np.sqrt(max(square - mean * mean, 0.0) / n))
+
+
+def _area(odds: Floats, positive: Floats, negative: Floats) -> tuple[float, float]:
+    """The area under the ROC curve, with the standard error of Hanley and McNeil; 1/2 without a pair."""
+    order = np.argsort(odds, kind="stable")
+    places, at = np.unique(odds[order], return_inverse=True)
+    above = np.bincount(at, positive[order], len(places))
+    below = np.bincount(at, negative[order], len(places))
+    m, n = float(above.sum()), float(below.sum())
+    if m <= 0 or n <= 0:
+        return 0.5, 0.5
+    area = float(above @ (np.cumsum(below) - 0.5 * below)) / (m * n)
+    q1, q2 = area / (2 - area), 2 * area * area / (1 + area)
+    variance = (area * (1 - area) + (m - 1) * (q1 - area * area) + (n - 1) * (q2 - area * area)) / (m * n)
+    return area, float(np.sqrt(max(variance, 0.0)))
+
+
+def curve_of(record: Floats, n_heads: int) -> Curve:
+    """The curve of a record that is not empty. It is computed once for what is on record."""
+    return _curve(record.tobytes(), n_heads)
+
+
+@lru_cache(maxsize=64)
+def _curve(numbers: bytes, n_heads: int) -> Curve:
+    return Curve.of(np.frombuffer(numbers), n_heads)
+
+
+def _margins(scores: Floats, variances: Floats | None) -> tuple[npt.NDArray[np.intp], Floats, Floats | None]:
+    """The best class, by how much it is better than the next, and the variance of that."""
+    at = np.arange(len(scores))
+    best = scores.argmax(axis=1)
+    others = scores.copy()
+    others[at, best] = -np.inf
+    second = others.argmax(axis=1)
+    v = None if variances is None else variances[at, best] + variances[at, second]
+    return best, scores[at, best] - scores[at, second], v
+
+
+def _quantiles(x: Floats, weight: Floats, shares: tuple[float, ...]) -> Floats:
+    order = np.argsort(x, kind="stable")
+    sums = np.cumsum(weight[order])
+    at = np.searchsorted(sums, np.array(shares) * sums[-1])
+    quantiles: Floats = x[order][np.minimum(at, len(x) - 1)]
+    return quantiles
+
+
+def _bends(x: Floats, weight: Floats) -> Floats:
+    """The quantiles, and 0."""
+    return np.unique(np.append(_quantiles(x, weight, _SHARES), 0.0))
+
+
+def _rises(x: Floats, knots: Floats) -> Floats:
+    """How much of each stretch between knots lies between 0 and x, so that the function with a rise r is this times r.
+
+    Negative for negative x.
+    """
+    begin, width = knots[:-1], np.diff(knots)
+    part: Floats = np.clip((x[:, np.newaxis] - begin) / width, 0, 1) - np.clip(-begin / width, 0, 1)
+    return part
+
+
+@dataclass(frozen=True)
+class _Prior:
+    """Of coefficients: normal around a centre, above the lowest value."""
+
+    precision: Floats
+    centre: Floats
+    lowest: Floats
+
+    @classmethod
+    def of(cls, n: int, of_rise: float, a: float | None = None) -> _Prior:
+        """Of n coefficients: rises, after the log-odds at score 0 if their centre is given."""
+        precision, centre, lowest = np.full(n, of_rise), np.zeros(n), np.full(n, _LEAST_RISE)
+        if a is not None:
+            precision[0], centre[0], lowest[0] = _PRECISION_OF_A, a, -np.inf
+        return cls(precision, centre, lowest)
+
+
+def _most_probable(A: Floats, positive: Floats, negative: Floats, prior: _Prior) -> tuple[Floats, float]:
+    """The coefficients b, none below its lowest value, that minimise
+
+        sum of (positive log(1 + exp(-A b)) + negative log(1 + exp(A b))) + precision |b - centre|^2 / 2,
+
+    and that sum. By Newton's method, each step of which is a quadratic problem with those bounds."""
+    weight, precision, centre, lowest = positive + negative, prior.precision, prior.centre, prior.lowest
+    b = np.where(np.isfinite(lowest), lowest, centre)
+
+    def loss(b: Floats) -> float:
+        f = A @ b
+        return float(
+            positive @ np.logaddexp(0, -f) + negative @ np.logaddexp(0, f) + 0.5 * (precision @ (b - centre) ** 2)
+        )
+
+    now = loss(b)
+    for _ in range(50):
+        f = A @ b
+        p = 0.5 * (1 + np.tanh(0.5 * f))
+        slope = A.T @ (weight * p - positive) + precision * (b - centre)
+        H = (A.T * (weight * p * (1 - p))) @ A + np.diag(precision)
+        towards = _bounded_minimum(H, H @ b - slope, lowest) - b
+        size, next_loss = 1.0, loss(b + towards)
+        while next_loss > now and size > 1e-4:
+            size /= 2
+            next_loss = loss(b + size * towards)
+        if next_loss >= now:
+            break
+        b, gain, now = b + size * towards, now - next_loss, next_loss
+        if gain < 1e-9 * max(now, 1.0):
+            break
+    return b, now
+
+
+def _bounded_minimum(H: Floats, c: Floats, lowest: Floats) -> Floats:
+    """Of b'Hb / 2 - c.b over b >= lowest, H being positive definite: by block principal pivoting."""
+    bound = np.zeros(len(c), bool)
+    fewest, patience = len(c) + 1, 3
+    b = np.zeros(len(c))
+    for _ in range(20 * len(c)):
+        free = ~bound
+        b = np.where(bound, lowest, 0.0)
+        b[free] = np.linalg.solve(H[np.ix_(free, free)], c[free] - H[np.ix_(free, bound)] @ lowest[bound])
+        pull = H @ b - c
+        wrong = np.where(bound, pull < -1e-10, b < lowest)
+        n = int(wrong.sum())
+        if n == 0:
+            break
+        if n < fewest:
+            fewest, patience = n, 3
+        elif patience > 0:
+            patience -= 1
+        else:  # one at a time cannot go round in circles
+            wrong[: np.flatnonzero(wrong)[-1]] = False
+        bound = bound ^ wrong
+    return np.maximum(b, lowest)
+
+
+def _temperature(logs: Floats) -> float:
+    """The most likely one, between two of the grid where the parabola through its neighbours has its top."""
+    best = int(logs.argmax())
+    octave = float(np.log2(TEMPERATURES[best]))
+    if 0 < best < len(logs) - 1:
+        below, top, above = logs[best - 1 : best + 2]
+        bend = float(below - 2 * top + above)
+        if bend < 0:
+            octave += float(np.clip(0.5 * (below - above) / bend, -0.5, 0.5))
+    return float(2.0**octave)

@@ -1,0 +1,73 @@
+"""The record of predictions that preceded their labels, and the calibrated curve through it, in plain NumPy.
+
+The grid of the record: 4 bins in each octave of |score| from 2^-12 to 2^16, mirrored for negative scores, and one for
+each octave of the standard deviation from 2^-11 to 2^7. What is beyond belongs to the last bin.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+SCORES, STDS, HEADER, TEMPERATURES = 224, 18, 32, 2.0 ** np.arange(-10, 15)
+ALL_BELOW = 1 << 14  # rows of which each one is recorded
+
+
+def step_after(t: int) -> int:
+    """One row of so many is recorded after t others: 2^13 in each octave of t."""
+    return 1 if t < ALL_BELOW else 1 << ((t // (ALL_BELOW // 2)).bit_length() - 1)
+
+
+def score_bin(f: float) -> int:
+    size, n = abs(f), SCORES // 2
+    if size < 2.0**-12:
+        k = 0
+    else:
+        mantissa, exponent = np.frexp(size)  # size = mantissa 2^exponent, mantissa from 1/2 to 1
+        k = min(4 * (int(exponent) - 1 + 12) + int((2 * mantissa - 1) * 4), n - 1)
+    return n + k if f > 0 else n - 1 - k
+
+
+def std_bin(v: float) -> int:
+    if v < 4.0**-11:
+        return 0
+    return min((int(np.frexp(v)[1]) - 1) // 2 + 11, STDS - 1)
+
+
+class Record:
+    """Of two classes scores are those of the second; of more, each row has a score for each class."""
+
+    def __init__(self) -> None:
+        self.numbers = np.zeros(HEADER + SCORES * STDS * 2)
+        self.cells = self.numbers[HEADER:].reshape(SCORES, STDS, 2)
+
+    def see(self, f: Floats, v: Floats, label: int, s: float = 1.0) -> None:
+        """A row with scores f and variances v for its heads, before its label is learned from."""
+        t = int(self.numbers[0])
+        self.numbers[0] += 1
+        step = step_after(t)
+        if t % step:
+            return
+        w = (t + 1) * step * s
+        if len(f) == 1:
+            margin, variance, outcome = f[0], v[0], label == 1
+        else:
+            best, following = np.argsort(-f, kind="stable")[:2]
+            margin, variance, outcome = f[best] - f[following], v[best] + v[following], label == best
+            if not outcome:
+                others = np.delete(f, best) - f[following]
+                for i, T in enumerate(TEMPERATURES):
+                    likelihood = (f[label] - f[following]) / T - np.log(np.exp(others / T).sum())
+                    self.numbers[2 + i] += w * likelihood
+        self.cells[score_bin(float(margin)), std_bin(float(variance)), int(outcome)] += w
+        self.numbers[1] += w * w
+
+
+def log_odds(
+    f: Floats, std: Floats, a: float, F: tuple[Floats, Floats], G: tuple[Floats, Floats], largest_std: float
+) -> Floats:
+    """The calibrated log-odds: a + (F(f) + G(f / std)) min(1, D / std), F and G linear between their knots."""
+    risen = np.interp(f, *F) + np.interp(f / std, *G)
+    return a + risen * np.minimum(1, largest_std / std)

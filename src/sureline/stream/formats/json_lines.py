@@ -1,0 +1,229 @@
+"""JSON lines: an object a line, flattened to names and values."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from json.decoder import scanstring  # type: ignore[attr-defined]  # the stubs leave it out
+from typing import Any, NamedTuple, NoReturn
+
+from ..errors import shown
+from ..labels import BadLabel, Label, from_number
+from ..options import Options
+from .tables import Found, Row, TableParser, Wrong, column_of, label_of, text_lines, weight_of
+
+_DEEPEST = 100  # objects within objects
+_BLANKS = " \t\r"
+
+
+class JsonLines(TableParser):
+    """An object a line. Objects within it are flattened with dots, and lists hold texts."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._decode = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant).decode
+
+    def _rows(self, block: Any, first: bool) -> Iterator[tuple[int, bytes | str]]:
+        return text_lines(block, first)
+
+    def _place(self, row: str, name: str) -> int:
+        return next((column_of(row, place.value) for place in places(row) if place.name == name), 1)
+
+    def _read(self, row: str) -> Found | None:
+        content = row.lstrip(" \t\r")
+        if not content:
+            return None
+        if content[0] != "{":
+            raise Wrong("the line must be a JSON object", column_of(row, len(row) - len(content)))
+        try:
+            return self._found(self._decode(row))
+        except json.JSONDecodeError as error:
+            raise Wrong(f"not JSON: {error.msg}", column_of(row, error.pos)) from None
+        except RecursionError:
+            raise Wrong("it is nested too deeply", _refused_at(row)) from None
+        except Wrong as wrong:
+            raise Wrong(wrong.reason, _refused_at(row) if wrong.name is None else self._wrong_at(row, wrong)) from None
+        except ValueError as error:  # an integer of thousands of digits
+            raise Wrong(f"not JSON: {error}", _refused_at(row)) from None
+
+    def _wrong_at(self, row: str, wrong: Wrong) -> int:
+        """The column of the name that is wrong: the second one if it comes twice."""
+        if not isinstance(wrong, _Twice):
+            return self._place(row, wrong.name or "")
+        found = [place.key for place in places(row) if place.name == wrong.name]
+        return column_of(row, found[min(1, len(found) - 1)]) if found else 1
+
+    def _found(self, record: dict[str, Any]) -> Found:
+        options = self._options
+        try:
+            label = _label(record.pop(options.label, None), options)
+        except (BadLabel, Wrong) as wrong:
+            raise Wrong(str(wrong), name=options.label) from None
+        weight = 1.0
+        if options.weight is not None:
+            given = record.pop(options.weight, None)
+            try:
+                weight = weight_of(_number(given) if isinstance(given, (int, float)) else None)
+            except Wrong as wrong:
+                raise Wrong(wrong.reason, name=options.weight) from None
+        row, expanded = self._flat(record)
+        return Found(row, label, weight, expanded)
+
+    def _flat(self, record: dict[str, Any]) -> tuple[Row, int]:
+        """Names and values, and how many characters the names have that are made here."""
+        kinds = set(map(type, record.values()))
+        if dict not in kinds and list not in kinds:
+            return {name: value for name, value in record.items() if value is not None and value != ""}, 0
+        values: Row = {}
+        expanded = 0
+        most, longest, room = self._options.max_features, self._options.max_name, self._options.row_room
+
+        def put(name: str, value: float | str) -> None:
+            nonlocal expanded
+            if name in values:
+                raise _Twice(f"the name {shown(name)} comes twice", name=name)
+            expanded += len(name)
+            if expanded > room or len(values) >= most:
+                what = f"{room:,} characters in their names" if expanded > room else f"{most:,} features (max_features)"
+                raise Wrong(f"the row has more than {what}", name=name)
+            values[name] = value
+
+        waiting = [("", record, 1)]
+        while waiting:
+            prefix, inner, depth = waiting.pop()
+            if depth > _DEEPEST:
+                raise Wrong("it is nested too deeply", name=prefix[:-1])
+            for key, value in inner.items():
+                if len(prefix) + len(key) > longest:  # before it is put together
+                    raise Wrong(f"a name has more than {longest:,} bytes (max_name)", name=prefix + key)
+                name = prefix + key
+                if isinstance(value, dict):
+                    waiting.append((f"{name}.", value, depth + 1))
+                elif isinstance(value, list):
+                    if not all(isinstance(item, str) for item in value):
+                        raise Wrong(f"the list {shown(name)} holds something else than text", name=name)
+                    for item, count in Counter(item for item in value if item).items():
+                        if len(name) + len(item) >= longest:
+                            raise Wrong(f"a name has more than {longest:,} bytes (max_name)", name=name)
+                        put(f"{name}={item}", float(count))
+                elif value is not None and value != "":
+                    put(name, value)
+        return values, expanded
+
+
+class _Twice(Wrong):
+    """A name that comes twice."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise Wrong(f"the key {shown(twice)} comes twice")
+    return record
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise Wrong(f"{name} is not a number that can be learned from")
+
+
+def _number(number: int | float) -> float:
+    try:
+        value = float(number)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):  # "1e999" is infinity to the decoder
+        raise Wrong("a number is too large")
+    return value
+
+
+def _label(value: Any, options: Options) -> Label | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        if any("\ud800" <= character <= "\udfff" for character in value):  # JSON may say "\\ud800"
+            raise BadLabel("the label has half of a surrogate pair, which is no character")
+        return label_of(value, options)
+    if isinstance(value, (int, float)):
+        _number(value)
+        return from_number(value)
+    raise BadLabel("the label must be a number or text")
+
+
+# -- where something is in a line, for messages -----------------------------------------------------------------
+
+_loose = json.JSONDecoder()
+
+
+class Place(NamedTuple):
+    """A key of an object, or an item of a list: its flattened name, and the characters where it and its value begin.
+
+    `owner` is where its object begins; None for an item.
+    """
+
+    name: str
+    key: int
+    value: int
+    owner: int | None
+
+
+class _Walk:
+    """Goes over the text of a line as the decoder does, and stops where that would."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+
+    def pass_over(self, separators: str) -> None:
+        while self.text[self.at] in separators:
+            self.at += 1
+
+    def members(self, prefix: str, depth: int) -> Iterator[Place]:
+        """Those of the object or list at the present place, and of all within."""
+        begin = self.at
+        closing = "}" if self.text[begin] == "{" else "]"
+        self.at += 1
+        self.pass_over(_BLANKS)
+        while self.text[self.at] != closing:
+            name, key = prefix, self.at
+            if closing == "}":
+                word, self.at = scanstring(self.text, self.at + 1, True)
+                name = prefix + word
+                self.pass_over(_BLANKS + ":")
+            value, owner = self.at, begin if closing == "}" else None
+            nested = self.text[value] in "{["
+            yield Place(name, key, value, owner)
+            if nested and depth > _DEEPEST:
+                raise ValueError("nested too deeply")
+            if nested:
+                yield from self.members(name if self.text[value] == "[" else f"{name}.", depth + 1)
+            else:
+                item, self.at = _loose.raw_decode(self.text, self.at)
+                if owner is None and isinstance(item, str):
+                    yield Place(f"{name}={item}", key, value, owner)
+            self.pass_over(_BLANKS + ",")
+        self.at += 1
+
+
+def places(text: str) -> Iterator[Place]:
+    """All that has a name in a line, as far as it is JSON."""
+    walk = _Walk(text)
+    with suppress(ValueError, IndexError, RecursionError):
+        walk.pass_over(_BLANKS)
+        yield from walk.members("", 1)
+
+
+def _refused_at(text: str) -> int:
+    """The column of the first value that no row may have, or of a key that its object has already."""
+    seen: set[tuple[int | None, str]] = set()
+    last = 0
+    for place in places(text):
+        last = place.value
+        if place.owner is not None and (place.owner, place.name) in seen:
+            return column_of(text, place.key)
+        seen.add((place.owner, place.name))
+        if text.startswith(("NaN", "Infinity", "-Infinity"), place.value):
+            break
+    return column_of(text, last)

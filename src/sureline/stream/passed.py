@@ -1,0 +1,73 @@
+"""The text before a place in a file, as far as it takes to know it again."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from .errors import DataError
+
+TAIL = 1 << 12  # bytes
+
+
+def crc32_of_much() -> Callable[[Any, int], int]:
+    """The CRC-32 of bytes, after that of those before: isal's if it is installed, several times as fast as zlib's."""
+    try:
+        from isal import isal_zlib
+    except ImportError:
+        return zlib.crc32
+    found: Callable[[Any, int], int] = isal_zlib.crc32
+    return found
+
+
+class Passed:
+    """Text that has been read: how much, how it ended, and with `whole` a checksum of all of it.
+
+    With `quoted` a row ends at a newline only outside of quotes.
+    """
+
+    def __init__(self, *, whole: bool = False, quoted: bool = False, tail: bytes = b"", length: int = 0) -> None:
+        self._crc32 = crc32_of_much() if whole else None
+        self._quoted, self._tail = quoted, tail
+        self._sum = self._quotes = 0
+        self.length = length
+
+    def take(self, text: memoryview | bytes) -> None:
+        """Text that comes next."""
+        if self._crc32 is not None:
+            self._sum = self._crc32(text, self._sum)
+        if self._quoted:
+            self._quotes += bytes(text).count(b'"')
+        self._tail = (self._tail + bytes(text[-TAIL:]))[-TAIL:]
+        self.length += len(text)
+
+    def after(self, text: memoryview) -> int:
+        """The checksum after some more text, which is not taken."""
+        if self._crc32 is not None:
+            return self._crc32(text, self._sum)
+        return zlib.crc32((self._tail + bytes(text[-TAIL:]))[-TAIL:])
+
+    @property
+    def checksum(self) -> int:
+        """Of all of it, or of its end."""
+        return self._sum if self._crc32 is not None else zlib.crc32(self._tail)
+
+    @property
+    def ends_a_row(self) -> bool:
+        return self._tail.endswith(b"\n") and self._quotes % 2 == 0
+
+
+def text_before(fd: int, offset: int) -> Passed:
+    """The end of the text before a byte of an open file."""
+    n = min(offset, TAIL)
+    return Passed(tail=os.pread(fd, n, offset - n), length=offset)
+
+
+def refuse_other_text(name: str, passed: Passed, at_end: bool, checksum: int | None) -> None:
+    """Raise DataError where reading cannot go on: inside a row, or after other text than it was."""
+    if checksum is not None and passed.checksum != checksum:
+        raise DataError(name, f"the text before byte {passed.length} is not what it was when reading stopped there")
+    if not passed.ends_a_row and not at_end:
+        raise DataError(name, f"no row begins at byte {passed.length}, where reading was to go on")

@@ -1,0 +1,44 @@
+"""The error of the frozen model on the next block: what it is worth where no labels come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..learners.learner import ClassLearner, Learner
+from ..stream import Chunk
+from ..stream.shuffling import permuted
+
+_LEAST, _SHARE = 64, 128  # rows of a block that are predicted: all of a small one, and one of 128 of a large one
+
+
+@dataclass
+class FrozenError:
+    """Mistakes of the model as it was at the end of a block, on rows spread over the next one.
+
+    A progressive error is that of a model which has just learned from the row before. Where labels come in runs, it
+    flatters learners that follow them. Blocks are the rows from one power of two to the next, and chunks of the stream
+    after that.
+    """
+
+    rows: int = 0  # of all blocks
+    wrong: float = 0.0  # of them, by the share of the sample that was
+
+    def look(self, learner: Learner, chunk: Chunk, labels: Any, start: int, stop: int) -> None:
+        """Predict some of the rows from `start` to `stop`, none of which has been learned from."""
+        n = stop - start
+        if n < 1 or not isinstance(learner, ClassLearner) or not learner.n_seen_:
+            return
+        m = min(n, max(_LEAST, n // _SHARE))
+        rows = start + np.arange(m, dtype=np.int64) * n // m
+        some = permuted(chunk, rows)
+        scores, _ = learner.judge_rows(some.values, some.indices, some.indptr, some.n_columns)
+        self.rows += n
+        self.wrong += n * float(np.mean(learner.chosen(scores) != labels[rows]))
+
+    @property
+    def error(self) -> float | None:
+        """None before the second block."""
+        return self.wrong / self.rows if self.rows else None

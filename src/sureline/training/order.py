@@ -1,0 +1,75 @@
+"""The order in which a training reads its rows: theirs, or a random one where their labels come in runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..learners.learner import ClassLearner, Learner
+from ..stream import Stream
+from ..stream.runs import LabelRuns
+from ..stream.shuffling import BUFFER, Shuffle, can_be_cut, runs_of, sampled_runs
+from ..stream.source import STDIN
+
+Asked = bool | Literal["auto"]
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order, and how it was decided on."""
+
+    shuffle: Shuffle | None = None
+    whole: bool = True  # pieces of all files come in random order; otherwise a buffer alone mixes their rows
+    runs: LabelRuns | None = None  # of the rows that were looked at before
+
+    @property
+    def notice(self) -> str | None:
+        """The order in a sentence; None if the rows come in their order."""
+        if self.shuffle is None:
+            return None
+        how = f"in random order (seed {self.shuffle.seed})"
+        if not self.whole:
+            how = f"in random order within a buffer of {self.shuffle.buffer:,} (seed {self.shuffle.seed})"
+        why = "The rows" if self.runs is None else f"{self.runs.in_words()}; the rows"
+        keep = "" if self.runs is None else "; --no-shuffle keeps their own order"
+        limit = ". A buffer cannot mix runs longer than itself; a file that is not compressed has no such limit"
+        alone = "" if self.whole else limit
+        return f"{why} are learned from {how}{keep}{alone}."
+
+    def warning(self, runs: LabelRuns) -> str | None:
+        """A warning about the runs of labels along a training; None if there were none."""
+        if not runs.found:
+            return None
+        remedy = "--shuffle learns from the rows in random order"
+        if not self.whole:
+            remedy = "a file that is not compressed can be learned from in random order"
+        return (
+            f"{runs.in_words()}. The progressive error flatters a model that follows the labels, and a pass ends with "
+            f"the last ones alone: {remedy}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        shuffled = None if self.shuffle is None else "files" if self.whole else "buffer"
+        return {"shuffled": shuffled, "runs": None if self.runs is None else self.runs.to_dict()}
+
+
+def decide(stream: Stream, learner: Learner, asked: Asked, *, buffer: int = BUFFER, seed: int = 0) -> Order:
+    """The order of a training: as it was asked for, or by the labels of rows all over the files.
+
+    Of what can be read only once, or only from its beginning, the first rows are looked at: as many as the buffer
+    holds, or those that a pipe gives at first.
+    """
+    if asked is False:
+        return Order()
+    if asked is True:
+        return Order(Shuffle(seed, buffer), can_be_cut(stream))
+    if not isinstance(learner, ClassLearner):
+        return Order()
+    whole = can_be_cut(stream, to_look=True)
+    if whole:
+        runs = sampled_runs(stream)
+    else:
+        once = stream.size is None or STDIN in stream.paths
+        runs = runs_of(iter(stream.peek(1 if once else buffer, 1 << 24)))
+    return Order(Shuffle(seed, buffer), can_be_cut(stream), runs) if runs.found else Order(None, whole, runs)
