@@ -48,7 +48,7 @@ def on_a_terminal(*arguments: Any, cwd: Path) -> str:
 def assert_harmless(said: str) -> None:
     for own in ("\r\x1b[2K", "\r\n"):  # what is drawn over and over, and the terminal's newlines
         said = said.replace(own, "\n" if own == "\r\n" else "")
-    assert all(c.isprintable() or c in "\n\t" for c in said), repr(said)
+    assert all(c.isprintable() or c in "\n\t\N{NO-BREAK SPACE}" for c in said), repr(said)
 
 
 @pytest.fixture
@@ -203,3 +203,9 @@ def test_a_path_that_is_no_text(tmp_path: Path) -> None:
     done = subprocess.run([*SURELINE, "train", path, "--algorithm", "pa", "--model", path + b".m"], capture_output=True)
     assert done.returncode == 0, done.stderr
     assert rb"a\udcff.svm.m" in done.stdout
+
+
+def test_no_break_spaces_are_not_escaped(folder: Path) -> None:
+    said = run("compare", folder / "rows.vw", "--algorithms", "pa,scw").stdout
+    assert "\N{NO-BREAK SPACE}%" in said
+    assert "\\u00a0" not in said

@@ -177,16 +177,17 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
     first, model, place = tmp_path / "first", tmp_path / "m", tmp_path / "m.checkpoint"
     succeed("train", days[0], "--model", first, *words)
     job = ["train", str(days[1]), "--from", str(first), "--model", str(model), "--quiet", "--checkpoint", "every=1k"]
-    process = subprocess.Popen([*SURELINE, *job], stdout=subprocess.DEVNULL)
-    while process.poll() is None and not place.exists():
-        time.sleep(0.002)
-    process.kill()
-    process.wait()
-    if place.exists():  # else it was too fast for us
-        other = tmp_path / "other"
-        succeed("train", days[0], "--model", other, *words, "--passes", "2")
-        assert "from another model" in fail(1, *_with(job, "--from", other), "--resume", "--passes", "1")
-        assert "began from a model" in fail(1, *job[:2], *job[4:], *words[:-1], "--resume")
+    while not place.exists():  # again, if it came to its end before it was killed
+        model.unlink(missing_ok=True)
+        process = subprocess.Popen([*SURELINE, *job], stdout=subprocess.DEVNULL)
+        while process.poll() is None and not place.exists():
+            time.sleep(0.002)
+        process.kill()
+        process.wait()
+    other = tmp_path / "other"
+    succeed("train", days[0], "--model", other, *words, "--passes", "2")
+    assert "from another model" in fail(1, *_with(job, "--from", other), "--resume", "--passes", "1")
+    assert "began from a model" in fail(1, *job[:2], *job[4:], *words[:-1], "--resume")
     succeed(*job, "--resume")
     assert model.read_bytes() == (tmp_path / "both").read_bytes()
 

@@ -13,14 +13,14 @@ from .._inputs import printable
 class Printable:
     """A text stream without control characters, and without what its encoding has no room for: they are escaped.
 
-    Newlines and tabs stay. Whoever draws on a terminal does so on `unescaped`. Bytes go to `buffer` as they are.
+    Newlines, tabs and no-break spaces stay. Whoever draws on a terminal does so on `unescaped`. Bytes go to `buffer` as they are.
     """
 
     def __init__(self, stream: Any) -> None:
         self.unescaped = stream
 
     def write(self, text: str) -> int:
-        text = printable(text, but="\n\t")
+        text = printable(text, but="\n\t\N{NO-BREAK SPACE}")
         encoding = getattr(self.unescaped, "encoding", None) or "utf-8"
         self.unescaped.write(text.encode(encoding, "backslashreplace").decode(encoding))
         return len(text)
