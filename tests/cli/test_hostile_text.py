@@ -206,6 +206,6 @@ def test_a_path_that_is_no_text(tmp_path: Path) -> None:
 
 
 def test_no_break_spaces_are_not_escaped(folder: Path) -> None:
-    said = run("compare", folder / "rows.vw", "--algorithms", "pa,scw").stdout
+    said = run("compare", folder / "rows.vw", "--algorithm", "pa,scw").stdout
     assert "\N{NO-BREAK SPACE}%" in said
     assert "\\u00a0" not in said

@@ -13,7 +13,7 @@ from .._inputs import printable
 class Printable:
     """A text stream without control characters, and without what its encoding has no room for: they are escaped.
 
-    Newlines, tabs and no-break spaces stay. Whoever draws on a terminal does so on `unescaped`. Bytes go to `buffer` as they are.
+    Newlines, tabs and no-break spaces stay. A live line is drawn on `unescaped`. Bytes go to `buffer` as they are.
     """
 
     def __init__(self, stream: Any) -> None:
