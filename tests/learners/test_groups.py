@@ -257,9 +257,13 @@ def test_the_dual_ascends_to_its_maximum(q: int, intercept: bool, covariance: bo
     assert (problem.alpha >= 0).all()
     assert q == 2 or (problem.alpha <= 1).all()
     bounds = [(0.0, 1.0 if q == 1 else None)] * 40
-    found = minimize(lambda alpha: -problem.dual(alpha), np.full(40, 0.5), bounds=bounds, options={"maxfun": 100_000})
-    assert dual >= -found.fun - 1e-6 * dual
-    assert dual <= -found.fun + 1e-3 * dual  # the general solver stops somewhat short of the maximum
+    best, at = 0.0, np.full(40, 0.5)
+    for _ in range(20):  # the general solver stops short of the maximum, and starts again from there
+        found = minimize(lambda alpha: -problem.dual(alpha), at, bounds=bounds, options={"maxfun": 100_000})
+        best, at, gain = -found.fun, found.x, -found.fun - best
+        if gain < 1e-5 * best:
+            break
+    assert best - 1e-6 * dual <= dual <= best + 1e-3 * dual
 
 
 @pytest.mark.parametrize("q", [1, 2])
