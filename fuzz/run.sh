@@ -25,5 +25,6 @@ if [ -f "fuzz/seeds/$target.txt" ]; then
 fi
 # At fixed addresses a run can be repeated, and clang 14's sanitizers do not stumble over where things lie.
 fixed=$(setarch -R true 2>/dev/null && echo "setarch -R" || true)
-exec $fixed "$build/$target" -runs="$runs" -seed="$seed" -max_len=2048 -timeout=2 -rss_limit_mb=2048 -print_final_stats=1 \
+# Not by exec: the peak of memory would be that of whoever called this.
+$fixed "$build/$target" -runs="$runs" -seed="$seed" -max_len=2048 -timeout=2 -rss_limit_mb=2048 -print_final_stats=1 \
   -verbosity=0 -artifact_prefix="$build/$target-" "$corpus"
