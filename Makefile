@@ -14,7 +14,7 @@ CXX_FILES = $(shell find src benchmarks fuzz -name '*.?pp')
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v $$p; break; }; done)
 
-.PHONY: help install tools demo test docs quicktest lint format fuzz torture sanitize bench bench-batch bench-large bench-width bench-selection confidence defaults results wheel test-wheel clean
+.PHONY: help install tools demo test docs quicktest lint format fuzz torture sanitize mutants bench bench-batch bench-large bench-width bench-selection confidence defaults results wheel test-wheel clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
@@ -23,8 +23,9 @@ help:
 	@echo "make clean   remove what was built"
 	@echo "make fuzz    a million inputs to every parser (an hour)        make torture  every promise, forty times as long (an hour)"
 	@echo "make sanitize   the core and its threads under sanitizers (an hour)"
+	@echo "make mutants    small changes that the tests must notice (hours)"
 	@echo "make bench-width   time a row and memory, as the width grows   make bench-batch, bench-large   BCW against its rivals"
-	@echo "make bench-selection   selectors of features, compared        make defaults   untuned against tuned (an hour)"
+	@echo "make bench-selection   selectors of features, compared        make defaults   untuned against tuned (half an hour)"
 
 install: $(VENV)/installed
 
@@ -87,6 +88,11 @@ sanitize: tools
 	tools/sanitize.sh $(BIN)/python address
 	tools/sanitize.sh $(BIN)/python thread
 
+# Small changes of the Python code that tests must notice, drawn at random: SAMPLE=0 takes all (days).
+SAMPLE ?= 100
+mutants: tools
+	$(BIN)/python tools/mutants.py --jobs 2 --sample $(SAMPLE)
+
 quicktest: tools
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -x -q tests
 
@@ -107,9 +113,10 @@ format: tools
 	$(BIN)/clang-format -i $(CXX_FILES)
 
 bench: install
+	@$(BIN)/python -c "import polars" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check "polars>=1"
 	@$(BIN)/python -c "import river" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check "river>=0.21" || echo "River could not be installed; the benchmark goes on without it."
 	@$(BIN)/python -c "import vowpalwabbit" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary vowpalwabbit "vowpalwabbit>=9.11" || echo "Vowpal Wabbit could not be installed; the benchmark goes on without it."
-	$(BIN)/python benchmarks/speed.py; status=$$?; $(BIN)/python benchmarks/text.py && exit $$status
+	$(BIN)/python benchmarks/speed.py; status=$$?; $(BIN)/python benchmarks/text.py && $(BIN)/python benchmarks/tables.py && exit $$status
 
 bench-batch: install
 	$(BIN)/python benchmarks/online_batch.py --data "$(DATA)"
@@ -133,9 +140,11 @@ results: install
 
 confidence: install
 	$(BIN)/python benchmarks/confidence.py --data "$(DATA)" --output docs/results/confidence.md
+	$(BIN)/python benchmarks/ask.py --data "$(DATA)" --output docs/results/label-budget.md
 
 defaults: install
-	$(BIN)/python benchmarks/defaults.py --data "$(DATA)" --output docs/results/defaults.md
+	@$(BIN)/python -c "import vowpalwabbit" 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary vowpalwabbit "vowpalwabbit>=9.11" || echo "Vowpal Wabbit could not be installed; its peers are left out."
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/defaults.py --data "$(DATA)" --output docs/results/defaults.md
 
 # The loops of all instruction sets, and on Linux the oldest manylinux tag that the compiler's libraries allow.
 wheel: $(VENV)/bin/python

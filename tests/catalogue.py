@@ -142,9 +142,28 @@ BUDGETED = [
     Case("SSOL", {"r": 2.0, "covariance": "diag", "max_nonzero": 7}),
     Case("SSOL", {"r": 2.0, "covariance": "full", "max_nonzero": 7}),
 ]
-WITH_REFERENCE = FIRST_ORDER + GAUSSIAN + COST_SENSITIVE + SPARSE + SELECTING + ONLINE_DUAL + SIMPLEX
+# One of each kind of numbers, and of each way in which a threshold moves.
+AVERAGED = [
+    Case("PA", {"variant": "I", "C": 0.5, "average": True}),
+    Case("ROMMA", {"aggressive": True, "average": 20.0}),
+    Case("ALMA", {"alpha": 0.8, "average": True}),
+    Case("SOP", {"a": 2.0, "covariance": "diag", "average": 40.0}),
+    Case("AROW", {"r": 0.5, "covariance": "diag", "average": True}),
+    Case("AROW", {"r": 0.5, "covariance": "full", "average": 0.5}),
+    Case("STG", {"eta": 0.1, "lam": 0.1, "K": 3, "theta": 0.2, "average": True}),
+    Case("FOBOS", {"eta": 0.7, "lam": 0.05, "average": 30.0}),
+    Case("RDA", {"gamma": 2.0, "lam": 0.005, "rho": 0.1, "loss": "log", "average": True}),
+    Case("AdaFOBOS", {"eta": 0.5, "lam": 0.02, "delta": 0.5, "average": True}),
+    Case("AdaRDA", {"eta": 0.5, "lam": 0.02, "delta": 0.5, "average": 50.0}),
+    Case("FTRL", {"alpha": 0.3, "l1": 0.5, "l2": 0.1, "average": True}),
+    Case("FSOL", {"eta": 0.1, "lam": 50.0, "schedule": "1/t", "loss": "log", "average": 30.0}),
+    Case("SSOL", {"eta": 0.5, "lam": 3.0, "r": 2.0, "covariance": "diag", "average": True}),
+    Case("SSOL", {"eta": 0.5, "lam": 3.0, "r": 2.0, "covariance": "full", "average": True}),
+    Case("ODCA", {"rho": 0.05, "regularizer": "elastic_net", "delta": 0.2, "average": 30.0}),
+]
+WITH_REFERENCE = FIRST_ORDER + GAUSSIAN + COST_SENSITIVE + SPARSE + SELECTING + ONLINE_DUAL + SIMPLEX + AVERAGED
 ALL = WITH_REFERENCE + BUDGETED
-GAUSSIAN = GAUSSIAN + [case for case in SPARSE + SELECTING if case.gaussian]
+GAUSSIAN = GAUSSIAN + [case for case in SPARSE + SELECTING + AVERAGED if case.gaussian]
 
 every_case = pytest.mark.parametrize("case", ALL, ids=str)
 # What two labels mean must be said before the first comes.
@@ -169,5 +188,7 @@ def everything(model: Any) -> list[Any]:
     state = model._state
     arrays = [state.weights, state.memory, state.tally] + ([] if state.factors is None else [state.factors])
     counters = [model.n_seen_, model.n_mistakes_, model.n_updates_, model.n_features_in_, model.classes_.tolist()]
-    budget = None if state.extras is None else state.extras.__getstate__()
-    return [a.tobytes() for a in arrays] + [*counters, budget]
+    if state.sums is not None:
+        arrays.append(state.sums[: state.n_columns + 1])
+    parts = [None if part is None else part.__getstate__() for part in (state.extras, state.average)]
+    return [a.tobytes() for a in arrays] + [*counters, *parts]

@@ -27,6 +27,6 @@ def fail(status: int, *arguments: Any, **options: Any) -> str:
     """The one sentence that a command complains with."""
     done = run(*arguments, **options)
     assert done.returncode == status, done.stderr
-    assert done.stderr.startswith("sureline")
+    assert done.stderr.startswith("sureline"), done.stderr
     assert done.stderr.count("\n") == 1
     return done.stderr

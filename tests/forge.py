@@ -47,6 +47,10 @@ LEARNERS_OF: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "proximal": [("FTRL", {"l1": 0.1})],
     "truncated": [("STG", {"lam": 0.01}), ("FOBOS", {"lam": 0.01})],
     "adaptive_truncated": [("AdaFOBOS", {"lam": 0.01})],
+    "mean diagonal": [("AROW", {"average": True})],
+    "mean averaged": [("RDA", {"lam": 0.01, "average": 5.0})],
+    "mean proximal": [("FTRL", {"l1": 0.1, "average": True})],
+    "mean adaptive_truncated": [("AdaFOBOS", {"lam": 0.01, "average": True})],
 }
 WITH_BUDGET = ("FSOL", "SSOL", "AdaRDA")
 OF_NUMBERS: list[dict[str, Any]] = [
@@ -136,7 +140,7 @@ def seeds(folder: Path) -> list[bytes]:
                     if learner._normalizer.core is not None:
                         learner._normalizer.core.normalize(some, None, True)
                     learner.take(lambda _, some=some: some, n_columns, labels)  # type: ignore[misc]
-                assert learner._state.shape.name == shape.removeprefix("selected ")
+                assert learner._state.shape.name == shape.split()[-1]
                 words = [{"cheap": 1.0, "pills": 2.0}, {"cheap": 1.0, "lunch": 1.0, "naïve": 1.0}]
                 names = _core.hash_rows(words, 8, _core.Scalar.float64, collect_names=1).names if k else None
                 learner.origin = Origin({}, names)
@@ -312,6 +316,7 @@ def use(file: ModelFile) -> None:
     n_classes = 1 if regression else max(state.n_heads, 2)
     labels = np.arange(4, dtype=np.int32) % n_classes
     targets = np.arange(4.0) if regression else None
+    scaled = None if targets is None else (targets, targets, None)
     some = rows(state.n_columns, state.dtype)
     one = (np.array([0, 1]), np.array([1.0, -2.0]))
     known = 2.0 if regression else learner.classes_.tolist()[-1]
@@ -319,8 +324,10 @@ def use(file: ModelFile) -> None:
         lambda: state.scores(some),
         lambda: state.variances(some),
         state.intercepts,
-        lambda: state.learn(learner.rule, some, labels, None, None, False, learner.costs, targets),
-        lambda: state.learn(learner.rule, some, labels, None, None, state.factors is None, learner.costs, targets),
+        lambda: state.learn(learner.rule, some, labels, None, None, False, learner.costs, scaled=scaled),
+        lambda: state.learn(
+            learner.rule, some, labels, None, None, state.factors is None, learner.costs, scaled=scaled
+        ),
         lambda: learner.predict_one(one),
         lambda: learner.learn_one(one, known),
     ]

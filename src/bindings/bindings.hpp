@@ -10,14 +10,18 @@ void bind_rules(nanobind::module_& m);        // rules.cpp: margin rules and coo
 void bind_python_rule(nanobind::module_& m);  // python_rule.cpp: a rule whose step is a Python function
 void bind_mapped(nanobind::module_& m);       // mapped.cpp: arrays that take the memory of what is touched
 void bind_budgets(nanobind::module_& m);      // budgets.cpp: bounds on the number of nonzero weights
+void bind_averages(nanobind::module_& m);     // extras.cpp: averages of weights along a stream
 void bind_windows(nanobind::module_& m);      // windows.cpp: online dual coordinate ascent
 void bind_scales(nanobind::module_& m);       // scales.cpp: rows on a common measure
 void bind_gate(nanobind::module_& m);         // gate.cpp: who uses a model
 void bind_models(nanobind::module_& m);       // learn.cpp: models that learn and score; one.cpp: one example at a time
 void bind_batch(nanobind::module_& m);        // batch.cpp: online-batch learning
 void bind_confidence(nanobind::module_& m);   // confidence.cpp: predictions that preceded their labels
+void bind_alarms(nanobind::module_& m);       // alarms.cpp: rises of a mean along a stream
+void bind_asking(nanobind::module_& m);       // asking.cpp: labels that are asked for, row by row
 void bind_sdca(nanobind::module_& m);         // sdca.cpp: rows that are gone over again and again
 void bind_groups(nanobind::module_& m);       // groups.cpp: groups of features
 void bind_parsers(nanobind::module_& m);      // text/parsers.cpp: text to rows
 void bind_hashing(nanobind::module_& m);      // text/hashing.cpp: names to columns
 void bind_columns(nanobind::module_& m);      // text/columns.cpp: list columns and labels of files
+void bind_tables(nanobind::module_& m);       // text/tables.cpp: tables to rows

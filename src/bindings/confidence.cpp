@@ -63,5 +63,8 @@ void bind_confidence(nb::module_& m) {
   layout["temperatures"] = record::kTemperatures;
   layout["lowest_temperature"] = record::kLowestTemperature;
   layout["all_below"] = record::kAllBelow;
+  layout["guards"] = record::kGuards;
+  layout["levels"] = record::kLevels;
+  layout["lowest_level"] = record::kLowestLevel;
   m.attr("RECORD") = layout;
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -16,6 +17,7 @@
 #include "bindings.hpp"
 #include "held_scales.hpp"
 #include "models.hpp"
+#include "row_weights.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -34,41 +36,6 @@ bool fits(const Rule& rule, Shape shape) {
 }
 bool fits(const CoordinateRule& rule, Shape shape) { return shape == rule.shape; }
 bool fits(const DualRule& rule, Shape shape) { return shape == rule.shape; }
-
-void check_extras(const Task& task, const HeldModel& held) {
-  const Model& model = held.model;
-  if ((task.dual != nullptr) != (task.dual_rule != nullptr)) refuse("A dual rule has a memory, and no other has one.");
-  if (task.dual) {
-    const RowWindow& window = task.dual->window;
-    if (int64_t(task.dual->problems.size()) != held.n_problems) refuse("The memory does not fit the policy.");
-    if ((window.length > 0) != (task.dual_rule->window == DualRule::Window::sliding))
-      refuse("The memory does not fit the window.");
-    if (window.columns_beyond() > model.n_slots - 1 || window.heads_beyond() > model.n_heads)
-      refuse("The window does not fit the weights.");
-    if (model.shape == Shape::simplex && model.n_slots < 2) refuse("A simplex needs a column.");
-  }
-  if (task.budget) {
-    if (!task.coordinate_rule || !has_budget(model.shape)) refuse("The shape has no budget.");
-    if (task.budget->beyond() > model.n_slots * model.n_heads) refuse("budget does not fit weights.");
-  }
-  if (task.selection) {
-    if (!task.rule || !has_selection(model.shape)) refuse("The shape has no selection.");
-    if (task.selection->n_heads() != model.n_heads || task.selection->beyond() > model.n_slots)
-      refuse("selection does not fit weights.");
-  }
-}
-
-void checkpoint(const Task& task) {
-  if (task.budget) task.budget->checkpoint();
-  if (task.selection) task.selection->checkpoint(task.journal);
-  if (task.dual) task.dual->checkpoint(task.journal);
-}
-
-void commit_or_roll_back(const Task& task, bool refused) {
-  if (task.budget) refused ? task.budget->roll_back() : task.budget->commit();
-  if (task.selection) refused ? task.selection->roll_back() : task.selection->commit();
-  if (task.dual) refused ? task.dual->roll_back() : task.dual->commit();
-}
 
 }  // namespace
 
@@ -96,16 +63,21 @@ Task HeldModel::task(const AnyRuleAt& rule, std::vector<Memory>& memory_now, std
   task.policy = policy;
   task.budget = budget, task.selection = selection, task.dual = dual;
   check_extras(task, *this);
+  if (!task.dual_rule && (policy == Policy::regression) != (task.rule && task.rule->regresses))
+    refuse("The rule does not fit the policy.");
   memory_now.resize(size_t(n_problems)), tally_now.resize(size_t(n_classes));
   task.memory = memory_now.data(), task.tally = tally_now.data();
   return task;
 }
 
-Outcome HeldModel::run(const Task& task, bool release) const {
+Outcome HeldModel::run(const Task& task_, bool release) const {
+  Task task = task_;
+  std::optional<Averaging> averaging;
+  if (model.average) task.averaging = &averaging.emplace(model, single, &kernels(single));
   const size_t memory_bytes = size_t(n_problems) * sizeof(Memory), tally_bytes = size_t(n_classes) * sizeof(Tally);
   std::memcpy(static_cast<void*>(task.memory), memory, memory_bytes);
   std::memcpy(static_cast<void*>(task.tally), tally, tally_bytes);
-  checkpoint(task);
+  checkpoint(task, model);
   if (task.recorder) task.recorder->begin(record);
   Outcome outcome;
   try {
@@ -116,11 +88,11 @@ Outcome HeldModel::run(const Task& task, bool release) const {
       outcome = kernels(single).learn(task, model);
     }
   } catch (...) {  // no memory for the extras
-    commit_or_roll_back(task, true);
+    commit_or_roll_back(task, model, true);
     throw;
   }
   // In the same breath as the weights, whatever signal Python handles next.
-  commit_or_roll_back(task, outcome.refusal != Refusal::none);
+  commit_or_roll_back(task, model, outcome.refusal != Refusal::none);
   if (outcome.refusal == Refusal::none) {
     std::memcpy(static_cast<void*>(memory), task.memory, memory_bytes);
     std::memcpy(static_cast<void*>(tally), task.tally, tally_bytes);
@@ -193,7 +165,8 @@ class Keeper {
 HeldModel checked_model(Shape shape, Policy policy, const AnyArray& weights_, const Table<double>& memory,
                         const Table<int64_t>& tally, int64_t n_columns, bool intercept,
                         const std::optional<AnyArray>& factors_, const std::optional<Table<double>>& rounds,
-                        const std::optional<AnyRecord>& record, const Extras& extras) {
+                        const std::optional<AnyRecord>& record, const Extras& extras, const HeldAverage& average,
+                        const std::optional<Table<double>>& sums) {
   HeldModel held;
   const Keeper keeper(held);
   const Input weights = keeper.keep(weights_);
@@ -240,13 +213,18 @@ HeldModel checked_model(Shape shape, Policy policy, const AnyArray& weights_, co
           held.extras = nb::borrow(one.h);
         },
         *extras);
+  std::optional<Input> numbers;
+  if (sums) numbers = std::visit([&](const auto& one) { return keeper.keep_any(one); }, *sums);
+  hold_average(held, average, numbers);
   return held;
 }
 
 void learn(const HeldModel& held, const AnyRuleAt& rule, HeldRows& rows, const Vector<int32_t>& labels,
            const std::optional<Vector<double>>& sample_weight, const std::optional<Vector<int64_t>>& order,
            const std::optional<Vector<double>>& targets, const std::optional<std::tuple<double, double>>& cost,
-           bool journal, bool record) {
+           const std::optional<Vector<double>>& class_weight, bool shares, const std::optional<Vector<double>>& told,
+           const std::optional<Vector<double>>& units, bool journal, bool record,
+           const std::optional<OutputVector<uint8_t>>& wrong) {
   held.check_fits(rows.rows);
   if (journal) rows.own_columns();  // by which everything is taken back
   std::vector<Memory> memory_now;
@@ -260,7 +238,7 @@ void learn(const HeldModel& held, const AnyRuleAt& rule, HeldRows& rows, const V
     refuse("X and y differ in length.");
   for (size_t i = 0; i < labels.size(); ++i)
     if (labels.data()[i] < 0 || labels.data()[i] >= held.n_classes) refuse("A label is out of range.");
-  if (targets.has_value() != (held.policy == Policy::regression) || (targets && !task.dual_rule))
+  if (targets.has_value() != (held.policy == Policy::regression))
     refuse("The policy and targets do not fit each other.");
   if (targets) {
     if (int64_t(targets->size()) != n_rows) refuse("X and y differ in length.");
@@ -268,12 +246,11 @@ void learn(const HeldModel& held, const AnyRuleAt& rule, HeldRows& rows, const V
       if (!std::isfinite(targets->data()[i]))
         refuse("y must be finite; row " + std::to_string(i) + " has " + std::to_string(targets->data()[i]) + ".");
     task.targets = targets->data();
+    if ((told && int64_t(told->size()) != n_rows) || (units && int64_t(units->size()) != n_rows))
+      refuse("X and y differ in length.");
+    task.told = told ? told->data() : nullptr, task.units = units ? units->data() : nullptr;
   }
-  if (sample_weight)
-    for (size_t i = 0; i < sample_weight->size(); ++i)
-      if (!std::isfinite(sample_weight->data()[i]) || sample_weight->data()[i] < 0)
-        refuse("sample_weight must be finite and not negative; row " + std::to_string(i) + " has " +
-               std::to_string(sample_weight->data()[i]) + ".");
+  if (sample_weight) check_sample_weight({sample_weight->data(), sample_weight->size()});
   if (order) {
     for (size_t i = 0; i < order->size(); ++i)
       if (order->data()[i] < 0 || order->data()[i] >= n_rows) refuse("order names a row that is not there.");
@@ -285,8 +262,14 @@ void learn(const HeldModel& held, const AnyRuleAt& rule, HeldRows& rows, const V
     std::tie(task.cost[0], task.cost[1]) = *cost;
   else
     task.balanced = true;
+  if (wrong && int64_t(wrong->size()) != n_rows) refuse("X and y differ in length.");
+  task.wrong = wrong ? wrong->data() : nullptr;
   task.labels = labels.data();
   task.sample_weight = sample_weight ? sample_weight->data() : nullptr;
+  std::optional<ClassWeights> weights_of_classes;
+  if (class_weight)
+    weights_of_classes.emplace(std::span(class_weight->data(), class_weight->size()), held.n_classes, task);
+  task.shares = shares;
   task.journal = journal;
   {
     LearningScales scales(rows, task);
@@ -315,7 +298,8 @@ void evaluate(const HeldModel& held, const HeldRows& rows, const Scalars& out) {
 
 int64_t nonzero(const Model& model, bool single, const View& view, int64_t first, const NonzeroRoom& room = {}) {
   nb::gil_scoped_release release;
-  const int64_t n = kernels(single).nonzero(model, view, first, room);
+  const int64_t n =
+      model.average ? Averaging(model, single).nonzero(first, room) : kernels(single).nonzero(model, view, first, room);
   if (n < 0) throw std::bad_alloc();
   return n;
 }
@@ -341,20 +325,23 @@ void bind_models(nb::module_& m) {
           "__init__",
           [](HeldModel* self, Shape shape, Policy policy, const AnyArray& weights, const Table<double>& memory,
              const Table<int64_t>& tally, int64_t n_columns, bool intercept, const std::optional<AnyArray>& factors,
-             const std::optional<Table<double>>& rounds, const std::optional<AnyRecord>& record, const Extras& extras) {
+             const std::optional<Table<double>>& rounds, const std::optional<AnyRecord>& record, const Extras& extras,
+             const HeldAverage& average, const std::optional<Table<double>>& sums) {
             new (self) HeldModel(checked_model(shape, policy, weights, memory, tally, n_columns, intercept, factors,
-                                               rounds, record, extras));
+                                               rounds, record, extras, average, sums));
           },
           "shape"_a, "policy"_a, "weights"_a, "memory"_a, "tally"_a, nb::kw_only(), "n_columns"_a, "intercept"_a,
           "factors"_a.none() = nb::none(), "rounds"_a.none() = nb::none(), "record"_a.none() = nb::none(),
-          "extras"_a.none() = nb::none())
+          "extras"_a.none() = nb::none(), "average"_a.none() = nb::none(), "sums"_a.none() = nb::none())
       .def("learn", &learn, "rule"_a, "rows"_a, "labels"_a, nb::kw_only(), "sample_weight"_a.none() = nb::none(),
            "order"_a.none() = nb::none(), "targets"_a.none() = nb::none(), "cost"_a.none() = std::make_tuple(1.0, 1.0),
-           "journal"_a = false, "record"_a = true,
+           "class_weight"_a.none() = nb::none(), "shares"_a = false, "told"_a.none() = nb::none(),
+           "units"_a.none() = nb::none(), "journal"_a = false, "record"_a = true, "wrong"_a.none() = nb::none(),
            "Learn from the rows, and count rows seen, mistakes and updates for each class. `cost` is that of the "
-           "negative and the positive label, or None to balance them. With `record` predictions are put on record. "
-           "With `journal` a refused row takes everything "
-           "back; without it the weights are then of no further use.")
+           "negative and the positive label, or None to balance them. The weight of a row is multiplied by that of its "
+           "class, or with `shares` by what gives each class its share of the rows so far. A loss is that of `told` in "
+           "the place of the target, times `units`. With `record` predictions are put on record. With `journal` a "
+           "refused row takes everything back; without it the weights are then of no further use.")
       .def("refresh", &HeldModel::refresh, "rule"_a,
            "From now on the weights are those that the rule would predict with in the next round.")
       .def("score", &evaluate<false>, "rows"_a, "out"_a, "out[row, head] = weights . x, without their scale.")

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "average/average.hpp"
 #include "confidence/record.hpp"
 #include "loops/dispatch.hpp"
 #include "loops/kernels.hpp"
@@ -56,6 +57,9 @@ inline void check_policy(Policy policy, int64_t n_heads) {
     refuse("policy does not fit n_heads.");
 }
 
+// The average of the weights, if predictions are made with it.
+using HeldAverage = std::optional<nb::pointer_and_handle<Average>>;
+
 // A record, as an array that is written in place.
 using NumbersOfRecord = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -77,7 +81,7 @@ struct HeldModel {
   Selection* selection = nullptr;
   DualMemory* dual = nullptr;
   std::vector<Input> arrays;  // keep alive what is pointed to, as do the extras
-  nb::object extras;
+  nb::object extras, average;
 
   View view() const { return {rounds, rounds ? n_problems : 0}; }
   void check_writeable() const {
@@ -92,9 +96,17 @@ struct HeldModel {
   // One run of the loop: all of it, or nothing but (without a journal) the weights. Without the lock of the interpreter
   // if `release`.
   Outcome run(const Task& task, bool release) const;
+  // The factor of a score that Kernels::score gives.
+  double scale_of(int64_t head) const { return model.average ? 1.0 : memory[n_problems > 1 ? head : 0].weight_scale; }
   // From now on the weights are those that the rule would predict with in the next round.
   void refresh(const AnyRuleAt& rule) const;
 };
+
+// What a rule has besides its weights (extras.cpp): whether it fits, and its part in a run that may be refused.
+void check_extras(const Task& task, const HeldModel& held);
+void checkpoint(const Task& task, const Model& model);
+void commit_or_roll_back(const Task& task, const Model& model, bool refused);
+void hold_average(HeldModel& held, const HeldAverage& average, const std::optional<Input>& sums);
 
 void bind_one(nb::module_& m, nb::class_<HeldModel>& model);  // one.cpp
 

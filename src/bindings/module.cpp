@@ -35,15 +35,19 @@ NB_MODULE(_core, m) {
   bind_budgets(m);
   bind_python_rule(m);
   bind_windows(m);
+  bind_averages(m);
   bind_scales(m);
   bind_gate(m);
   bind_models(m);
   bind_batch(m);
   bind_confidence(m);
+  bind_asking(m);
+  bind_alarms(m);
   bind_sdca(m);
   bind_groups(m);
   bind_parsers(m);
   bind_hashing(m);
   bind_columns(m);
+  bind_tables(m);
   m.def("instruction_set", [] { return std::string(g_instruction_set->name); }, "The instruction set whose loops run.");
 }

@@ -25,6 +25,7 @@
 #include "gate.hpp"
 #include "held_scales.hpp"
 #include "models.hpp"
+#include "row_weights.hpp"
 #include "text/murmur.hpp"
 
 namespace nb = nanobind;
@@ -41,8 +42,8 @@ using HeldRule = std::variant<nb::pointer_and_handle<Rule>, nb::pointer_and_hand
 class OneByOne {
  public:
   OneByOne(const HeldModel& model, const AnyRuleAt& rule, nb::object rule_owner,
-           const std::optional<std::tuple<double, double>>& cost, int bits, Scales* scales, nb::object scales_owner,
-           Gate* gate, nb::object gate_owner)
+           const std::optional<std::tuple<double, double>>& cost, std::vector<double> class_weight, bool shares,
+           int bits, Scales* scales, nb::object scales_owner, Gate* gate, nb::object gate_owner)
       : scratch_(bits),
         model_(model),
         rule_(rule),
@@ -54,7 +55,8 @@ class OneByOne {
         generation_(gate->generation()),
         n_columns_(model.n_columns),
         bits_(bits),
-        single_(model.single) {
+        single_(model.single),
+        class_weight_(std::move(class_weight)) {
     if (bits < 0 || bits > text::Columns::kMostBits) refuse("bits must be from 0 to 30.");
     task_ = model_.task(rule, memory_now_, tally_now_);
     model_.record_with(recorder_, task_);
@@ -62,11 +64,16 @@ class OneByOne {
       std::tie(task_.cost[0], task_.cost[1]) = *cost;
     else
       task_.balanced = true;
+    if (!class_weight_.empty()) {
+      check_class_weight(class_weight_, model.n_classes);
+      task_.class_weight = class_weight_.data();
+    }
+    task_.shares = shares;
     // What a refused row would leave behind is taken back; where there is no journal, whoever calls works on a copy.
     const Shape shape = model_.model.shape;
     task_.journal = !has_factors(shape) && shape != Shape::simplex &&
                     (task_.policy == Policy::one_vs_rest || shape == Shape::confident || task_.dual_rule);
-    if (task_.policy == Policy::regression) task_.targets = &target_;
+    if (task_.policy == Policy::regression) task_.targets = &target_, task_.told = &told_, task_.units = &unit_;
     task_.labels = &label_;
     task_.sample_weight = &weight_;
   }
@@ -74,14 +81,15 @@ class OneByOne {
 
   // 0, or the number of columns that the model must have before it can learn from this row, or -1 if the learner has
   // got another model meanwhile.
-  int64_t learn(nb::handle x, int32_t label, double weight, double target) {
+  int64_t learn(nb::handle x, int32_t label, double weight, double target, std::optional<double> told, double unit) {
     const Gate::Change change(gate_);
     if (is_stale()) return -1;
     if (!std::isfinite(target)) refuse("y must be a finite number. Got " + std::to_string(target) + " instead.");
     if (label < 0 || label >= int32_t(tally_now_.size())) refuse("There is no such class.");
     if (!std::isfinite(weight) || weight < 0)
       refuse("sample_weight must be finite and not negative. Got " + std::to_string(weight) + " instead.");
-    label_ = label, weight_ = weight, target_ = target;
+    label_ = label, target_ = target, told_ = told.value_or(target), unit_ = unit;
+    weight_ = class_weight_.empty() || class_weight_[size_t(label)] > 0 ? weight : 0;
     if (const ArraysInPlace arrays(x.ptr(), single_); arrays) {
       if (const auto row = arrays.row(n_columns_, single_, starts_in_place_)) {
         task_.rows = arrays.copied(*row, in_place_);
@@ -146,8 +154,7 @@ class OneByOne {
     }
     std::vector<double> scores(size_t(model_.model.n_heads));
     refuse_outcome(kernels(single_).score(row, model_.model, model_.view(), scores.data()));
-    for (size_t head = 0; head < scores.size(); ++head)
-      scores[head] *= model_.memory[model_.n_problems > 1 ? head : 0].weight_scale;
+    for (size_t head = 0; head < scores.size(); ++head) scores[head] *= model_.scale_of(int64_t(head));
     return scores;
   }
 
@@ -205,11 +212,12 @@ class OneByOne {
   const int64_t n_columns_;
   const int bits_;
   const bool single_;
+  const std::vector<double> class_weight_;  // of each class, or none
   Task task_;
   Recorder recorder_;
   int32_t label_ = 0;
   int64_t starts_in_place_[2] = {0, 0};
-  double weight_ = 1, target_ = 0;
+  double weight_ = 1, target_ = 0, told_ = 0, unit_ = 1;
   std::vector<Memory> memory_now_;
   std::vector<Tally> tally_now_;
   std::vector<char> in_place_;
@@ -232,6 +240,7 @@ void sureline::bindings::bind_one(nb::module_& m, nb::class_<HeldModel>& model) 
       "x"_a.none(), "bits"_a, "Columns, ascending, and values of a row, and whether its features are named.");
   nb::class_<OneByOne>(m, "OneByOne", "A model that takes one example at a time, in place.")
       .def("learn", &OneByOne::learn, "x"_a.none(), "label"_a, "weight"_a = 1.0, "target"_a = 0.0,
+           "told"_a = nb::none(), "unit"_a = 1.0,
            "Learn from a row. Returns 0, the width that the model needs first, or -1 if the learner has another model.")
       .def(
           "scores", [](OneByOne& one, nb::handle x) { return one.scores(x); }, "x"_a.none(),
@@ -239,13 +248,15 @@ void sureline::bindings::bind_one(nb::module_& m, nb::class_<HeldModel>& model) 
       .def("renew", &OneByOne::renew, "The model is still that of the learner, whoever changed it.");
   model.def(
       "one",
-      [](const HeldModel& held, const HeldRule& rule, const std::optional<std::tuple<double, double>>& cost, int bits,
+      [](const HeldModel& held, const HeldRule& rule, const std::optional<std::tuple<double, double>>& cost,
+         std::vector<double> class_weight, bool shares, int bits,
          const std::optional<nb::pointer_and_handle<Scales>>& scales, nb::pointer_and_handle<Gate> gate) {
         const auto [at, owner] =
             std::visit([](const auto& one) { return std::make_pair(AnyRuleAt(one.p), nb::borrow(one.h)); }, rule);
-        return std::make_unique<OneByOne>(held, at, owner, cost, bits, scales ? scales->p : nullptr,
-                                          scales ? nb::borrow(scales->h) : nb::none(), gate.p, nb::borrow(gate.h));
+        return std::make_unique<OneByOne>(held, at, owner, cost, std::move(class_weight), shares, bits,
+                                          scales ? scales->p : nullptr, scales ? nb::borrow(scales->h) : nb::none(),
+                                          gate.p, nb::borrow(gate.h));
       },
-      "rule"_a, nb::kw_only(), "cost"_a.none(), "bits"_a, "scales"_a.none(), "gate"_a,
+      "rule"_a, nb::kw_only(), "cost"_a.none(), "class_weight"_a, "shares"_a, "bits"_a, "scales"_a.none(), "gate"_a,
       "For one example at a time. The rows are divided by the scales, if there are any.");
 }

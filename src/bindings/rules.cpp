@@ -137,6 +137,7 @@ void bind_margin_rules(nb::module_& m) {
   bind_rule<SOP>(m, "SOP");
   bind_rule(m, "IELLIP", of("b", &IELLIP::b));
   bind_rule(m, "AROW", of("r", &AROW::r));
+  bind_rule(m, "AROWR", of("r", &AROWR::r));
   bind_rule(m, "NAROW", of("b", &NAROW::b));
   bind_rule(m, "NHERD", of("C", &NHERD::C));
   bind_rule(m, "SCW", of("variant", &SCW::variant), of("C", &SCW::C), of("phi", &SCW::phi));

@@ -102,6 +102,16 @@ NewArray<double> means_of(const Scales& scales, const Vector<int64_t>& columns) 
   return means;
 }
 
+// Which of these columns were seen.
+NewArray<bool> seen(const Scales& scales, const Vector<int64_t>& columns) {
+  NewArray<bool> found = new_array<bool>(int64_t(columns.size()));
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const int64_t column = columns.data()[i];
+    found.data()[i] = column >= 0 && column < scales.size() && scales.at(column).second > 0;
+  }
+  return found;
+}
+
 }  // namespace
 
 void bind_scales(nb::module_& m) {
@@ -121,5 +131,6 @@ void bind_scales(nb::module_& m) {
       .def("arrays", &arrays,
            "Of the features that were seen: columns, ascending, mean sizes, in the scalars of the scales, and counts.")
       .def("means_of", &means_of, "columns"_a, "The mean size of each of these columns; 1 if it was never seen.")
+      .def("seen", &seen, "columns"_a, "Which of these columns were seen.")
       .def_static("restored", &restored, "dtype"_a, "columns"_a, "means"_a, "counts"_a);
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .estimators import *  # noqa: F403  # a stub has their names
+    from .estimators.auto import Auto as Auto
     from .estimators.saving import load as load
     from .estimators.saving import save as save
     from .evaluate.feature_path import feature_path as feature_path
@@ -14,15 +15,18 @@ if TYPE_CHECKING:
     from .evaluate.sparsity_path_result import plot_sparsity_paths as plot_sparsity_paths
     from .training.calls import tournament as tournament
     from .training.in_one_call import train as train
+    from .training.predicting import predict as predict
 
 __version__ = "0.1.0"
 
 # Where to find what is not imported before it is asked for: the command line does without scikit-learn, whose import
 # takes longer than many of its jobs. The estimators are those of the catalogue.
 _FUNCTIONS = {
+    "Auto": ".estimators.auto",
     "feature_path": ".selection",
     "load": ".estimators.saving",
     "plot_sparsity_paths": ".sparsity",
+    "predict": ".training",
     "save": ".estimators.saving",
     "sparsity_path": ".sparsity",
     "tournament": ".contest",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from datetime import date, timedelta
 from numbers import Integral, Real
 from typing import Any
 
@@ -63,11 +64,7 @@ def refuse_unfit(X: Any) -> None:
 
 def _refuse_no_numbers(X: Any) -> None:
     """Raise ValueError for masked values, times and text, which NumPy turns into numbers without a word."""
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError(
-            "Input X is a masked array, and its masked values would be learned from; fill them (X.filled(0)) or leave "
-            "their rows out."
-        )
+    refuse_masked("Input X", X, "fill them (X.filled(0)) or leave their rows out")
     if hasattr(X, "dtypes") and hasattr(X, "columns"):
         columns = [(f" in the column {name!r}", X[name]) for name in X.columns] if _distinct(X.columns) else []
     else:
@@ -75,32 +72,47 @@ def _refuse_no_numbers(X: Any) -> None:
     for where, column in columns:
         dtype = getattr(column, "dtype", None)
         kind = getattr(dtype, "kind", "O" if isinstance(X, list | tuple) else "")
-        if kind in "Mm" and kind:
+        if kind == "O":
+            kind = _kind_within(column)
+        if kind == "masked":
+            refuse_masked("Input X", np.ma.masked)
+        if kind in ("M", "m"):
+            word, seconds = ("dates", "datetime64[s]") if kind == "M" else ("times", "timedelta64[s]")
             raise ValueError(
-                f"Input X has dates or times{where}; turn them into numbers, such as seconds since a date "
-                "(X.astype('datetime64[s]').astype(float))."
+                f"Input X has {word}{where}; turn them into numbers, such as seconds "
+                f"(X.astype('{seconds}').astype(float))."
             )
-        text = kind in "US" if kind != "O" else _has_text(column)
-        if kind and text:
+        if kind in ("U", "S"):
             raise ValueError(
                 f"Input X has text{where}; convert numbers with X.astype(float), encode categories (OneHotEncoder), or "
                 "learn by names (learn_one with dicts, sureline.stream.read)."
             )
 
 
+def refuse_masked(what: str, values: Any, remedy: str = "leave their rows out") -> None:
+    """Raise ValueError for an array with masked values, which NumPy takes for the numbers behind the mask."""
+    if values is np.ma.masked or (isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values)):
+        raise ValueError(f"{what} is a masked array, and its masked values would be learned from; {remedy}.")
+
+
 def _distinct(names: Any) -> bool:
     return len(set(names)) == len(names)
 
 
-def _has_text(values: Any) -> bool:
-    """True if there is text among objects, as deep as lists go."""
+def _kind_within(values: Any) -> str:
+    """The kind of what is no number among objects, as deep as lists go: U, M or m as in NumPy, or "masked"."""
     if isinstance(values, str | bytes):
-        return True
-    if isinstance(values, np.ndarray) and values.dtype.kind in "US":
-        return True
+        return "U"
+    if isinstance(values, float | int):
+        return ""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        return "masked"
     if isinstance(values, list | tuple) or (getattr(getattr(values, "dtype", None), "kind", "") == "O"):
-        return any(_has_text(value) for value in values)
-    return False
+        return next(filter(None, map(_kind_within, values)), "")
+    if isinstance(values, date):
+        return "M"
+    kind = getattr(getattr(values, "dtype", None), "kind", "m" if isinstance(values, timedelta) else "")
+    return kind if kind in ("U", "S", "M", "m") else ""
 
 
 def signed(indices: Any, name: str) -> Array:
@@ -128,6 +140,7 @@ def checked_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.flo
     """Weights as a vector with one entry a row; the core refuses those that are negative or not finite."""
     if sample_weight is None:
         return None
+    refuse_masked("sample_weight", sample_weight)
     weight = np.array(sample_weight, np.float64, order="C")  # a copy: nobody else can change it once it was looked at
     if weight.ndim == 0:
         weight = np.full(n_rows, weight)
@@ -220,6 +233,7 @@ def exact_labels(labels: Any, n_rows: int = 0) -> Any:
 
     An array of text has the same room for each, that of the longest, and drops NULs at the end.
     """
+    refuse_masked("y", labels)
     if not isinstance(labels, list | tuple) or not all(isinstance(label, str) for label in labels):
         return labels
     longest = max(map(len, labels), default=0)

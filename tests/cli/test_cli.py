@@ -270,6 +270,10 @@ main()
     assert done.stderr == b""
 
 
+def read_if_there(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
 @pytest.mark.torture
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_ctrl_c_saves_and_resume_goes_on(folder: Path, tmp_path: Path, number: int) -> None:
@@ -283,12 +287,16 @@ def test_ctrl_c_saves_and_resume_goes_on(folder: Path, tmp_path: Path, number: i
     model = tmp_path / "m.sureline"
     options = ["--format", "libsvm", "--algorithm", "ssol", "--lam", "0.01", "--model", str(model)]
     process = subprocess.Popen(
-        [*SURELINE, "train", str(fifo), *options], stderr=subprocess.PIPE, stdout=subprocess.PIPE
+        [*SURELINE, "train", str(fifo), *options, "--log", str(tmp_path / "log")],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     with fifo.open("wb") as out:
         out.write(rows[: len(rows) // 2])
         out.flush()
-        time.sleep(1.0)
+        while '"examples": 16384,' not in read_if_there(tmp_path / "log"):  # it has begun
+            assert process.poll() is None
+            time.sleep(0.01)
         process.send_signal(number)
         _, complaint = process.communicate(timeout=60)
     assert process.returncode == 1
@@ -311,16 +319,16 @@ def test_resume_refuses_another_job(folder: Path, tmp_path: Path) -> None:
     data = tmp_path / "all.svm"
     data.write_bytes((folder / "train.svm").read_bytes() * 60)
     model, scw = tmp_path / "m.sureline", ["--algorithm", "scw"]
-    process = subprocess.Popen(
-        [*SURELINE, "train", str(data), *scw, "--model", str(model), "--checkpoint", "every=1", "--quiet"],
-        stderr=subprocess.DEVNULL,
-    )
     place = tmp_path / "m.sureline.checkpoint"
-    while not place.exists():
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.kill()
-    process.wait()
+    while not place.exists():  # again, if it came to its end before it was killed
+        process = subprocess.Popen(
+            [*SURELINE, "train", str(data), *scw, "--model", str(model), "--checkpoint", "every=1", "--quiet"],
+            stderr=subprocess.DEVNULL,
+        )
+        while process.poll() is None and not place.exists():
+            time.sleep(0.002)
+        process.kill()
+        process.wait()
     assert "was saved by SCW" in fail(1, "train", data, "--algorithm", "pa", "--model", model, "--resume", "--quiet")
     assert "was saved with C=0.5" in fail(1, "train", data, *scw, "--C", "2", "--model", model, "--resume", "--quiet")
     assert "was saved while reading" in fail(1, "train", folder / "train.svm", "--model", model, "--resume", "--quiet")

@@ -34,7 +34,7 @@ def test_help_of_a_learner_has_its_own_parameters_and_no_others(name: str) -> No
     assert text == told("train", f"--algorithm={name.lower()}", "-h")
     own = text.partition(f"Parameters of {name}:")[2]
     listed = {line.split()[0] for line in own.splitlines() if line.startswith("  --")}
-    shared = {"normalize", "fit_intercept", "dtype", "multi_class", "passes"}
+    shared = {"normalize", "fit_intercept", "dtype", "multi_class", "class_weight", "passes", "average"}
     expected = {flag(field.name) for field in fields(LEARNERS[name]) if field.name not in LEFT_OUT | shared}
     assert listed == expected
     assert "(" not in "".join(part.split("]")[0] for part in own.split("[default:")[1:])  # one learner, one default
@@ -66,7 +66,7 @@ def test_help_of_an_unknown_learner_is_refused() -> None:
     [
         ("train", "ada", {"adafobos", "adarda"}),
         ("train", "au", {"auto"}),
-        ("compare", "scw,ar", {"scw,arow"}),
+        ("compare", "scw,aro", {"scw,arow", "scw,arowregressor"}),
         ("tune", "", {name.lower() for name in LEARNERS}),
     ],
 )

@@ -20,6 +20,7 @@ import sureline
 from sureline import cli
 from sureline._inputs import printable
 
+pytestmark = pytest.mark.torture
 EVIL = "\x1b[31mred\x07\x9b2J\u202e"
 ROWS = 40
 

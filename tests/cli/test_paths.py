@@ -90,7 +90,8 @@ def others(name: str, folder: Path, model: bytes, *but: str) -> dict[str, str]:
     """Files for what the command must have besides."""
     values = {}
     for param in files_of(commands()[name]):
-        if param.name in but or not param.required:
+        needed = param.required or (isinstance(param.type, Data) and "follow" not in but)  # DATA or --follow
+        if param.name in but or not needed:
             continue
         path = folder / f"other-{param.name}"
         if isinstance(param.type, Data | Read):
@@ -239,6 +240,7 @@ def unwritable(folder: Path) -> Iterator[Path]:
     yield folder / "file" / "below"
     yield folder / ("n" * 256)
     yield Path("/proc/nothing")  # a folder that even root writes nothing into
+    yield from map(Path, (".", "..", "/", ""))  # without a name of their own
 
 
 @pytest.mark.parametrize(("name", "written"), OUTPUTS)
@@ -337,6 +339,19 @@ def test_standard_input_is_an_input(tmp_path: Path) -> None:
         finally:
             os.dup2(keep, 0)
             os.close(keep)
+
+
+def test_a_log_grows_only_what_is_one(tmp_path: Path, capsys: Any) -> None:
+    data, model, log = tmp_path / "rows.svm", tmp_path / "m", tmp_path / "log"
+    data.write_bytes(ROWS)
+    words = ["train", str(data), "--algorithm", "pa", "--quiet", "--model"]
+    assert cli.run([*words, str(model)]) == 0
+    before = model.read_bytes()
+    assert f"{model} is no log of progress" in refused(capsys, [*words, str(tmp_path / "n"), "--log", str(model)])
+    assert model.read_bytes() == before
+    for _ in range(2):
+        assert cli.run([*words, str(model), "--log", str(log)]) == 0
+    assert log.read_text().count('"examples": 1,') == 2
 
 
 def test_a_log_may_lie_in_a_folder_where_nothing_is_made(tmp_path: Path) -> None:

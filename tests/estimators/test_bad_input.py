@@ -410,8 +410,13 @@ def test_what_numpy_would_take_for_numbers_is_refused() -> None:
     times = np.arange(60).reshape(20, 3).astype("datetime64[s]")
     cases = [
         (masked, r"masked array.*X\.filled"),
-        (times, r"dates or times; turn them into numbers"),
-        (times - times[0], r"dates or times"),
+        (list(masked), "masked array"),
+        (times, r"dates; turn them into numbers, such as seconds \(X\.astype\('datetime64\[s\]'\)"),
+        (times.astype(object), "dates"),
+        (times.tolist(), "dates"),
+        (list(times), "dates"),
+        (times - times[0], r"times; .*timedelta64\[s\]"),
+        ((times - times[0]).tolist(), "times"),
         (X.astype(str), r"text; convert numbers with X\.astype\(float\)"),
         (X.astype("S20"), "text"),
         (X.astype(str).astype(object), "text"),
@@ -428,6 +433,13 @@ def test_what_numpy_would_take_for_numbers_is_refused() -> None:
         ):
             with pytest.raises(ValueError, match=message):
                 call()
+    hidden = np.ma.masked_array(y, mask=y == 1)
+    for estimator in (sureline.PA(), sureline.ODCARegressor(), sureline.SDCA(), sureline.BCW(), sureline.KernelSCW()):
+        with pytest.raises(ValueError, match=r"y is a masked array, .* leave their rows out"):
+            estimator.fit(X, hidden)
+        if hasattr(estimator, "partial_fit"):
+            with pytest.raises(ValueError, match="sample_weight is a masked array"):
+                estimator.fit(X, y, sample_weight=hidden)
     # Without anything masked, and objects that are numbers, it is an array like others.
     assert (fitted.predict(np.ma.masked_array(X)) == fitted.predict(X)).all()
     assert (fitted.predict(X.astype(object)) == fitted.predict(X)).all()

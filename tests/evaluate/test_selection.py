@@ -193,6 +193,10 @@ def test_parameters_of_the_l1_svm(parameters, message: str) -> None:
 
 TOLERANCE = "Both fits are within `tol` of the same optimum, and not within 1e-7 of each other."
 ONE_FEATURE = "The classes of this check cannot be told apart by one feature, and that is all that was asked for."
+ONE_PENALTY = (
+    "The penalty that leaves one feature leaves no intercept with three classes, and a boundary through the origin "
+    "goes through the middle of the noise of this check, whatever a class is worth."
+)
 
 
 def expected_failures(estimator) -> dict[str, str]:
@@ -202,6 +206,7 @@ def expected_failures(estimator) -> dict[str, str]:
     }
     if estimator.n_features is not None:
         failures["check_classifiers_train"] = ONE_FEATURE
+        failures["check_class_weight_classifiers"] = ONE_PENALTY
     return failures
 
 

@@ -189,7 +189,8 @@ def test_with_room_for_all_features_sofs_is_arow(dtype: str, n_classes: int, mul
     X, y = stream(n_columns=30, n_classes=n_classes)
     settings = {"r": 0.7, "dtype": dtype, "multi_class": multi_class}
     all_of_them = SOFS(n_features=30, **settings, normalize="none").fit(as_rows(X), y)
-    assert everything(all_of_them)[:-1] == everything(AROW(**settings, normalize="none").fit(as_rows(X), y))[:-1]
+    arow = AROW(**settings, normalize="none").fit(as_rows(X), y)
+    assert everything(all_of_them)[:-2] == everything(arow)[:-2]  # but for the selection
 
 
 @every_selecting
@@ -433,9 +434,9 @@ def test_a_row_costs_the_same_at_ten_million_columns(name: str, parameters: dict
         learners[-1].begin(np.array([0, 1]), width)
     for _ in range(12):  # in turns, so that what else the machine does falls on both
         for k in range(2):
-            start = time.perf_counter()
+            start = time.process_time()
             learners[k].take(lambda _, k=k: rows[k], learners[k]._state.n_columns, y)
-            seconds[k].append(time.perf_counter() - start)
+            seconds[k].append(time.process_time() - start)
     np.testing.assert_array_equal(*(learner.sparse_coef_.data for learner in learners))
     assert min(seconds[1]) < 3 * min(seconds[0])  # one look at all columns would cost as much as a thousand rows
 

@@ -25,7 +25,7 @@ AVERAGED = {
     "RDA": (RDA(normalize="none"), 0.015, 0.14),
     "AdaRDA": (AdaRDA(normalize="none"), 0.013, 0.14),
     "FSOL": (FSOL(normalize="none"), 300, 4500),
-    "SSOL": (SSOL(eta=8, r=1.0, normalize="none"), 6, 1000),
+    "SSOL": (SSOL(eta=8, r=1.0, schedule="1/t", normalize="none"), 6, 1000),
 }
 
 
@@ -97,8 +97,8 @@ COST_SENSITIVE = {
     ),
     "SSOL": (SSOL(eta=2, r=16, normalize="none"), SSOL(eta=2, r=16, cost="balanced", normalize="none"), 0.15),
     "SSOL with a penalty": (
-        SSOL(eta=2, lam=1e5, r=16, normalize="none"),
-        SSOL(eta=2, lam=1e5, r=16, cost="balanced", normalize="none"),
+        SSOL(eta=2, lam=1e5, r=16, schedule="1/t", normalize="none"),
+        SSOL(eta=2, lam=1e5, r=16, schedule="1/t", cost="balanced", normalize="none"),
         0.15,
     ),
     "OGD": (OGD(eta=8, normalize="none"), CSOGD(eta=8, cost="balanced", normalize="none"), 0.25),

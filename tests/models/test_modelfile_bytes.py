@@ -85,6 +85,43 @@ def soft(a: np.ndarray, b: Any) -> np.ndarray:
     return a - np.clip(a, -b, b)
 
 
+def average_by_the_specification(shape: str, tensors: dict[str, np.ndarray], numbers: list[np.ndarray]) -> np.ndarray:
+    """The averages, a row for each slot. Of shapes with variances n1 is S."""
+    n_slots, n_heads = numbers[0].shape
+    sums = np.zeros(n_slots * n_heads)
+    sums[tensors["average_places"]] = tensors["average_sums"]
+    ends = np.cumsum(tensors["average_pasts"][:, 0]).astype(int)
+    runs = np.split(tensors["average_runs"], ends[:-1])
+    averages = sums.reshape(n_slots, n_heads)
+    for slot, head in np.ndindex(n_slots, n_heads):
+        n0, n1, n2 = (float(numbers[k][slot, head]) if k < len(numbers) else 0.0 for k in range(3))
+        problem = head if len(runs) > 1 else 0
+        thresholds, P, C = (np.concatenate([[0.0], column]) for column in runs[problem].T)
+        _, delta, limit = tensors["average_pasts"][problem]
+        uncut, slope, L = n0, np.sign(n0), None
+        match shape:
+            case "theta":
+                uncut = n1 * n0
+            case "averaged":
+                L = abs(n0)
+            case "confident":
+                uncut, L = n1 * n0, n1 * abs(n0)
+            case "confident_full":
+                uncut = 0
+            case "adaptive" | "proximal":
+                uncut, slope, L = n0 / (delta + n1), slope / (delta + n1), abs(n0)
+            case "truncated":
+                L = n1 + abs(n0) if abs(n0) <= limit else None
+            case "adaptive_truncated":
+                slope, L = slope / (delta + n1), n2 + abs(n0) * (delta + n1)
+        if L is None or slot == 0:
+            averages[slot, head] += P[-1] * uncut
+            continue
+        below = thresholds[1:] < L
+        averages[slot, head] += slope * float((np.diff(P) * L - np.diff(C))[below].sum())
+    return averages / (tensors["average"][2] - tensors["average_born"])
+
+
 @every_case
 @pytest.mark.parametrize("multi_class", ["native", "ovr"])
 def test_weights_by_the_specification(case: Case, multi_class: str, tmp_path: Path) -> None:
@@ -131,6 +168,9 @@ def test_weights_by_the_specification(case: Case, multi_class: str, tmp_path: Pa
             w = r * more[0] + (np.abs(n) > threshold) * (scale * n - np.where(first, 0, delta) * np.sign(n))
         case "simplex":
             w = n
+    if state.get("average"):
+        numbers = [n, flipped] if shape in ("diagonal", "theta", "confident") else [n, *more]
+        w = average_by_the_specification(shape, tensors, numbers)
     np.testing.assert_allclose(w[1:].T, model.coef_, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(w[0], model.intercept_, rtol=1e-9, atol=1e-12)
     if case.gaussian:

@@ -94,6 +94,11 @@ def negative_margin(_: dict[str, Any], tensors: Tensors) -> None:
     tensors.update(record((0, 1.0), (1, 1.0), (32 + 36 * 50, 1.0)))
 
 
+def negative_cell(metadata: dict[str, Any], tensors: Tensors) -> None:
+    places = np.frombuffer(tensors["record_places"][2], "<u4")
+    numbers("record_numbers", int(np.searchsorted(places, 32)), -1.0)(metadata, tensors)
+
+
 def nested(depth: int) -> Any:
     return json.loads("[" * depth + "]" * depth)
 
@@ -264,14 +269,15 @@ FORGERIES: dict[str, list[tuple[int, Callable[[dict[str, Any], Tensors], Any]]]]
     ],
     "the places of the record do not ascend, are out of range, or have a zero": [
         (SCALED, numbers("record_places", 1, 0)),
-        (SCALED, numbers("record_places", -1, 8096)),
+        (SCALED, numbers("record_places", -1, 8112)),
         (SCALED, numbers("record_numbers", 0, 0.0)),
     ],
     "a number of the record is out of range": [
         (SCALED, numbers("record_numbers", 1, np.nan)),
-        (SCALED, numbers("record_numbers", -1, -1.0)),
+        (SCALED, negative_cell),
         (SCALED, numbers("record_numbers", 5, 1.0)),  # a log-likelihood
     ],
+    "a guard of the record is out of range": [(SCALED, numbers("record_numbers", -1, -1.0))],
     "the counts of the record do not fit each other": [
         (SCALED, numbers("record_numbers", 0, 60.5)),
         (SCALED, numbers("record_numbers", 0, -1.0)),

@@ -90,7 +90,7 @@ def _loss(value: float) -> Callable[[dict[str, Any], Tensors], Any]:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (_words(labels=[0, 1]), "a regression has labels, or another shape than those of dual coordinate ascent"),
+        (_words(labels=[0, 1]), "a regression has labels, or another shape than those of its learners"),
         (_state(shape="identity", window=0), "the description of the state does not have the fields it should have"),
         (_state(n_heads=2), "the policy does not fit the number of heads"),
         (_state(counters=[[400, 3, 400], [0, 0, 0]]), "the counters are not three integers for each class"),
@@ -128,6 +128,7 @@ def test_classes_and_targets_are_not_taken_for_each_other(tmp_path: Path) -> Non
         sureline.load(tmp_path / "forged")
     metadata, tensors = files[0]
     metadata["state"]["policy"] = "binary"
+    del metadata["parameters"]["scale_target"]
     (tmp_path / "forged").write_bytes(put_together(canonical(metadata | {"class": "ODCA", "labels": [0, 1]}), tensors))
     assert sureline.load(tmp_path / "forged").classes_.tolist() == [0, 1]  # which is a classifier, if a useless one
 

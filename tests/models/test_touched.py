@@ -231,7 +231,8 @@ def on_another_system(folder: Path, system: str, program: str) -> str:
     library = folder / "other_pagemap.so"
     options = ["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
     subprocess.run([compiler, *options, "-o", library, HERE / "other_pagemap.c", "-ldl"], check=True)
-    settings = {**os.environ, "LD_PRELOAD": str(library)} | ({"PAGEMAP": system} if system else {})
+    loaded = filter(None, (os.environ.get("LD_PRELOAD"), str(library)))  # a sanitizer comes first
+    settings = {**os.environ, "LD_PRELOAD": ":".join(loaded)} | ({"PAGEMAP": system} if system else {})
     text = program.format(tests=str(HERE.parent), folders=[str(HERE), str(HERE.parent)])
     run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False, env=settings)
     assert run.returncode == 0, run.stderr
@@ -267,7 +268,7 @@ def few_of_many(n_rows: int = 20, n_classes: int = 2) -> tuple[sparse.csr_matrix
 def test_few_features_of_two_billion_take_no_time(model, tmp_path: Path) -> None:
     """Each look at all pages would take seconds. Generous, for machines with other work."""
     X, y = few_of_many()
-    begin = time.perf_counter()
+    begin = time.process_time()
     model.growing = True
     for start in range(0, 20, 5):
         model.partial_fit(X[start : start + 5], y[start : start + 5])
@@ -277,7 +278,7 @@ def test_few_features_of_two_billion_take_no_time(model, tmp_path: Path) -> None
     twins = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
     sureline.save(model, tmp_path / "model")
     twins.append(sureline.load(tmp_path / "model"))
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
     for twin in twins:
         assert twin.nonzero_ == nonzeros
         np.testing.assert_array_equal(twin.predict(X), model.predict(X))
@@ -288,7 +289,7 @@ def test_a_refused_batch_of_a_wide_model_is_taken_back() -> None:
     """Though its numbers have been folded, all of them, more than once: what is remembered is what was there."""
     X, y = few_of_many(100)
     model = sureline.ODCA(window="exponential", beta=0.5, smoothing=0.5, regularizer="elastic_net", delta=0.01)
-    begin = time.perf_counter()
+    begin = time.process_time()
     model.partial_fit(X[:50], y[:50], classes=[0, 1])
     before = pickle.dumps(model._state)
     bad = X[50:].copy()
@@ -296,7 +297,7 @@ def test_a_refused_batch_of_a_wide_model_is_taken_back() -> None:
     with pytest.raises(ValueError, match="NaN in row 49"):
         model.partial_fit(bad, y[50:])
     assert pickle.dumps(model._state) == before
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
 
 
 @pytest.mark.parametrize("spacing", [60, 40_000])

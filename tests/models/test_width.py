@@ -119,9 +119,9 @@ def test_sixteen_million_features_in_under_160_mebibytes() -> None:
     assert model._state.nbytes < 160 * 2**20
     assert model.nonzero_ > 0.4 * width  # they were all there
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert abs(model.sparsity_ - (1 - model.nonzero_ / width)) < 1e-12
-    assert time.perf_counter() - begin < 5
+    assert time.process_time() - begin < 5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024  # counting takes no copy
 
 
@@ -140,9 +140,9 @@ def test_a_row_costs_the_same_at_any_width(estimator) -> None:
         model = estimator.fit(wide, y)
         shortest = np.inf
         for _ in range(7):
-            begin = time.perf_counter()
+            begin = time.process_time()
             model.partial_fit(wide, y)
-            shortest = min(shortest, time.perf_counter() - begin)
+            shortest = min(shortest, time.process_time() - begin)
         times[spacing] = shortest
     assert times[2**12 - 1] < 3 * times[2**4 - 1]
 

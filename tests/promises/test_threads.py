@@ -70,14 +70,15 @@ def declared(estimator: type) -> list[tuple[str, Any]]:
 
 # What looks at parameters, rows or numbers that are passed, or is the way of those who own a learner alone.
 UNGUARDED = {
-    "adopt", "begin", "check_parameters", "chosen", "confidences", "constraint_of", "forget", "fresh_normalizer",
-    "fresh_state", "go_on", "judge", "judge_rows", "most_bytes", "parameters", "probabilities", "refuse_classes",
-    "refuse_stream", "take", "take_batch", "warm_up", "step",
+    "add_labels", "adopt", "as_recorded", "begin", "check_parameters", "chosen", "confidences", "constraint_of",
+    "forget", "fresh_normalizer", "fresh_state", "fresh_target_scale", "go_on", "judge", "judge_made",
+    "judge_rows", "learn_targets", "most_bytes", "parameters", "probabilities", "refuse_asking", "refuse_classes",
+    "refuse_stream", "take", "take_asking", "take_batch", "warm_up", "weighing", "step", "standard_deviations",
 }  # fmt: skip
 GUARDED_INSIDE = {"fit", "partial_fit", "learn_one", "predict_one", "set_params"}
 OF_PARAMETERS = {
     "belief_link", "costs", "has_begun", "has_probabilities", "has_weights", "labels", "model", "normalizer", "origin",
-    "rule", "shape", "takes_names",
+    "recorded", "rule", "shape", "sharding", "takes_names", "target_scale",
 }  # fmt: skip
 
 

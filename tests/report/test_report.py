@@ -92,6 +92,7 @@ def entry(name: str, error: float, seconds: float = 1.0, nonzeros: int = 1000, s
         (entry("A", 0.10), entry("B", 0.101), "A"),
         (entry("A", 0.10, seconds=4), entry("B", 0.101), "B"),  # two halvings
         (entry("A", 0.10, seconds=1.9), entry("B", 0.101), "A"),  # less than one
+        (entry("A", 0.10, seconds=2), entry("B", 0.101), "B"),  # one is enough
         (entry("A", 0.10, nonzeros=3000), entry("B", 0.101), "B"),
         (entry("A", 0.10), entry("B", 0.101, sure=True), "B"),
         (entry("A", 0.10, seconds=5, sure=True), entry("B", 0.101, seconds=2), "A"),
@@ -122,6 +123,10 @@ def test_a_cheaper_one_that_is_worse_is_named_but_not_recommended() -> None:
 def test_no_better_than_guessing_is_said() -> None:
     facts: Any = {**tournaments.few().stream, "classes": ["no", "yes"], "class_counts": [950, 50]}
     assert "nothing useful was learned" in str(advise(contest(entry("A", 0.06), stream=facts)))
+    quarter: Any = {**facts, "class_counts": [750, 250]}
+    assert "nothing useful was learned" in str(advise(contest(entry("A", 0.25), stream=quarter)))  # no better
+    level = replace(entry("A", 0.2), error_interval=[0.15, 0.25])
+    assert "not clearly worse" in str(advise(contest(level, stream=quarter)))
     assert "not clearly worse" in str(advise(contest(entry("A", 0.0495), stream=facts)))
     assert "Beware" not in str(advise(contest(entry("A", 0.02), stream=facts)))
 

@@ -105,7 +105,7 @@ def test_the_command_makes_numbers_a_page_and_files(tmp_path: Path, capsys, monk
 def test_the_command_ends_with_1_if_nothing_could_be_run(tmp_path: Path, capsys, monkeypatch) -> None:
     entry = reproduce.entry("scw-table3")
     files_only = replace(entry, data=tuple(one for one in entry.data if "generator" not in one))
-    monkeypatch.setattr("sureline.reproduce.running.entry_of", lambda name: files_only)
+    monkeypatch.setattr(reproduce, "entry", lambda name: files_only)
     assert cli.run(["reproduce", "scw-table3", "--data", str(tmp_path)]) == 1
     out = capsys.readouterr().out
     assert "Not run, for want of data:" in out
@@ -141,3 +141,41 @@ def test_what_is_not_installed_is_said_before_the_work(tmp_path: Path, capsys, m
         package = module.replace("vl_convert", "vl-convert-python")
         assert f"{arguments[2]} needs {package}: pip install 'sureline[report]'." in said.err
     assert not page.exists()
+
+
+def test_seeds_and_numbers_of_runs_can_be_said(capsys) -> None:
+    assert cli.run(["reproduce", "scw-table3", "--quick", "--runs", "2", "--seed", "7", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["protocol"]["permutations"], told["protocol"]["first_seed"]) == (2, 7)
+    assert told["command"].endswith("--quick --seed 7 --runs 2")
+    entry = reproduce.varied(reproduce.entry("sol-figure4"), runs=3)
+    assert entry.protocol["sets"]["w8a"]["permutations"] == entry.quick["sets"]["w8a"]["permutations"] == 3
+    assert cli.run(["reproduce", "sol-table2", "--runs", "3"]) == 2
+    assert "sol-table2 has no number of runs" in capsys.readouterr().err
+
+
+def test_an_entry_of_ones_own_is_run(tmp_path: Path, capsys) -> None:
+    theirs = (Path(reproduce.__file__).parent / "entries" / "scw-table1.toml").read_text()
+    mine = tmp_path / "mine.toml"
+    mine.write_text(theirs.replace('name = "scw-table1"', 'name = "mine"', 1))
+    assert cli.run(["reproduce", str(mine), "--quick", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "mine"
+    assert cli.run(["reproduce", str(tmp_path / "no.toml")]) == 2
+    assert "There is no file" in capsys.readouterr().err
+    mine.write_text("name = 3")
+    assert cli.run(["reproduce", str(mine)]) == 2
+    assert "mine.toml" in capsys.readouterr().err
+
+
+def test_a_file_may_have_another_name_and_other_labels(tmp_path: Path) -> None:
+    from sureline.reproduce.data import load
+    from sureline.reproduce.entry import DataSet
+
+    data = DataSet(
+        "d", files=("a.binary|a",), source="x", rows=2, features=2, labels=(1.0, 2.0), labels_too=(-1.0, 1.0)
+    )
+    for name, lines in (("a.binary", "1 1:1\n2 2:1\n"), ("a.svm", "-1 1:1\n+1 2:1\n")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / name).write_text(lines)
+        assert load(data, folder).y.tolist() == [-1, 1]

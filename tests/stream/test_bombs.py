@@ -20,7 +20,10 @@ from stream_files import COMPRESSIONS
 
 import sureline
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="how much is mapped is told by /proc")
+pytestmark = [
+    pytest.mark.torture,
+    pytest.mark.skipif(sys.platform != "linux", reason="how much is mapped is told by /proc"),
+]
 
 PROGRAM = """
 import contextlib, io, json, resource, sys
@@ -72,7 +75,7 @@ JSON: list[Bomb] = [
     (
         "a list of very many texts",
         text(json.dumps({"label": 1, "a": [f"{k:x}" for k in range(1_100_000)]})),
-        r"more than 1,048,576 features|longer than",
+        r":1:\d+: the row has more than 1048576 features|longer than",
         ["--max-line", "20M"],
     ),
     ("lists of lists", text('{"label": 1, "a": [' + "[]," * 2 * MB + "[]]}"), r":1:\d+: the list 'a' holds", []),
@@ -302,3 +305,73 @@ def test_gzip_of_gzip_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "a.svm.gz"
     path.write_bytes(gzip.compress(gzip.compress(b"1 1:1\n" * 1000)))
     assert run_all([["train", path, "--model", tmp_path / "m", "--quiet"]])[0][0] == 1
+
+
+# -- what is learned, too, within --memory -----------------------------------------------------------------------
+
+PEAK = """
+import contextlib, io, json, re, sys
+import numpy, scipy.sparse, sureline
+from sureline import cli
+import sureline.cli.train, sureline.cli.compare
+
+def of_status(name):
+    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(name))
+
+before, err = of_status("VmRSS"), io.StringIO()
+with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
+    status = cli.run(json.loads(sys.argv[1]))
+print(json.dumps([status, err.getvalue(), of_status("VmHWM") - before]))
+"""
+LIMIT = 150 * MB
+
+
+def far_apart(n_rows: int, entries: int, step: int, classes: int) -> str:
+    """Rows whose features never come again, each on a page of its own."""
+    columns = (range(1 + step * entries * k, 1 + step * entries * (k + 1), step) for k in range(n_rows))
+    return "".join(f"{k % classes} " + " ".join(f"{i}:1" for i in row) + "\n" for k, row in enumerate(columns))
+
+
+def more_and_more_classes() -> str:
+    rows = (f"{k // 3} " + " ".join(f"{1 + (97 * k + 1009 * i) % 65536}:1" for i in range(20)) for k in range(2400))
+    return "\n".join(" ".join([row.split()[0], *sorted(set(row.split()[1:]), key=by_index)]) for row in rows) + "\n"
+
+
+def by_index(pair: str) -> int:
+    return int(pair.partition(":")[0])
+
+
+GROWING: dict[str, tuple[str, Callable[[], str], list[str]]] = {
+    "shuffled": ("svm", lambda: far_apart(300, 400, 4096, 2), ["train", "--algorithm", "pa", "--shuffle"]),
+    "chosen": ("svm", lambda: far_apart(300, 400, 4096, 2), ["train", "--shuffle"]),
+    "classes": ("svm", more_and_more_classes, ["train", "--algorithm", "scw", "--C", "1"]),
+    "full covariance": (
+        "svm",
+        lambda: far_apart(3, 3000, 1, 2),
+        ["train", "--algorithm", "arow", "--covariance", "full"],
+    ),
+    "batches": ("svm", lambda: far_apart(4000, 2, 1, 2), ["train", "--algorithm", "bcw"]),
+    "groups": ("svm", lambda: far_apart(300, 400, 4096, 2), ["train", "--algorithm", "sbcw"]),
+    "batches of many classes": (
+        "svm",
+        lambda: "".join(f"{k % 1000} {1 + k % 7}:1\n" for k in range(20_000)),
+        ["train", "--algorithm", "sbcw"],
+    ),
+    "tags": ("vw", lambda: ("1 '" + "t" * 100_000 + " | a\n-1 | b\n") * 2000, ["compare", "--algorithm", "pa,scw"]),
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_what_is_learned_stays_within_memory(name: str, tmp_path: Path) -> None:
+    """Measured from outside: what the process takes at most, beyond what it had after its imports."""
+    ending, content, words = GROWING[name]
+    data = tmp_path / f"rows.{ending}"
+    data.write_text(content())
+    model = ["--model", str(tmp_path / "m")] if words[0] == "train" else []
+    command = [words[0], str(data), *words[1:], *model, "--memory", str(LIMIT), "--quiet"]
+    done = subprocess.run([sys.executable, "-c", PEAK, json.dumps(command)], capture_output=True, text=True)
+    status, err, peak = json.loads(done.stdout)
+    assert peak < (1.6 if name == "chosen" else 1.2) * LIMIT, (peak, err)  # where several learn, each takes its step
+    assert status == 0 or (status == 1 and err.count("\n") == 1 and "memory" in err), err
+    if name != "tags":
+        assert status == 1

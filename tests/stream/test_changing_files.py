@@ -12,6 +12,8 @@ from stream_files import COMPRESSIONS
 
 from sureline import stream
 
+pytestmark = pytest.mark.torture
+
 CHANGES = {
     "cut off": "os.truncate(path, size // 3)",
     "emptied": "open(path, 'wb').close()",

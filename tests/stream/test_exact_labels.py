@@ -15,6 +15,8 @@ from sureline import cli, metrics, stream
 from sureline.stream import DataError
 from sureline.stream.arrays import rows_of
 
+pytestmark = pytest.mark.torture
+
 # Labels that something on the way could take for the same.
 PAIRS = {
     "NUL at the end": ("a\0", "a"),

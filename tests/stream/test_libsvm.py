@@ -265,7 +265,7 @@ MEGABYTES = {
 @pytest.mark.parametrize("name", MEGABYTES)
 def test_no_megabyte_takes_long(name: str) -> None:
     for options in ({"skip_faults": True}, {"skip_faults": True, "sum_duplicates": True, "shift": -1}):
-        begin = time.perf_counter()
+        begin = time.process_time()
         chunk = parse(MEGABYTES[name], **options)
-        assert time.perf_counter() - begin < 2
+        assert time.process_time() - begin < 2
         assert chunk.n_rows + chunk.n_faults <= chunk.n_lines

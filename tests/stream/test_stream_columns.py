@@ -218,7 +218,7 @@ def test_rows_without_labels(tmp_path):
     assert [row[0] for row in rows_of(stream.read(save(tmp_path / "a.arrow", table), need_label=False))] == ["x", None]
     path = save(tmp_path / "b.arrow", table.drop_columns("label"))
     assert [row[0] for row in rows_of(stream.read(path, need_label=False))] == [None, None]
-    with pytest.raises(DataError, match=r"there is no column 'label' among the columns indices, values$"):
+    with pytest.raises(DataError, match=r"there is no column 'label' among the columns indices, values; --label"):
         list(stream.read(path))
 
 
@@ -238,7 +238,7 @@ def test_null_lists_are_empty_rows(tmp_path):
         ),
         ({"indices": [[1]], "values": [["a"]], "label": [1]}, "values must be lists of numbers"),
         ({"indices": [[1]], "values": [[1]], "label": [[1]]}, "the labels must be numbers or text"),
-        ({"when": pa.array([1], pa.timestamp("s")), "label": [1]}, "'when' has the type timestamp"),
+        ({"raw": pa.array([b"x"], pa.binary()), "label": [1]}, "'raw' has the type binary.*--ignore raw"),
         ({"a": [1], "label": [1], "w": ["x"]}, "'w' must be numbers"),
     ],
 )
@@ -281,7 +281,7 @@ def test_one_table_in_every_format(tmp_path):
 
 
 def test_wide_columns_that_cannot_be_learned_from(tmp_path):
-    path = save(tmp_path / "a.arrow", pa.table({"a": [1.0, float("nan"), 2.0], "label": [1, 2, 3]}))
+    path = save(tmp_path / "a.arrow", pa.table({"a": [1.0, float("inf"), 2.0], "label": [1, 2, 3]}))
     rows, error = outcome(stream.read(path))
     assert len(rows) == 1
     assert error.startswith("None:None: row 2: ")

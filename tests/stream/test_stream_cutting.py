@@ -42,12 +42,16 @@ def columnar(tmp_path, format: str, n: int = 3000):
 def test_cut_at_every_byte(tmp_path, content, compression):
     """The file is cut, and so is what is then compressed."""
     whole = CONTENT[content](7).encode()
-    everything = outcome(stream.read(write(tmp_path / f"whole.{content}", whole)))[0]
+    source = stream.read(write(tmp_path / f"whole.{content}", whole))
+    everything = outcome(source)[0]
     assert len(everything) == 7
     for n in range(len(whole)):
         plain = outcome(stream.read(write(tmp_path / f"a.{content}", whole[:n])))
         path = write(tmp_path / f"b.{content}", whole[:n], compression)
         assert outcome(stream.read(path).with_options(block=64)) == plain
+        if source.schema is not None:  # fewer rows may say something else about a column
+            plain = outcome(stream.read(tmp_path / f"a.{content}").with_options(schema=source.schema))
+            assert outcome(stream.read(path).with_options(block=64, schema=source.schema)) == plain
         if plain[1] is None:
             assert plain[0][:-1] == everything[: max(0, len(plain[0]) - 1)]
 
@@ -58,11 +62,16 @@ def test_compressed_data_cut_at_every_byte(tmp_path, content, compression):
     """The rows go as far as the data, and the end is never taken for the end."""
     path = write(tmp_path / f"a.{content}", CONTENT[content](12), compression)
     data = path.read_bytes()
-    everything = rows_of(stream.read(path))
+    source = stream.read(path)
+    everything = rows_of(source)
     most = 0
     for n in range(13, len(data)):  # of fewer bytes nobody can say what they are
         path.write_bytes(data[:n])
         rows, error = outcome(stream.read(path).with_options(block=100))
+        if source.schema is not None:  # fewer rows may say something else about a column
+            guessed, said = rows, error
+            rows, error = outcome(stream.read(path).with_options(block=100, schema=source.schema))
+            assert (len(rows), error) == (len(guessed), said)
         assert error is not None
         assert rows == everything[: len(rows)]
         most = max(most, len(rows))
@@ -355,9 +364,7 @@ def test_stopping_while_a_pipe_is_silent(tmp_path):
     os.write(keep, b"1 1:1\n" * 100)
     chunks = iter(stream.read(fifo, format="libsvm").with_options(block=60))
     assert len(next(chunks)) == 10
-    start = time.monotonic()
-    chunks.close()
-    assert time.monotonic() - start < 1
+    chunks.close()  # which would wait for ever
     os.close(keep)
     del chunks
     assert_nothing_more_than(before)

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import table_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction import FeatureHasher
@@ -28,9 +29,9 @@ def hashed(rows, bits=20, dtype=np.float64):
 def test_csv_is_what_the_hasher_makes_of_dicts(tmp_path, dtype):
     text = 'age,city,label,note\n3,Rome,1,\n,"a, b",-1,"say ""hi"""\n-1.5e-3,,1,"two\nlines"\r\n\n0,x,+1,y\n'
     rows = [
-        {"age": 3, "city": "Rome"},
-        {"city": "a, b", "note": 'say "hi"'},
-        {"age": -1.5e-3, "note": "two\nlines"},
+        {"age": 3, "city": "Rome", "note=": 1},
+        {"age=": 1, "city": "a, b", "note": 'say "hi"'},
+        {"age": -1.5e-3, "city=": 1, "note": "two\nlines"},
         {"age": 0, "city": "x", "note": "y"},
     ]
     for name, data in (("a.csv", text), ("a.tsv", text.replace(", ", "; ").replace(",", "\t").replace("; ", ", "))):
@@ -46,9 +47,9 @@ def test_csv_columns_by_name(tmp_path):
     assert chunk.y.tolist() == ["spam", "ham"]
     assert chunk.weights.tolist() == [2, 0.5]
     same(chunk.X, hashed([{"a": 1}, {"a": 2}]))
-    with pytest.raises(DataError, match=r"a.csv:1:4: there is no column 'label' among the columns y, w, a$"):
+    with pytest.raises(DataError, match=r"a.csv:1:4: there is no column 'label' among the columns y, w, a; --label"):
         list(stream.read(path))
-    with pytest.raises(DataError, match=r"a.csv:1:4: there is no column 'v' among the columns y, w, a$"):
+    with pytest.raises(DataError, match=r"a.csv:1:4: there is no column 'v' among the columns y, w, a; --weight"):
         list(stream.read(path, label="y", weight="v"))
     (chunk,) = stream.read(path, need_label=False)
     assert chunk.y.tolist() == [None, None]
@@ -60,7 +61,6 @@ def test_csv_columns_by_name(tmp_path):
     [
         ("1,2", 3, "the row has 2 cells, and the header 3"),
         ("1,2,3,4", 3, "the row has 4 cells"),
-        ("1,nan,3", 3, "nan is not a number"),
         ("1,-inf,3", 3, "-inf is not a number"),
         ("1,Infinity,3", 3, "Infinity is not a number"),
         ("1,1e999,3", 3, "1e999 is not a number"),
@@ -75,7 +75,7 @@ def test_csv_columns_by_name(tmp_path):
 def test_csv_rows_that_cannot_be_read(tmp_path, row, line, words):
     row = row if isinstance(row, bytes) else row.encode()
     path = tmp_path / "a.csv"
-    path.write_bytes(b'label,a,b\n1,"x",2\n' + row + (b"" if row.count(b'"') % 2 else b"\n0,5,6\n"))
+    path.write_bytes(b'label,a,b\n1,"7",2\n' + row + (b"" if row.count(b'"') % 2 else b"\n0,5,6\n"))
     rows, error = outcome(stream.read(path))
     assert len(rows) == 1
     assert error.startswith(f"{line}:")
@@ -136,7 +136,9 @@ def test_json_is_what_the_hasher_makes_of_dicts(tmp_path):
     path = write(tmp_path / "a.jsonl", "\ufeff" + "\r\n".join(lines))
     (chunk,) = stream.read(path)
     assert chunk.y.tolist() == ["spam", 1, 12345678901234567890]
-    same(chunk.X, hashed([{"a": 1.5, "b.c": "x", "b.d.e": 1}, {"tags=u": 2, "tags=v": 1, "f": 0}, {"a": "ü"}]))
+    first = {"a=1.5": 1, "b.c": "x", "b.d.e": 1, "tags=": 1, "f=": 1, "z=": 1}
+    last = {"a": "ü", "b.c=": 1, "b.d.e=": 1, "tags=": 1, "f=": 1, "z=": 1}
+    same(chunk.X, hashed([first, {"a=": 1, "b.c=": 1, "b.d.e=": 1, "tags=u": 2, "tags=v": 1, "f": 0}, last]))
 
 
 def test_json_weights(tmp_path):
@@ -157,16 +159,15 @@ def test_json_weights(tmp_path):
         ('{"label": 1} x', "2:14", "not JSON: Extra data"),
         ("[1]", "2:1", "must be a JSON object"),
         ("  3", "2:3", "must be a JSON object"),
-        ('{"label": 1, "a": NaN}', "2:19", "NaN is not a number"),
         ('{"label": 1, "a": -Infinity}', "2:19", "-Infinity is not a number"),
-        ('{"label": 1, "a": 1e999}', "2:19", "must be a finite number"),
+        ('{"label": 1, "a": 1e999}', "2:19", "inf is not a number"),
         ('{"label": 1, "a": ' + "9" * 400 + "}", "2:19", "is out of range"),
         ('{"label": 1, "a": ' + "9" * 5000 + "}", "2:19", "not JSON: Exceeds the limit"),
         ('{"label": ' + "9" * 400 + "}", "2:11", "a number is too large"),
         ('{"label": 1, "a": 1, "a": 2}', "2:22", "the key 'a' comes twice"),
         ('{"label": 1, "a.b": 1, "a": {"b": 2}}', "2:30", "the name 'a.b' comes twice"),
-        ('{"label": 1, "a=b": 1, "a": ["b"]}', "2:30", "the name 'a=b' comes twice"),
-        ('{"label": 1, "a": [1]}', "2:19", "holds something else than text"),
+        ('{"label": 1, "a": [1, "b"]}', "2:19", "holds something else than texts alone, or numbers alone"),
+        ('{"label": 1, "a": [[1]]}', "2:19", "holds something else than texts alone, or numbers alone"),
         ('{"label": [1]}', "2:11", "the label must be a number or text"),
         ('{"label": {}}', "2:11", "the label must be a number or text"),
         ('{"a": 1}', "2:1", "the row has no label"),
@@ -197,7 +198,7 @@ def test_json_lines_that_cannot_be_read(tmp_path, line, place, words):
 
 def test_lines_end_at_newlines_only(tmp_path):
     path = write(tmp_path / "a.jsonl", '{"label": 1, "a": "x\u2028y\x85z"}\n')
-    (chunk,) = stream.read(path)
+    (chunk,) = stream.read(path, categorical=["a"])
     same(chunk.X, hashed([{"a": "x\u2028y\x85z"}]))
 
 
@@ -213,9 +214,10 @@ records = st.lists(st.dictionaries(st.sampled_from(["a", "b", "c", "ü"]), value
 @given(records=records, block=st.sampled_from([None, 16, 100]))
 def test_json_of_any_records(tmp_path, records, block):
     text = "".join(json.dumps({"label": i, **record}) + "\n" for i, record in enumerate(records))
-    chunks = list(stream.read(write(tmp_path / "a.jsonl", text)).with_options(block=block))
+    source = stream.read(write(tmp_path / "a.jsonl", text)).with_options(block=block)
+    chunks = list(source)
     assert [row[0] for row in rows_of(chunks)] == list(range(len(records)))
-    expected = hashed(records)
+    expected = hashed([table_rows.row(record, source.schema) for record in records])
     at = 0
     for chunk in chunks:
         same(chunk.X, expected[at : at + len(chunk)])

@@ -22,9 +22,10 @@ from sureline import stream
 from sureline.cli import _progress
 from sureline.datasets import make_sparse_stream
 from sureline.learners.catalogue import LEARNERS
+from sureline.learners.race.candidates import CANDIDATES
 from sureline.stream import DataError, Position
 from sureline.training import Training, choosing
-from sureline.training.choosing import CANDIDATES, candidates, choose, settings_of
+from sureline.training.choosing import candidates, choose, settings_of
 from sureline.training.grid import every_learner
 
 X, Y = make_sparse_stream(1500, 200, 10, n_informative=40, random_state=0)
@@ -115,51 +116,6 @@ def test_what_is_tried() -> None:
         candidates({"nonsense": 1})
     with pytest.raises(ValueError, match="'passes' parameter"):
         candidates({"passes": 0})
-
-
-def test_from_python(data: Path, tmp_path: Path) -> None:
-    name, parameters, _ = fewest(X, Y)
-    clf = sureline.train(data, model=tmp_path / "m")
-    assert type(clf).__name__ == name
-    alone = sureline.train(data, getattr(sureline, name)(**parameters), model=tmp_path / "alone")
-    assert (tmp_path / "m").read_bytes() == (tmp_path / "alone").read_bytes()
-    assert clf.n_mistakes_ == alone.n_mistakes_
-    with pytest.raises(ValueError, match="C is a parameter of"):
-        sureline.train(data, C=2.0)
-
-
-def test_a_training_that_was_stopped_goes_on_with_the_same_learner(data: Path, tmp_path: Path) -> None:
-    whole = sureline.train(data, model=tmp_path / "whole")
-    training = Training(candidates({})[0], stream.read(data, dtype="float32", collect_names=True))
-    training.choose(candidates({}))
-    with pytest.raises(KeyboardInterrupt):
-        training.run(on_progress=lambda progress: training.interrupt())
-    training.save_checkpoint(tmp_path / "c")
-    clf = sureline.train(data, checkpoint=tmp_path / "c", resume=True, model=tmp_path / "m")
-    assert type(clf) is type(whole)
-    assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
-    training.save_checkpoint(tmp_path / "c")
-    with pytest.raises(ValueError, match="was saved with fit_intercept=True"):
-        sureline.train(data, checkpoint=tmp_path / "c", resume=True, fit_intercept=False)
-
-
-def test_on_the_command_line(tmp_path: Path) -> None:
-    """What it says it chose makes the same model; and so does the same content on standard input."""
-    rows = libsvm_of(X, Y)
-    (tmp_path / "rows.svm").write_bytes(rows)
-    told = run("train", tmp_path / "rows.svm", "--model", tmp_path / "m")
-    assert told.returncode == 0
-    first = told.stderr.splitlines()[0]
-    assert first.startswith(f"Of {len(CANDIDATES)} settings tried on the first 1,500 rows the fewest mistakes, ")
-    options = first.removesuffix(".").partition(" come with ")[2].split()
-    alone = run("train", tmp_path / "rows.svm", *options, "--model", tmp_path / "alone", "--json")
-    assert "chosen" not in alone.stdout
-    piped = run("train", "-", "--model", tmp_path / "piped", "--quiet", "--json", stdin=rows)
-    assert f'"chosen": {{"tried": {len(CANDIDATES)}, "rows": 1500' in piped.stdout
-    assert (tmp_path / "m").read_bytes() == (tmp_path / "alone").read_bytes() == (tmp_path / "piped").read_bytes()
-    assert "--C is a parameter of pa, " in fail(
-        2, "train", tmp_path / "rows.svm", "--C", "1", "--model", tmp_path / "m"
-    )
 
 
 # -- a learner that is named, and nothing of it -----------------------------------------------------------------------

@@ -393,8 +393,13 @@ def test_examples_that_are_none(tmp_path: Path) -> None:
         of_vw.predict_one("|a x:1:2:3")
     with pytest.raises(ValueError, match="it is 2 rows"):
         of_vw.predict_one("|a x\n|a y")
-    with pytest.raises(ValueError, match="Example 0 cannot be read as"):
-        of_csv.predict_one({"length": float("nan")})
+    with pytest.raises(TypeError, match="must be a dict of the columns of the table"):
+        of_csv.predict_one("free cash")
+    for no_number in (float("inf"), "long"):
+        with pytest.raises(ValueError, match=r"Example 0 cannot be read as csv: .* is not a number"):
+            of_csv.predict_one({"length": no_number})
+    missing = of_csv.decision_function([{"length": float("nan")}, {"length": None}])  # in a table NaN is no fault
+    assert missing[0] == missing[1]
     before = of_text.coef_.copy()
     with pytest.raises(ValueError, match="not among the classes"):
         of_text.partial_fit(["free"], ["other"])

@@ -208,7 +208,7 @@ def test_files_by_class_a_large_one_and_a_setting_to_choose(tmp_path: Path) -> N
     assert runs.found
     assert 1000 < runs.rows < 60_000
     told = json.loads(succeed("train", *files, "--model", tmp_path / "m", "--quiet", "--json"))
-    assert told["chosen"]["rows"] == 20_000
+    assert told["race"]["rows"] == 60_000
     assert told["examples"] == 60_000
     assert error_of(tmp_path / "m", whole)["balanced_accuracy"] > 0.75
 

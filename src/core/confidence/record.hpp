@@ -8,8 +8,14 @@
 //
 // The row after t others counts t + 1 times, so that later predictions count more, and two records add up. All of the
 // first 2^14 rows are recorded, then one of 2, 4, 8, ... with so many times the weight, 2^13 rows in each octave of t.
+//
+// Beside it are guards: for each of some levels of error the |score| from which on answers were wrong no more often, as
+// it follows a stream that changes (adaptive conformal inference, Gibbs and Candes 2021). An answer from there on that
+// is wrong raises it, one that is right lowers it, such that both balance at the level. So the sum of (wrong - level)
+// over those answers is at most the range of the guard over the size of a step, whatever the stream does.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -23,7 +29,9 @@ inline constexpr int kMagnitudes = kScoreOctaves * kInOctave, kScoreBins = 2 * k
 inline constexpr int kStdBins = 18, kLowestStd = -11;                  // octaves from 2^-11 to 2^7
 inline constexpr int kTemperatures = 25, kLowestTemperature = -10;     // 2^-10 to 2^14
 inline constexpr int kRows = 0, kSquares = 1, kLogs = 2, kCells = 32;  // where the numbers are
-inline constexpr int kSize = kCells + kScoreBins * kStdBins * 2;       // numbers
+inline constexpr int kGuards = kCells + kScoreBins * kStdBins * 2;
+inline constexpr int kLevels = 16, kLowestLevel = -9;  // of the guards, in half octaves: from 2^-9 to 2^-1.5
+inline constexpr int kSize = kGuards + kLevels;        // numbers
 inline constexpr int64_t kAllBelow = 1 << 14, kInAnOctave = kAllBelow / 2;
 
 static_assert(kSize * sizeof(double) <= 64 << 10);
@@ -46,6 +54,31 @@ inline int std_bin(double v) {
   return clamped((exponent >> 1) - kLowestStd, kStdBins);
 }
 
+// The size of a score on a scale that rises by 1 in each octave, and linearly within one; 0 at 2^-12 and below.
+inline double octaves(double score) {
+  const uint64_t bits = std::bit_cast<uint64_t>(score) & ~(uint64_t(1) << 63);
+  return std::clamp(double(bits) * 0x1p-52 - (1023 + kLowestScore), 0.0, double(kScoreOctaves));
+}
+
+// The guards count what is wrong beyond 1.25 times the level, so that they are below what the record itself says as
+// long as a stream does not change. Where all answers are below a guard, it sinks slowly, to look again.
+struct Steps {
+  double up[kLevels], down[kLevels], sink[kLevels];
+};
+inline constexpr Steps steps_of_guards() {
+  constexpr double kStep = 0.25, kSlack = 1.25, kSink = 0x1p-6, kRootOf2 = 1.4142135623730951;
+  Steps steps{};
+  double octave = 1;
+  for (int i = 0; i > kLowestLevel; --i) octave /= 2;
+  for (int i = 0; i < kLevels; ++i, octave *= i % 2 ? 1 : 2) {
+    const double level = kSlack * octave * (i % 2 ? kRootOf2 : 1);
+    steps.up[i] = kStep * (1 - level);
+    steps.down[i] = kStep * level;
+    steps.sink[i] = kStep * level * kSink;
+  }
+  return steps;
+}
+
 }  // namespace record
 
 // What a run adds to a record, which takes it in only once all has gone well.
@@ -55,6 +88,7 @@ class Recorder {
   void begin(const double* numbers) {
     seen_ = int64_t(numbers[record::kRows]);
     step_ = record::step_after(seen_);
+    std::copy_n(numbers + record::kGuards, record::kLevels, guards_);
     entries_.clear();
     logs_.clear();
   }
@@ -63,26 +97,43 @@ class Recorder {
     const int64_t t = seen_++;
     if (t >= record::kAllBelow && (t & (t - 1)) == 0) step_ = record::step_after(t);
     if (t & (step_ - 1)) return false;
-    weight_ = double(t + 1) * double(step_);
+    weight_ = double(t + 1) * double(step_) * importance_;
     return true;
   }
+  // The rows to come stand for so many each: those of which only some labels were asked for.
+  void stand_for(double rows) { importance_ = rows; }
   // Its score and variance, whether its label was the second one, and its sample weight. A variance of 0 is none.
-  void add(double score, double v, bool positive, double s) {
-    const int cell = record::score_bin(score) * record::kStdBins + record::std_bin(v);
-    entries_.push_back({record::kCells + 2 * cell + int(positive), s * weight_});
-  }
+  void add(double score, double v, bool positive, double s) { add(score, v, positive, (score > 0) == positive, s); }
   // Its scores of more classes, of which `best` is the highest and `next` the highest of the others.
   void add(const double* scores, int64_t n, int64_t best, int64_t next, double v, int64_t label, double s);
 
   void commit(double* numbers) const;
 
  private:
+  void add(double score, double v, bool positive, bool right, double s) {
+    const int cell = record::score_bin(score) * record::kStdBins + record::std_bin(v);
+    entries_.push_back({record::kCells + 2 * cell + int(positive), s * weight_});
+    move_guards(record::octaves(score), right, std::min(s * importance_, kLargestStep));
+  }
+  void move_guards(double size, bool right, double s) {
+    static constexpr record::Steps kSteps = record::steps_of_guards();
+    constexpr double kTop = record::kScoreOctaves;
+    if (right)
+      for (int i = 0; i < record::kLevels; ++i)
+        guards_[i] = std::max(guards_[i] - s * (size >= guards_[i] ? kSteps.down[i] : kSteps.sink[i]), 0.0);
+    else
+      for (int i = 0; i < record::kLevels; ++i)
+        guards_[i] = std::min(guards_[i] + s * (size >= guards_[i] ? kSteps.up[i] : 0.0), kTop);
+  }
+
+  static constexpr double kLargestStep = 4;  // so many rows a row counts as at most, however much it weighs
   struct Entry {
     int at;
     double weight;
   };
   int64_t seen_ = 0, step_ = 1;
-  double weight_ = 0;
+  double weight_ = 0, importance_ = 1;
+  double guards_[record::kLevels] = {};
   std::vector<Entry> entries_;
   std::vector<double> logs_;  // kTemperatures for each row whose best class was wrong
 };

@@ -74,7 +74,7 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
         rounds_[problem].threshold = task_.budget->threshold;
     if (task_.budget && !remember_which_are_nonzero(x)) return refuse(Refusal::memory), false;
     if constexpr (Space::kAbsorbs) {
-      if (this->recorded_) record_before_absorbing(x, task_.labels[row], s);
+      if (this->recorded_) record_before_absorbing(x, task_.labels[row]);
       for (int64_t head = 0; head < space_.n_heads; ++head) {
         if (!journal_.before_update(space_, x, row, head)) return refuse(Refusal::memory), false;
         if (!absorb(x, head, s)) return this->refuse_score(x), false;
@@ -84,15 +84,15 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
   }
 
   // The prediction as it is for a row that is not yet in the covariance.
-  [[gnu::noinline]] void record_before_absorbing(const Row& x, int64_t label, double s) {
+  [[gnu::noinline]] void record_before_absorbing(const Row& x, int64_t label) {
     this->recorded_ = false;
     scores(x, this->scores_);
     for (int64_t head = 0; head < space_.n_heads; ++head)
       if (!finite(this->scores_[head])) return;  // it is refused in its turn
     if (this->policy() == Policy::binary)
-      this->record_score(this->scores_[0], variance(x, 0), label, s);
+      this->record_score(this->scores_[0], variance(x, 0), label);
     else
-      this->record_scores(x, label, s);
+      this->record_scores(x, label);
   }
   double variance(const Row& x, int64_t head) const {
     if constexpr (Space::kAbsorbs)

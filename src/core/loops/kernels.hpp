@@ -13,6 +13,8 @@
 
 namespace sureline {
 
+class Average;     // average.hpp
+class Averaging;   // average.hpp
 class DualMemory;  // dual_memory.hpp
 struct DualRule;   // dual_rule.hpp
 class Recorder;    // record.hpp
@@ -39,6 +41,8 @@ struct Model {
   int64_t n_slots = 0;
   int64_t n_heads = 1;
   bool intercept = true;
+  Average* average = nullptr;  // if predictions are made with the average of the weights, and then
+  double* sums = nullptr;      // what it stores of each: sums[slot][head]
 };
 
 // Which heads an example moves: the only one; the true class and its best rival; every one, each a problem of its own.
@@ -56,7 +60,11 @@ struct Task {
   int64_t n_order = 0;
   const int32_t* labels = nullptr;  // the class of each row; 1 is positive for Policy::binary
   const double* sample_weight = nullptr;
+  const double* class_weight = nullptr;  // what the weight of a row is multiplied by, for each class, or null
+  bool shares = false;  // or by what gives each class its equal share of the rows so far; the record has neither
   const double* targets = nullptr;  // for Policy::regression, where the labels are all 0
+  const double* told = nullptr;     // the targets as they are for the prediction, or null if that is the same
+  const double* units = nullptr;    // what the loss of each prediction is multiplied by, or null
   const Rule* rule = nullptr;       // one of these three
   const CoordinateRule* coordinate_rule = nullptr;
   const DualRule* dual_rule = nullptr;
@@ -65,7 +73,9 @@ struct Task {
   Budget* budget = nullptr;        // of a coordinate rule, or null
   Selection* selection = nullptr;  // of a margin rule, or null
   DualMemory* dual = nullptr;      // of a dual rule
+  uint8_t* wrong = nullptr;        // for each row whether it was predicted wrongly, or null
   Recorder* recorder = nullptr;    // of predictions before their labels are learned from, or null
+  Averaging* averaging = nullptr;  // of the weights, by which then is predicted, or null
   Scaling* scaling = nullptr;      // what each row is divided by when its turn has come, or null
   Policy policy = Policy::binary;
   double cost[2] = {1,

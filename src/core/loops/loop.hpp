@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "average/average.hpp"
 #include "confidence/record.hpp"
 #include "loops/journal.hpp"
 #include "loops/kernels.hpp"
@@ -30,6 +31,15 @@ struct MovedHead {
 struct Worth {
   double s, c;
 };
+
+template <class Row>
+[[gnu::noinline]] bool copy_row(const Row& x, Averaging& averaging) {
+  if (!averaging.reserve(x.size())) return false;
+  int64_t* columns = averaging.columns();
+  double* values = averaging.values();
+  for (int64_t i = 0; i < x.size(); ++i) columns[i] = x.index(i), values[i] = double(x.value(i));
+  return true;
+}
 
 // Self is the learner. It has
 //   bool begin(x, row, s)                                  before the scores; false if it refused
@@ -87,8 +97,12 @@ class Stream {
     return task_.policy;
   }
   static constexpr bool kMayHaveOneHead = SURELINE_ISA::kMayHaveOneHead<Space, Row>;
+  // The loss of a prediction is by the target as it was when the prediction was made, and in the unit of then.
+  double told(int64_t row) const { return task_.told ? task_.told[row] : task_.targets[row]; }
+  double unit(int64_t row) const { return task_.units ? task_.units[row] : 1.0; }
   bool alone() const { return !Space::kOneHead && task_.policy == Policy::one_vs_rest; }
   int64_t n_problems() const { return alone() ? space_.n_heads : 1; }
+  Self& self() { return static_cast<Self&>(*this); }
   void refuse(Refusal why) { outcome_.refusal = why; }
   [[gnu::cold, gnu::noinline]] void refuse_score(const Row& x) {
     refuse(finite(largest_size(x.values, x.n)) ? Refusal::score : Refusal::contents);
@@ -103,9 +117,15 @@ class Stream {
   Journal<T, Space::kWidth> journal_;
   Outcome outcome_;
   bool recorded_ = false;  // the row at hand is one that the record wants
+  double own_weight_ = 1;  // of that row, whatever its class
+
+  // Where it is one of several calls, so that the one that matters is inlined.
+  [[gnu::noinline]] bool turn_apart(int64_t row, const Row& x, Worth worth, int64_t problem, MovedHead* moved, int n) {
+    return self().turn(row, x, worth, problem, moved, n);
+  }
 
   // Put the prediction of a row on record: by the scores of its heads.
-  void record_scores(const Row& x, int64_t label, double s) {
+  void record_scores(const Row& x, int64_t label) {
     int64_t best = 0;
     for (int64_t head = 1; head < space_.n_heads; ++head)
       if (scores_[head] > scores_[best]) best = head;
@@ -113,15 +133,13 @@ class Stream {
     for (int64_t head = next + 1; head < space_.n_heads; ++head)
       if (head != best && scores_[head] > scores_[next]) next = head;
     const double v = self().variance(x, best) + self().variance(x, next);
-    if (finite(v)) task_.recorder->add(scores_, space_.n_heads, best, next, v, label, s);
+    if (finite(v)) task_.recorder->add(scores_, space_.n_heads, best, next, v, label, own_weight_);
   }
-  void record_score(double f, double v, int64_t label, double s) {
-    if (finite(v)) task_.recorder->add(f, v, label == 1, s);
+  void record_score(double f, double v, int64_t label) {
+    if (finite(v)) task_.recorder->add(f, v, label == 1, own_weight_);
   }
 
  private:
-  Self& self() { return static_cast<Self&>(*this); }
-
   static constexpr int64_t kRowsAhead = 3;
 
   int64_t row_at(int64_t k) const { return task_.order ? task_.order[k] : k; }
@@ -129,9 +147,17 @@ class Stream {
   void take(int64_t row, const Row& x, double s) {
     const int64_t label = task_.labels[row];
     Tally& tally = task_.tally[label];
+    const int64_t before = tally.mistakes;
     ++tally.seen;
     for (int64_t problem = 0; problem < n_problems(); ++problem) task_.memory[problem].t += 1;
     recorded_ = task_.recorder && task_.recorder->next();
+    own_weight_ = s;
+    if (task_.averaging && !predict_by_average(x, label)) return;
+    const int64_t mistakes = tally.mistakes;
+    if (task_.class_weight)
+      s *= task_.class_weight[label];
+    else if (task_.shares)
+      s *= share(label);
     if (!self().begin(x, row, s)) return;
     bool moved = false;
     switch (policy()) {
@@ -151,13 +177,44 @@ class Stream {
     if (outcome_.refusal != Refusal::none) return;
     self().end(x);
     tally.updates += moved;
+    if (task_.averaging) {
+      tally.mistakes = mistakes;  // those of the average
+      if (((moved || absorbs()) && !task_.averaging->absorb()) || !task_.averaging->finish(task_))
+        refuse(Refusal::memory);
+    }
+    if (task_.wrong) task_.wrong[row] = tally.mistakes != before;
+  }
+
+  static constexpr bool absorbs() {
+    if constexpr (requires { Space::kAbsorbs; }) return Space::kAbsorbs;
+    return false;
+  }
+
+  // Predict by the average of the weights, count the mistake, and put it on record. False if the row is refused.
+  [[gnu::noinline]] bool predict_by_average(const Row& x, int64_t label) {
+    if (!copy_row(x, *task_.averaging) || !task_.averaging->predict(scores_, true))
+      return refuse(Refusal::memory), false;
+    int64_t best = 0;
+    for (int64_t head = 0; head < space_.n_heads; ++head) {
+      if (!finite(scores_[head])) return refuse_score(x), false;
+      if (scores_[head] > scores_[best]) best = head;
+    }
+    if (task_.policy == Policy::regression) return true;
+    if (space_.n_heads == 1) best = scores_[0] > 0;
+    task_.tally[label].mistakes += best != label;
+    if (recorded_ && space_.n_heads == 1)
+      record_score(scores_[0], self().variance(x, int64_t(0)), label);
+    else if (recorded_)
+      record_scores(x, label);
+    recorded_ = false;
+    return true;
   }
 
   bool binary(int64_t row, const Row& x, int64_t label, double s) {
     MovedHead moved{0, label == 1 ? 1.0 : -1.0};
     moved.f = self().score(x, moved);
     if (!finite(moved.f)) return refuse_score(x), false;
-    if (recorded_) record_score(moved.f, self().variance(x, moved), label, s);
+    if (recorded_) record_score(moved.f, self().variance(x, moved), label);
     task_.tally[label].mistakes += (moved.f > 0) != (moved.sign > 0);
     const double c = task_.balanced ? ratio(label == 1, task_.tally[1].seen, task_.tally[0].seen) : task_.cost[label];
     return turn(row, x, {s, c}, 0, &moved, 1);
@@ -165,7 +222,7 @@ class Stream {
 
   bool rival(int64_t row, const Row& x, int64_t label, double s) {
     if (!score_all(x)) return refuse_score(x), false;
-    if (recorded_) record_scores(x, label, s);
+    if (recorded_) record_scores(x, label);
     int64_t rival = label == 0 ? 1 : 0;
     for (int64_t head = rival + 1; head < space_.n_heads; ++head)
       if (head != label && scores_[head] > scores_[rival]) rival = head;
@@ -178,7 +235,7 @@ class Stream {
 
   bool one_vs_rest(int64_t row, const Row& x, int64_t label, double s) {
     if (!score_all(x)) return refuse_score(x), false;
-    if (recorded_) record_scores(x, label, s);
+    if (recorded_) record_scores(x, label);
     int64_t best = 0;
     for (int64_t head = 1; head < space_.n_heads; ++head)
       if (scores_[head] > scores_[best]) best = head;
@@ -201,26 +258,24 @@ class Stream {
     else
       return turn_apart(row, x, worth, problem, moved, n);
   }
-  [[gnu::noinline]] bool turn_apart(int64_t row, const Row& x, Worth worth, int64_t problem, MovedHead* moved, int n) {
-    return self().turn(row, x, worth, problem, moved, n);
-  }
 
   // The cost that makes positive and negative examples count the same: rho = T- / T+ for a positive one, 1 for a
   // negative one (section 4.4, with mu+ = mu-). Until both have been seen there is nothing to balance.
   static double ratio(bool is_positive, int64_t positive, int64_t negative) {
     return is_positive && negative > 0 ? double(negative) / double(positive) : 1.0;
   }
-  // The same for more classes in one problem: each counts as if it had its equal share of the examples.
+  // The same for any number of classes: each counts as if it had its equal share of the examples.
   double share(int64_t label) const {
     int64_t classes = 0;
-    for (int64_t head = 0; head < space_.n_heads; ++head) classes += task_.tally[head].seen > 0;
+    for (int64_t k = 0; k < n_classes(); ++k) classes += task_.tally[k].seen > 0;
     return double(all_seen()) / (double(classes) * double(task_.tally[label].seen));
   }
   int64_t all_seen() const {
     int64_t seen = 0;
-    for (int64_t head = 0; head < space_.n_heads; ++head) seen += task_.tally[head].seen;
+    for (int64_t k = 0; k < n_classes(); ++k) seen += task_.tally[k].seen;
     return seen;
   }
+  int64_t n_classes() const { return space_.n_heads > 1 ? space_.n_heads : 2; }
 
   [[gnu::noinline]] bool score_all(const Row& x) {
     self().scores(x, scores_);

@@ -1,7 +1,9 @@
 // Scores and variances of rows for one instruction set, over dense or over sparse rows, as the build says.
 #include <type_traits>
 
+#include "average/average.hpp"
 #include "loops/learn.hpp"
+#include "loops/loop.hpp"
 
 namespace sureline::SURELINE_ISA {
 
@@ -24,6 +26,17 @@ Outcome each_row(const Rows_& rows, const Rows& described, int64_t n_heads, doub
   return {};
 }
 
+template <class Rows_>
+[[gnu::noinline]] Outcome score_by_average(const Rows_& rows, const Rows& described, const Model& model, double* out) {
+  Averaging averaging(model, described.single);
+  bool room = true;
+  const Outcome outcome = each_row(rows, described, model.n_heads, out, [&](const auto& x, double* f) {
+    room = room && copy_row(x, averaging) && averaging.predict(f, false);
+    if (!room) f[0] = 0;
+  });
+  return room ? outcome : Outcome{.refusal = Refusal::memory};
+}
+
 // What does not occur in the space is not compiled.
 template <class Space, class Row, class One, class All>
 void if_one_head(const Space& space, const Row&, const One& one, const All& all) {
@@ -44,6 +57,7 @@ Outcome score(const Rows& described, const Model& model, const View& view, doubl
   const int64_t n_heads = model.n_heads;
   return with_rows<T, dense>(described, [&](const auto& rows) {
     using Rows_ = std::decay_t<decltype(rows)>;
+    if (model.average) return score_by_average(rows, described, model, out);
     if (!view.rounds)
       return with_margin_space<Rows_>(model, workspace, [&](const auto& space) {
         return each_row(rows, described, n_heads, out, [&](const auto& x, double* f) {

@@ -37,8 +37,8 @@ class SimplexAscent : public DualStream<SimplexAscent<Space, Rows>, Space, Rows>
     MovedHead moved{0, 1};
     moved.f = score(x, moved);
     const double target = task_.targets[row];
-    if (!finite(moved.f) || !finite(dual_.problems[0].loss += rule().loss.value(moved.f, target)))
-      return this->refuse_score(x), false;
+    const double loss = this->unit(row) * rule().loss.value(moved.f, this->told(row));
+    if (!finite(moved.f) || !finite(dual_.problems[0].loss += loss)) return this->refuse_score(x), false;
     return ascend(x, s, 0, &moved, 1, target);
   }
   void end(const Row& x) { this->remember(x); }

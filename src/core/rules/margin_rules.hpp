@@ -34,10 +34,10 @@ struct Step {
 struct Memory {
   double weight_scale = 1;      // w = weight_scale * (the stored numbers), so that kappa costs O(1); SOP's 1 / a
   double covariance_scale = 1;  // S likewise
-  double norm2 = 0;             // |w|^2, for the rules that track it
+  double norm2 = 0;             // |w|^2, for the rules that track it; AROWR's sum of squared residuals
   double error_growth = 1;      // bound on the growth of norm2's relative error since it was recomputed
   double k = 1;                 // updates so far, plus one
-  double c = 0;                 // IELLIP's c_k
+  double c = 0;                 // IELLIP's c_k; of a regression the sum of the losses
   double t = 0;                 // rounds so far, including the current one
   double cut = 0;               // total truncation by STG, FOBOS and Ada-FOBOS so far; see coordinate_rules.hpp
   double bound = 0;             // no stored weight exceeds it in size
@@ -205,6 +205,19 @@ struct AROW {
   }
 };
 
+// AROW for regression, Vaits & Crammer, ALT 2011: least squares along the stream. m is the prediction, y is 1, and c
+// the target. A residual has r + v s times the variance that it would have under the right weights, over r; the memory
+// has the sum of their squares without that factor.
+struct AROWR {
+  static constexpr bool needs_variance = true, uses_label = true, regresses = true;
+  double r = 1;
+  double active_below() const { return kAlways; }
+  Step step(double f, double v, double s, double target, const Memory& memory) const {
+    const double beta = 1 / (v + r / s), e = target - f;
+    return {.alpha = e * beta, .beta = beta, .u = v * (r / s) * beta, .norm2 = memory.norm2 + e * e * r * beta};
+  }
+};
+
 // Orabona & Crammer, NIPS 2010: AROW with an r that depends on the variance of the example.
 struct NAROW {
   double b = 1;
@@ -274,6 +287,7 @@ class Rule {
   bool steps_theta = false;     // alpha steps theta, where w = S theta
   bool tracks_norm = false;     // step() reads memory.norm2
   bool uses_label = false;      // step() reads c
+  bool regresses = false;       // c is a target rather than what goes with a label
   double decay = 1;             // factor on the weights in a round without a step
 };
 
@@ -287,6 +301,7 @@ class AnyRule final : public Rule {
     if constexpr (requires { R::steps_theta; }) steps_theta = R::steps_theta;
     if constexpr (requires { R::tracks_norm; }) tracks_norm = R::tracks_norm;
     if constexpr (requires { R::uses_label; }) uses_label = R::uses_label;
+    if constexpr (requires { R::regresses; }) regresses = R::regresses;
     if constexpr (requires { rule.decay(); }) decay = rule.decay();
   }
   Step step(double m, double v, double s, double c, const Memory& memory) const override {

@@ -100,10 +100,12 @@ struct Identity {
   }
   template <class Row>
   void update(const Row& x, int64_t head, int, double a, double, double) const {
+    const Row row = x;             // copies, which the compiler knows no write through T* changes: else it does not
+    const Identity space = *this;  // always use vectors
     in_which_scalars<T>(a, 0, [&](auto a_, auto) {
       using A = decltype(a_);
-      for (int64_t i = 0; i < x.size(); ++i) step<A>(at(x.index(i), head), a_, x.value(i));
-      if (intercept) step<A>(at(-1, head), a_, 1);
+      for (int64_t i = 0; i < row.size(); ++i) step<A>(space.at(row.index(i), head), a_, row.value(i));
+      if (space.intercept) step<A>(space.at(-1, head), a_, 1);
     });
   }
 
@@ -202,7 +204,9 @@ struct Diagonal {
     return theta ? in_double<W, T>(stored) * in_double<W, T>(S) : in_double<W, T>(stored);
   }
   template <bool guarded, class Row>
-  void update(const Row& x, int64_t head, double a, double beta, double keep) const {
+  void update(const Row& shared, int64_t head, double a, double beta, double keep) const {
+    const Row x = shared;          // copies, which the compiler knows no write through T* changes: else it does not
+    const Diagonal space = *this;  // always use vectors
     in_which_scalars<T>(a, beta, [&](auto a_, auto beta_) {
       using A = decltype(a_);
       const A keep_ = A(keep);
@@ -210,18 +214,19 @@ struct Diagonal {
       // A column occurs once in a row, so four places can be read before the first is written.
       if constexpr (!Row::dense && std::is_same_v<A, T>)
         for (; i + kFour <= x.size(); i += kFour) {
-          Pairs<T, kFour> four = read<kFour>(x, i, head);
+          Pairs<T, kFour> four = space.template read<kFour>(x, i, head);
           step<guarded, kFour, T>(four, a_, beta_, keep_, values_at<kFour>(x, i));
-          write_pairs<T>({four.first, stored<kFour>(four.second)}, at(x.index(i), head), at(x.index(i + 1), head),
-                         at(x.index(i + 2), head), at(x.index(i + 3), head));
+          write_pairs<T>({four.first, stored<kFour>(four.second)}, space.at(x.index(i), head),
+                         space.at(x.index(i + 1), head), space.at(x.index(i + 2), head),
+                         space.at(x.index(i + 3), head));
         }
       const auto step_at = [&](T* p, A value) {
         Pairs<A, 1> one = {p[0], flip_one(p[1])};
         step<guarded, 1, A>(one, a_, beta_, keep_, value);
         p[0] = T(one.first), p[1] = stored<1>(T(one.second));
       };
-      for (; i < x.size(); ++i) step_at(at(x.index(i), head), x.value(i));
-      if (intercept) step_at(at(-1, head), 1);
+      for (; i < x.size(); ++i) step_at(space.at(x.index(i), head), x.value(i));
+      if (space.intercept) step_at(space.at(-1, head), 1);
     });
   }
   template <bool guarded, int W, class A>

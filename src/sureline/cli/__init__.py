@@ -1,4 +1,4 @@
-"""The command line: train, compare, tune, predict, evaluate, inspect, reproduce, convert."""
+"""The command line: train, compare, tune, predict, evaluate, ask, inspect, reproduce, convert."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _COMMANDS = {
     "tune": "Find the best parameters in one reading of the data.",
     "predict": "Write a label, a score and a confidence, or a predicted number, for each row.",
     "evaluate": "Measure a model on labelled rows.",
+    "ask": "List the rows whose labels would teach a model most.",
     "inspect": "Show the largest weights of a model, with their standard deviations.",
+    "export": "Write a model as ONNX or as JSON.",
     "reproduce": "Reproduce a table or figure of a paper, ours beside theirs.",
     "convert": "Parse once, and write Arrow for training many times.",
     "completion": "Print a completion script for bash or zsh.",

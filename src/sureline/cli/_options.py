@@ -11,7 +11,8 @@ import click
 
 from .._system import default_memory
 from ..stream import READING, DataError, Stream, read
-from ..stream.options import FORMATS
+from ..stream.options import FORMATS, LEAST_MEMORY
+from ..stream.schema import MOST_NGRAMS
 from ._help import ParamType, Rare
 from ._paths import Data, Read
 
@@ -65,6 +66,24 @@ def all_of(options: Sequence[Callable[[F], F]]) -> Callable[[F], F]:
     return add
 
 
+def endless_data(command: F) -> F:
+    """DATA and --follow, of which at least one is needed."""
+    followed = click.option(
+        "--follow",
+        type=Read(),
+        is_eager=True,
+        metavar="FILE",
+        help="Read FILE as it grows. [default: none]",
+    )
+    return click.argument("data", nargs=-1, metavar="DATA...", type=Data(), callback=_some_data)(followed(command))
+
+
+def _some_data(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    if not value and not ctx.params.get("follow") and not ctx.resilient_parsing:
+        raise click.MissingParameter(ctx=ctx, param=param)
+    return value
+
+
 data_argument = click.argument("data", nargs=-1, required=True, metavar="DATA...", type=Data())
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 model_option = click.option("--model", "model_path", required=True, type=Read(), help="The model file.")
@@ -106,11 +125,13 @@ def reading_options(*, of_model: bool = False, memory: bool = True) -> Callable[
             help=f"Hash names to 2^BITS features. [{default('20')}]",
         ),
         click.option(
-            "--label", help=f"Name of the label column (csv, tsv, jsonl, arrow, parquet). [{default('label')}]"
+            "--label",
+            help=f"Name of the label column of a table. [{default('label')}]",
         ),
         click.option(
             "--weight", cls=Rare, help=f"Name of the column with row weights, in the same formats. [{default('none')}]"
         ),
+        *_table_options(of_model=of_model),
         click.option(
             "--errors",
             type=click.Choice(["stop", "skip"]),
@@ -165,11 +186,72 @@ def reading_options(*, of_model: bool = False, memory: bool = True) -> Callable[
         options.append(
             click.option(
                 "--memory",
-                type=Count(1 << 26),
+                type=Count(LEAST_MEMORY),
                 help="Limit of memory in bytes, such as 8G. [default: half of what is usable]",
             )
         )
     return all_of(options)
+
+
+def _table_options(*, of_model: bool) -> list[Callable[[F], F]]:
+    """Options of tables. A model knows its columns, but not how the cells of a file are separated."""
+    columns = [
+        ("--numeric", "Columns of numbers: names or patterns such as 'price_*', with commas between them.", "guessed"),
+        ("--categorical", "Columns of categories, such as identifiers.", "guessed"),
+        ("--text", "Columns of sentences, which are read word by word.", "guessed"),
+        ("--ignore", "Columns to leave out.", "none"),
+        ("--id", "Columns that name a row. They are no features; predict hands them through.", "none"),
+        ("--interact", "Interactions: city:device multiplies two columns, a:b:c three; all takes every pair.", "none"),
+    ]
+    options: list[Callable[[F], F]] = []
+    if not of_model:
+        options = [
+            click.option(
+                option,
+                cls=Rare,
+                metavar="COLUMNS",
+                help=f"Tables: {words[0].lower()}{words[1:]} [default: {default}]",
+            )
+            for option, words, default in columns
+        ]
+        options += [
+            click.option(
+                "--ngrams",
+                cls=Rare,
+                type=click.IntRange(0, MOST_NGRAMS),
+                help="Text: features of up to this many words in a row; 0 for none. [default: 1]",
+            ),
+            click.option(
+                "--chars", cls=Rare, metavar="N-M", help="Text: features of N to M characters in a row. [default: none]"
+            ),
+            click.option(
+                "--keep-case/--lower-case",
+                cls=Rare,
+                default=None,
+                help="Text: tell capitals from small letters. [default: lower case]",
+            ),
+        ]
+    return [
+        *options,
+        click.option(
+            "--header/--no-header",
+            cls=Rare,
+            default=None,
+            help="CSV, TSV: without a header, columns are 1, 2, ... [default: a header]",
+        ),
+        click.option(
+            "--delimiter",
+            cls=Rare,
+            metavar="CHARACTER",
+            help="CSV, TSV: the character between cells. [default: comma or tab, or as the first rows show]",
+        ),
+        click.option(
+            "--quote",
+            cls=Rare,
+            metavar="CHARACTER",
+            help="CSV, TSV: the character around cells, or none. [default: a double quote]",
+        ),
+    ]
 
 
 def reading_arguments(options: dict[str, Any], trained: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 
 import click
 
-from ..learners.catalogue import LEARNERS
+from ..learners.catalogue import LEARNERS, learner_named
 from ..learners.learner import Learner
 from ..learners.online import OnlineLearner
-from ..learners.parameters import Flag, Number, OneOf
+from ..learners.parameters import Flag, FlagOrNumber, Number, OneOf
 from ..models.scaling import DEFAULT
+from ..stream import from_text
 from ..training.commands import ONLY_PYTHON, flag
 from ._help import OfLearner, ParamType, Rare
 from ._options import all_of
@@ -28,8 +29,11 @@ _SHARED = {
     "fit_intercept": True,
     "dtype": Learner.stream_dtype,
     "multi_class": "native",
+    "class_weight": None,
     "passes": 1,
+    "average": False,
 }
+_OF_ONE_RUN = {"passes", "average"}  # where many learners run, not all of them have these
 _COMMON = {"normalize", "passes"}  # of those that all learners have
 LEFT_OUT = {"bits", *ONLY_PYTHON}
 
@@ -51,21 +55,71 @@ class Cost(ParamType):
         return positive, negative
 
 
+class Average(ParamType):
+    """all, none, or a half-life."""
+
+    name = "average"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        if value in ("all", "none"):
+            return value == "all"
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither all, nor none, nor a half-life in rows such as 10000.", param, ctx)
+
+
+class ClassWeights(ParamType):
+    """balanced, or labels with their weights."""
+
+    name = "class-weight"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str) or value == "balanced":
+            return value
+        weights: dict[Any, float] = {}
+        for pair in value.split(","):
+            label, equals, weight = pair.rpartition("=")
+            try:
+                weights[from_text(label.strip())] = float(weight)
+            except ValueError:
+                equals = ""
+            if not equals or not 0 <= float(weight) < inf:
+                self.fail(f"{value!r} is neither balanced nor labels with weights such as spam=5,ham=1.", param, ctx)
+        return weights
+
+
 def parameter_options() -> Callable[[F], F]:
     """An option for every parameter of every learner."""
-    return all_of([_option(name, owners) for name, owners in _owners().items()])
+    published = click.option(
+        "--as-published",
+        cls=Rare,
+        is_flag=True,
+        help="Take what the paper of the algorithm has for parameters that are not given: no intercept, rows as they "
+        "are and in their order, float64.",
+    )
+    return all_of([*(_option(name, owners) for name, owners in _owners().items()), published])
 
 
 def shared_options() -> Callable[[F], F]:
     """An option for every parameter that all learners share and that applies to a single pass."""
     owners = _owners()
-    return all_of([_option(name, owners[name]) for name in _SHARED if name != "passes"])
+    return all_of([_option(name, owners[name]) for name in _SHARED if name not in _OF_ONE_RUN])
 
 
-def given_parameters(options: dict[str, Any]) -> dict[str, Any]:
+def given_parameters(options: dict[str, Any], algorithm: str) -> dict[str, Any]:
     """Parameters of learners that were set, taken out of the options of a command."""
-    given = {name: options.pop(name) for name in _owners()}
-    return {name: value for name, value in given.items() if value is not None}
+    taken = {name: options.pop(name) for name in _owners()}
+    given = {name: value for name, value in taken.items() if value is not None}
+    if not options.pop("as_published"):
+        return given
+    try:
+        published = learner_named(algorithm).published_parameters(given)
+    except ValueError:
+        raise click.UsageError("--as-published goes with --algorithm NAME, the name of a learner.") from None
+    return {name: value for name, value in published.items() if name not in LEFT_OUT} | given
 
 
 def make_learner(learner: type[Learner], parameters: dict[str, Any]) -> Learner:
@@ -120,10 +174,12 @@ def _declaration(name: str, owners: list[type[Learner]]) -> tuple[list[str], dic
     text = f"{_description(name, owners)} {_defaults(name, owners)}"
     if isinstance(constraints[0], Flag):
         return [f"{flag(name)}/--no-{name.replace('_', '-')}", name], {"default": None, "help": text}
-    kind: Any = Cost()
+    kind: Any = ClassWeights() if name == "class_weight" else Cost()
     if isinstance(constraints[0], OneOf):
         words = {word for constraint in constraints if isinstance(constraint, OneOf) for word in constraint.words}
         kind = click.Choice(sorted(words))
+    elif isinstance(constraints[0], FlagOrNumber):
+        kind = Average()
     elif isinstance(constraints[0], Number):
         kind = int if all(isinstance(c, Number) and c.integer for c in constraints) else float
     return [flag(name), name], {"type": kind, "help": text}
@@ -134,7 +190,7 @@ def _defaults(name: str, owners: list[type[Learner]]) -> str:
     by_default: dict[str, list[str]] = {}
     for owner in owners:
         default = next(field.default for field in fields(owner) if field.name == name)
-        default = _SHARED.get(name, default)
+        default = "none" if name == "average" else _SHARED.get(name, default)
         shown = f"{default:.6g}" if isinstance(default, float) else str(default)
         shown = shown.lower() if default is None or isinstance(default, bool) else shown
         by_default.setdefault(shown, []).append(owner.__name__)
@@ -149,9 +205,13 @@ def _defaults(name: str, owners: list[type[Learner]]) -> str:
 
 def _description(name: str, owners: list[type[Learner]]) -> str:
     """The first sentence on the parameter in the docstrings, with the learners that have it where it differs."""
+    if name == "average":  # likewise
+        return "Predict with the average of the weights along the stream: all, none, or the half-life in rows."
     if name == "cost":  # how it is written here
         alarm = "Cost of a mistake: balanced, or two numbers such as 10,1, for a missed positive and a false alarm."
         return f"{alarm} Two numbers need --labels."
+    if name == "class_weight":
+        return "Weight of each class: balanced, by the counts so far, or labels with weights such as spam=5,ham=1."
     by_sentence: dict[str, list[str]] = {}
     for owner in owners if owners != [OnlineLearner] else [LEARNERS["AROW"]]:
         found = re.search(rf"^    {name} : [^\n]*\n((?:        [^\n]*\n)+)", owner.__doc__ or "", re.MULTILINE)

@@ -86,7 +86,7 @@ class FileCommand(HelpfulCommand):
             if value is None:
                 continue
             if isinstance(param.type, Data):
-                ctx.params[str(param.name)] = found = tuple(expand(value))
+                ctx.params[str(param.name)] = found = tuple(expand(value)) if value else ()
                 inputs += found
             elif isinstance(param.type, Read | Module):
                 for one in value if isinstance(value, tuple) else (value,):
@@ -96,9 +96,14 @@ class FileCommand(HelpfulCommand):
             elif isinstance(param.type, Written) and str(value) != STDIN:
                 hint = _hint(param)
                 outputs |= {hint: value} | {
-                    f"{ending.lstrip('.')} of {hint}": beside(value, ending) for ending in param.type.beside
+                    f"{ending.lstrip('.')} of {hint}": beside(value, ending)
+                    for ending in (param.type.beside if value.name else ())  # "." and "/" have none
                 }
                 appended += [hint] if param.type.append else []
+        for name in outputs:  # what is written beside an output may take the place of the same input
+            whole = name.rpartition(" of ")[2]
+            if whole in replaced:
+                replaced.setdefault(name, replaced[whole])
         refuse_outputs(inputs, outputs, appended, replaced)
         return super().invoke(ctx)
 

@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, TextIO, TypeVar
 from .._inputs import printable
 from ..stream import Stream
 from ..training.choosing import ROWS
-from ..training.train import Progress
+from ..training.progress import Progress
 
 T = TypeVar("T")
 
@@ -166,7 +166,7 @@ class Reporter:
         ]
         if progress.share:
             left = progress.seconds * (1 - progress.share) / progress.share
-            parts += [f"{progress.share:.0%}", f"{clock(left)} left"]
+            parts += [f"{bar(progress.share)} {progress.share:.0%}", f"{clock(left)} left"]
         return parts
 
     def close(self, **last: Any) -> None:
@@ -223,6 +223,12 @@ class SlowStartNotice:
     def over(self) -> None:
         """They have come."""
         self._timer.cancel()
+
+
+def bar(share: float, width: int = 12) -> str:
+    """Such as [###---------] for a quarter."""
+    done = round(width * min(max(share, 0.0), 1.0))
+    return f"[{'#' * done}{'-' * (width - done)}]"
 
 
 def clock(seconds: float) -> str:

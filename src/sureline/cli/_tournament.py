@@ -12,9 +12,10 @@ from typing import Any, TextIO, TypeVar, get_args
 import click
 
 from .. import stream
-from ..evaluate.text_table import text_table
 from ..learners.learner import Learner
+from ..models.tables import text_table
 from ..stream import Label
+from ..stream.options import LEAST_MEMORY
 from ..training.advice import advise
 from ..training.grid import Entry
 from ..training.metric import Metric
@@ -109,6 +110,7 @@ class TournamentCommand:
     ) -> None:
         self.data, self.memory, self.report, self.quiet, self.as_json = data, memory, report, quiet, as_json
         self.batch = batch
+        options["memory"] = None if memory is None else max(memory, LEAST_MEMORY)  # the models may have less
         self.reading = reading_arguments(options)
         self.shared = {name: value for name, value in options.items() if value is not None}
         self.labels: list[Label] | None = None

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from ..evaluate import Evaluation, Residuals, reliability
-from ..evaluate.charts import SUFFIXES
+from ..evaluate import Evaluation, Residuals, error_against_coverage, reliability
+from ..evaluate.charts import SUFFIXES, Panels
 from ..learners.learner import ClassLearner
 from ..learners.regression import TargetLearner
 from ..learners.saving import read_learner
@@ -38,7 +38,8 @@ from ._words import label_in_words
     "--plot",
     "picture",
     type=Written(),
-    help="Draw how often answers were right by how sure they were: a .png, .svg, .pdf or .html file.",
+    help="Draw how often answers were right by how sure they were, and the error of the surest ones: a .png, .svg, "
+    ".pdf or .html file.",
 )
 @json_option
 @reading_options(of_model=True)
@@ -73,16 +74,18 @@ def command(
         result = _residuals(learner, source)
     else:
         assert isinstance(learner, ClassLearner)
-        result = _evaluation(learner, source, cost)
+        result = _evaluation(learner, source, cost, compact=model.compact)
         if picture is not None:
-            reliability(result).save(picture)
+            Panels("", [reliability(result), error_against_coverage(result)], [400, 400]).save(picture)
     if source.faults.count:
         result["skipped_lines"] = source.faults.count
     print(json.dumps(result) if as_json else _in_words(result))
 
 
-def _evaluation(learner: ClassLearner, source: Stream, cost: tuple[float, float] | None) -> dict[str, Any]:
-    evaluation = Evaluation(learner)
+def _evaluation(
+    learner: ClassLearner, source: Stream, cost: tuple[float, float] | None, *, compact: bool
+) -> dict[str, Any]:
+    evaluation = Evaluation(learner, compact=compact)
     for chunk in source:
         evaluation.add(chunk)
     _refuse_no_rows(evaluation.examples, source)
@@ -171,7 +174,31 @@ def _in_words(result: dict[str, Any]) -> str:
             lines.append(
                 f"{bounds:<20}{row['examples']:>14,}{row['confidence']:>14.4f}{row['right']:>14.4f}{interval:>20}"
             )
-    return "\n".join(lines + _left_out(result))
+    return "\n".join(lines + _coverage(result) + _alarms(result) + _left_out(result))
+
+
+def _coverage(result: dict[str, Any]) -> list[str]:
+    """The error of the surest rows, and of what is answered at promised errors."""
+    curve, promises = result["coverage"]["curve"], result["coverage"]["promises"]
+    lines = ["", f"{'if only the surest':<20}{'examples':>14}{'error':>14}{'95 %':>20}"]
+    shown = [row for k, row in enumerate(curve) if k % 4 == 3 or k == len(curve) - 1]
+    lines += [f"{row['coverage']:<20.1%}" + _answers(row) for row in shown]
+    lines += ["", f"{'promised error':<20}{'answered':>14}{'error':>14}{'95 %':>20}"]
+    return lines + [f"{row['max_error']:<20.1%}" + _answers(row) for row in promises]
+
+
+def _answers(row: dict[str, Any]) -> str:
+    if not row["answered"]:
+        return f"{'0':>14}{'none':>14}"
+    interval = f"{row['low']:.4f} to {row['high']:.4f}"
+    return f"{row['answered']:>14,}{row['error']:>14.4f}{interval:>20}"
+
+
+def _alarms(result: dict[str, Any]) -> list[str]:
+    said = [alarm["says"] for alarm in result["alarms"][:3]]
+    more = len(result["alarms"]) - 3
+    said += [f"{more:,} more alarms: --json has them all."] if more > 0 else []
+    return ["", *said] if said else []
 
 
 def _left_out(result: dict[str, Any]) -> list[str]:

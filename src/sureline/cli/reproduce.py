@@ -36,6 +36,8 @@ from ._progress import LiveLine, clock
     help="Folder for numbers (JSON), a page (Markdown) and pictures (SVG).",
 )
 @click.option("--quick", is_flag=True, help="Make a rough version, in about a minute.")
+@click.option("--seed", type=click.IntRange(0), help="First seed of the random orders. [default: as the entry has it]")
+@click.option("--runs", type=click.IntRange(1), help="Number of random orders. [default: as the entry has it]")
 @json_option
 def command(
     name: str | None,
@@ -44,20 +46,33 @@ def command(
     report: Path | None,
     output: Path | None,
     quick: bool,
+    seed: int | None,
+    runs: int | None,
     as_json: bool,
 ) -> int:
     """Reproduce NAME, a table or figure of a paper: its protocol on its data, with verdicts on its claims.
+
+    NAME is one that --list shows, or a TOML file of your own: copy one of sureline's and change it.
 
     If data are missing, the command says which and where to get them. The exit status is 1 if nothing could be run.
     """
     if list_them:
         _list(as_json)
         return 0
-    name = _known(name)
+    entry = _entry(name, seed, runs)
+    written, name = name, entry.name
     # The folder is somebody's own; what matters is that there is one.
     folder = [] if reproduce.data_folder(data) is None else ["--data", "DIR"]
-    words = ["sureline", "reproduce", name, *folder, *(["--quick"] if quick else [])]
-    _refuse_outputs(name, reproduce.data_folder(data), report, output)
+    words = [
+        "sureline",
+        "reproduce",
+        str(written) if _is_file(written) else name,
+        *folder,
+        *(["--quick"] if quick else []),
+    ]
+    for option, value in (("--seed", seed), ("--runs", runs)):
+        words += [] if value is None else [option, str(value)]
+    _refuse_outputs(entry, reproduce.data_folder(data), report, output)
     if report is not None:
         refuse_without_charts("--report")
     if output is not None:
@@ -65,7 +80,7 @@ def command(
         _prepare(output, name, quick)
     return carry_out(
         lambda on_progress: reproduce.run(
-            name, data=data, quick=quick, on_progress=on_progress, command=shlex.join(words)
+            entry, data=data, quick=quick, on_progress=on_progress, command=shlex.join(words)
         ),
         output=output,
         report=report,
@@ -108,6 +123,21 @@ def carry_out(
     return 1 if outcome.is_empty or failed else 0
 
 
+def _is_file(name: str | None) -> bool:
+    return name is not None and name.endswith(".toml")
+
+
+def _entry(name: str | None, seed: int | None, runs: int | None) -> reproduce.Entry:
+    """The entry of that name, or of that file, with other seeds and numbers of runs."""
+    if name is not None and _is_file(name) and not Path(name).is_file():
+        raise click.UsageError(f"There is no file {name!r}.")
+    try:
+        entry = reproduce.read_entry(Path(name)) if name and _is_file(name) else reproduce.entry(_known(name))
+        return reproduce.varied(entry, seed=seed, runs=runs)
+    except (ValueError, OSError) as error:
+        raise click.UsageError(str(error)) from None
+
+
 def _known(name: str | None) -> str:
     """The name of an entry, in whichever letters."""
     known = reproduce.names()
@@ -120,11 +150,12 @@ def _known(name: str | None) -> str:
     raise click.UsageError(f"There is no {name!r}; {meant} {', '.join(known)}.")
 
 
-def _refuse_outputs(name: str, data: Path | None, report: Path | None, output: Path | None) -> None:
+def _refuse_outputs(entry: reproduce.Entry, data: Path | None, report: Path | None, output: Path | None) -> None:
     """Refuse to write over the data sets of an entry."""
     from ..reproduce.data import find
 
-    found = [find(data, file) for one in reproduce.entry(name).data_sets for file in one.files]
+    name = entry.name
+    found = [find(data, file) for one in entry.data_sets for file in one.files]
     outputs = {} if report is None else {"--report": report}
     if output is not None:
         there = [output / f"{name}.json", output / f"{name}.md", *output.glob(f"{glob.escape(name)}-*.svg")]

@@ -8,29 +8,34 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
 from .. import stream
+from ..learners.alarms import in_words as alarms_in_words
+from ..learners.asking import Asking
 from ..learners.catalogue import LEARNERS, learner_named
-from ..learners.learner import ClassLearner, Learner
+from ..learners.learner import Learner
+from ..learners.online import OnlineLearner
 from ..stream.shuffling import BUFFER
-from ..training.advice import MEASURES
+from ..training import race_words
 from ..training.checkpoint import Checkpointing
-from ..training.choosing import AUTO, ROWS, Choice, candidates, settings_of
+from ..training.choosing import AUTO, candidates, settings_of
 from ..training.commands import flag, options_of
 from ..training.identity import Verify
+from ..training.live import LiveTraining, beginning_of
 from ..training.metric import OF_RECORD, Metric
 from ..training.order import Asked, decide
 from ..training.result import MetricName
-from ..training.start import Start, refuse_finished
+from ..training.start import Start, refuse_finished, twin
 from ..training.train import Training
 from ._help import Algorithm, Rare
 from ._options import (
     checkpoint_every,
-    data_argument,
+    endless_data,
     json_option,
     opened,
     reading_arguments,
@@ -40,23 +45,23 @@ from ._parameters import given_parameters, make_learner, parameter_options
 from ._paths import FileCommand, Read, Written, beside
 from ._progress import Reporter, SlowStartNotice
 from ._signals import signals_to
-from ._words import labels_in_words, measures_in_words
+from ._trained import columns_in_words, in_words, stopped, summary_of, why
+from ._workers import on_workers, workers_options
 
 CHECKPOINT = ".checkpoint"  # appended to the name of the model
-_NOTHING_YET = "stopped, and there was nothing yet to go on from."
 _MUCH_WORK = 10.0  # seconds; longer work is saved when the data turn out to be wrong
 
 
 @click.command("train", cls=FileCommand, short_help="Learn from a stream and write a model.")
-@data_argument
+@endless_data
 @click.option(
     "--algorithm",
     type=Algorithm(AUTO),
     default=AUTO,
     show_default=True,
     metavar="NAME",
-    help="One of " + ", ".join(name.lower() for name in LEARNERS) + "; or auto, which tries settings of several on the "
-    f"first {ROWS:,} rows and trains the one with the fewest mistakes.",
+    help="One of " + ", ".join(name.lower() for name in LEARNERS) + "; or auto, which lets settings of several race "
+    "along the stream and makes one linear model of the best.",
 )
 @click.option(
     "--model",
@@ -68,13 +73,13 @@ _MUCH_WORK = 10.0  # seconds; longer work is saved when the data turn out to be 
 @click.option(
     "--labels",
     help="All labels, separated by commas, the negative one first. Not for regressors. "
-    "[default: the sorted labels of the first rows, then others as they come]",
+    "[default: those of the first rows, sorted]",
 )
 @click.option(
     "--checkpoint",
     metavar="every=N",
     help="Write a checkpoint for --resume every N examples (every=1M) or every so often (every=10m). "
-    "[default: only when stopped by Ctrl-C or SIGTERM]",
+    "[default: when stopped]",
 )
 @click.option(
     "--batch",
@@ -96,6 +101,12 @@ _MUCH_WORK = 10.0  # seconds; longer work is saved when the data turn out to be 
     default="error",
     show_default=True,
     help="Metric that chooses among settings: mistakes, or how good the probabilities are.",
+)
+@click.option(
+    "--committee/--no-committee",
+    cls=Rare,
+    default=None,
+    help="With auto: one model of the best learners together, or that of the best one alone. [default: together]",
 )
 @click.option(
     "--verify",
@@ -132,6 +143,12 @@ _MUCH_WORK = 10.0  # seconds; longer work is saved when the data turn out to be 
     "--seed", cls=Rare, type=click.IntRange(0), default=0, show_default=True, help="Seed of the random order."
 )
 @click.option(
+    "--ask",
+    type=click.FloatRange(0, 1, min_open=True),
+    metavar="SHARE",
+    help="Learn from this share of the labels at most. [default: all]",
+)
+@click.option(
     "--names/--no-names",
     cls=Rare,
     default=True,
@@ -141,16 +158,19 @@ _MUCH_WORK = 10.0  # seconds; longer work is saved when the data turn out to be 
 @click.option("--log", cls=Rare, type=Written(append=True), help="Append the progress to this file, as JSON lines.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @json_option
+@workers_options()
 @reading_options()
 @parameter_options()
 def command(
     data: tuple[str, ...],
+    follow: Path | None,
     algorithm: str,
     model_path: Path,
     labels: str | None,
     checkpoint: str | None,
     batch: int | None,
     metric: MetricName,
+    committee: bool | None,
     resume: bool,
     start_path: Path | None,
     verify: Verify,
@@ -158,61 +178,112 @@ def command(
     shuffle: bool | None,
     shuffle_buffer: int,
     seed: int,
+    ask: float | None,
     names: bool,
     log: Path | None,
     quiet: bool,
     as_json: bool,
+    workers: int | None,
+    scheduler: str | None,
     **options: Any,
 ) -> None:
     """Learn from DATA and write a model. DATA are files, globs, or - for standard input.
 
-    Rows are learned from in their order, in one pass (or --passes). Files may be compressed.
+    Rows are learned from in their order, in one pass (or --passes). Files may be compressed. Columns of tables are
+    guessed; --numeric, --categorical, --text override that.
     """
-    parameters = given_parameters(options)
+    shuffle = bool(shuffle) if options["as_published"] else shuffle
+    parameters = given_parameters(options, algorithm)
     try:
         given = None if labels is None else [stream.from_text(label.strip()) for label in labels.split(",")]
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+    if workers is not None or scheduler is not None:
+        return on_workers(click.get_current_context(), given, parameters)
     start = None if start_path is None else _start(start_path, algorithm, parameters, given)
-    if start is not None:
-        learners: Sequence[Learner] = [start.learner]
-    else:
-        learners = _candidates(parameters) if algorithm.lower() == AUTO else _settings(algorithm, parameters)
-    learner, to_be_chosen = learners[0], len(learners) > 1
+    racers = _candidates(parameters) if start is None and ask is None and algorithm.lower() == AUTO else []
+    if committee is not None and not racers:
+        raise click.UsageError(
+            "--committee and --no-committee are for trainings that name no learner, model or label budget."
+        )
+    learners: Sequence[Learner] = racers or _learners(start, algorithm, parameters, ask)
+    learner, to_be_chosen = learners[0], len(learners) > 1 and not racers
     every = checkpoint_every(checkpoint) if checkpoint else (None, None)
     trained = learner.origin.options
-    source = opened(data, dtype=learner.dtype, collect_names=names, **reading_arguments(options, trained))
+    source = opened(
+        data, dtype=learner.dtype, collect_names=names, follow=follow, **reading_arguments(options, trained)
+    )
     learner.origin.refuse_other(source)
+    columns = columns_in_words(source) if start is None and source.schema is not None and not resume else None
     path = beside(model_path, CHECKPOINT)
-    going_on = resume and path.exists()
+    beginning = beginning_of(path) if resume and path.exists() else None
+    going_on = resume and path.exists() and beginning is None
     asked: Asked = "auto" if shuffle is None else shuffle
+    checkpointing = Checkpointing(path, *every) if checkpoint else None
+
+    def rehearsed(rows: stream.Stream) -> Training:
+        """A training of these rows, decided on by them as one of a file would be."""
+        tried = [type(one)(**one.parameters()) for one in learners]
+        going_on_from = None if start is None else Start(start.name, twin(start.learner, type(start.learner)))
+        rehearsal = Training(
+            tried[0],
+            rows,
+            labels=given,
+            batch=batch,
+            start=going_on_from,
+            order=decide(rows, tried[0], asked if ask is None else False, buffer=shuffle_buffer, seed=seed),
+            ask=None if ask is None else Asking(ask, seed),
+        )
+        if len(racers) > 1:
+            own = [one for one in tried if isinstance(one, OnlineLearner)]
+            rehearsal.enter(own, metric, committee=committee is not False)
+        elif to_be_chosen:
+            rehearsal.choose(tried, Metric(metric))
+        return rehearsal
+
+    live = None
+    if source.endless:
+        if getattr(learner, "passes", 1) > 1:
+            raise click.UsageError("What is no file can be read only once: --passes needs files.")
+        live = LiveTraining(source, path, rehearsed, checkpointing, quick=len(learners) == 1)
+        if beginning is not None:
+            source.look = partial(beginning.check, file=source.paths[0])
+    interrupt = _stop if live is None else live.interrupt
     # The order is decided by rows too, which may be long in coming.
     notice = SlowStartNotice(source, quiet=quiet, waits=to_be_chosen and not going_on)
     try:
-        with signals_to(_stop):
-            look = False if going_on and shuffle is None else asked
+        with signals_to(interrupt):
+            look = False if (going_on or ask is not None) and shuffle is None else asked
             order = decide(source, learner, look, buffer=shuffle_buffer, seed=seed)
     except KeyboardInterrupt:
         notice.over()
-        raise click.ClickException(_NOTHING_YET) from None
+        raise stopped(None if live is None else live.saved, path) from None
+    if columns is not None:  # after a look at the rows, which says at once if there is no column of labels
+        _say(columns, quiet)
     try:
-        training = Training(learner, source, labels=given, batch=batch, verify=verify, start=start, order=order)
+        budget = None if ask is None else Asking(ask, seed)
+        training = Training(
+            learner, source, labels=given, batch=batch, verify=verify, start=start, order=order, ask=budget
+        )
     except stream.DataError:
         raise  # wrong data is no usage error
     except ValueError as error:
         raise click.UsageError(
-            re.sub(r"(?<=with )labels|(?<=: )(labels|batch)(?= is for)", r"--\g<0>", str(error))
+            re.sub(r"(?<=with )labels|(?<=: )(labels|batch)(?= is for)|^ask(?= is for)", r"--\g<0>", str(error))
         ) from None
-    if training.passes > 1 and "-" in data:
-        raise click.UsageError("Standard input can be read only once: --passes needs files.")
+    if len(racers) > 1:
+        training.enter(racers, metric, committee=committee is not False)
     if resume and not path.exists():
         try:
             refuse_finished(model_path, path, None if start is None else start.name, "--from ")
         except ValueError as error:
             raise click.UsageError(str(error)) from None
-    if resume and path.exists():
+    if beginning is not None:
+        training.own_checkpoints.add(path)
+        _say(f"The first {beginning.rows:,} rows, after which {path} was saved, are read again.", quiet)
+    elif going_on:
         training.resume(path, candidates=learners, decided=shuffle is None)
-        _say(f"Going on after {training.examples:,} examples.", quiet)
+        _say(f"Going on after {training.rows:,} examples.", quiet)
     elif resume:
         whence = "from the beginning" if start is None else f"from {start.name}"
         _say(f"There is no checkpoint {path}: starting {whence}.", quiet)
@@ -224,39 +295,46 @@ def command(
 
     if training.order.notice is not None and not going_on:
         _say(training.order.notice, quiet)
-    started, before = time.monotonic(), training.examples
+    started, before = time.monotonic(), training.rows
     choice = None
     if to_be_chosen and not training.begun:
         try:
-            with signals_to(training.interrupt):
+            with signals_to(training.interrupt if live is None else live.interrupt):
                 choice = training.choose(learners, Metric(metric))
         except KeyboardInterrupt:
-            raise click.ClickException(_NOTHING_YET) from None
+            raise stopped(None if live is None else live.saved, path) from None
         finally:
             notice.over()
         if choice.rows > 0:
-            _say(_why(choice), quiet)
-    reporter = Reporter(lambda: training.learner.nonzero_, begin=training.progress(), quiet=quiet, log=log)
-    checkpointing = Checkpointing(path, *every)
+            _say(why(choice), quiet)
+
+    def reached() -> Training:
+        return training if live is None or live.reached is None else live.reached
+
+    reporter = Reporter(lambda: reached().learner.nonzero_, begin=training.progress(), quiet=quiet, log=log)
     try:
-        with signals_to(training.interrupt):
-            training.run(checkpointing=checkpointing if checkpoint else None, on_progress=reporter)
+        with signals_to(training.interrupt if live is None else live.interrupt):
+            if live is None:
+                training.run(checkpointing=checkpointing, on_progress=reporter)
+            else:
+                live.run(training, reporter)
+            if beginning is not None:
+                beginning.refuse_missing(source.paths[0])
             training.save_model(model_path, compact=compact)
     except KeyboardInterrupt:
-        reporter.close(stopped=True, examples=training.examples)
-        if not training.can_be_saved:
-            raise click.ClickException(_NOTHING_YET) from None
-        training.save_checkpoint(path)
-        raise click.ClickException(
-            f"stopped after {training.examples:,} examples; the same command with --resume goes on from {path}."
-        ) from None
+        saved = None if live is None else live.saved
+        if saved is None and training.can_be_saved:
+            training.save_checkpoint(path)
+            saved = training.rows
+        reporter.close(stopped=True, examples=saved or 0)
+        raise stopped(saved, path) from None
     except stream.DataError as error:
-        reporter.close(failed=True, examples=training.examples)
+        reporter.close(failed=True, examples=training.rows)
         if not training.can_be_saved or (checkpoint is None and time.monotonic() - started < _MUCH_WORK):
             raise
         training.save_checkpoint(path)
         raise click.ClickException(
-            f"{error}; the {training.examples:,} examples before are not lost: --resume goes on from {path}, "
+            f"{error}; the {training.rows:,} examples before are not lost: --resume goes on from {path}, "
             "with --errors skip if that line is to be left out."
         ) from None
     except BaseException:
@@ -264,14 +342,17 @@ def command(
         raise
     training.done_with(path)
     seconds = time.monotonic() - started
-    summary = _summary(training, model_path, seconds, training.examples - before)
+    summary = summary_of(training, model_path, seconds, training.rows - before)
+    if training.verdict is not None:
+        summary["race"] = race_words.to_dict(training.verdict, metric)
+        _say(race_words.paragraph(training.verdict), quiet)
     if choice is not None:
         summary["chosen"] = {**choice.to_dict(), "options": shlex.join(options_of(choice.learner) or [])}
     last = ("examples", "mistakes", "error", "loss", "nonzeros", "seconds")
     reporter.close(finished=True, **{key: summary[key] for key in last if key in summary})
-    if training.warning is not None:
-        _say(training.warning, quiet)
-    print(json.dumps(summary) if as_json else _in_words(summary))
+    for said in [*([] if training.warning is None else [training.warning]), *alarms_in_words(training.rises.alarms)]:
+        _say(said, quiet)
+    print(json.dumps(summary) if as_json else in_words(summary))
 
 
 def _stop() -> None:
@@ -289,15 +370,24 @@ def _start(path: Path, algorithm: str, parameters: dict[str, Any], labels: Seque
     return start
 
 
-def _settings(algorithm: str, parameters: dict[str, Any]) -> Sequence[Learner]:
-    try:
-        kind = learner_named(algorithm)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--algorithm") from None
+def _learners(start: Start | None, algorithm: str, parameters: dict[str, Any], ask: float | None) -> Sequence[Learner]:
+    """The model to go on from, the learner that asks, or the settings of a learner that is named."""
+    if start is not None:
+        return [start.learner]
+    if ask is not None:
+        return [make_learner(_kind("arow" if algorithm.lower() == AUTO else algorithm), parameters)]
+    kind = _kind(algorithm)
     return [make_learner(kind, settings) for settings in settings_of(kind, parameters)]
 
 
-def _candidates(parameters: dict[str, Any]) -> Sequence[Learner]:
+def _kind(algorithm: str) -> type[Learner]:
+    try:
+        return learner_named(algorithm)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--algorithm") from None
+
+
+def _candidates(parameters: dict[str, Any]) -> Sequence[OnlineLearner]:
     try:
         return candidates(parameters)
     except ValueError as error:
@@ -308,60 +398,3 @@ def _candidates(parameters: dict[str, Any]) -> Sequence[Learner]:
 def _say(text: str, quiet: bool) -> None:
     if not quiet:
         print(text, file=sys.stderr)
-
-
-def _why(choice: Choice) -> str:
-    """The chosen setting with the reason, and the options that train it without choosing."""
-    options = shlex.join(options_of(choice.learner) or [])
-    best = f"fewest mistakes, {choice.mistakes:,}, come"
-    if choice.metric != "error":
-        best = f"best {MEASURES[choice.metric]}, {choice.score:.4f}, comes"
-    return f"Of {choice.tried} settings tried on the first {choice.rows:,} rows the {best} with {options}."
-
-
-def _summary(training: Training, path: Path, seconds: float, examples: int) -> dict[str, Any]:
-    learner = training.learner
-    return {
-        "algorithm": type(learner).__name__,
-        "examples": training.examples,
-        **({} if training.since_start is None else {"since_start": training.since_start}),
-        **learner.progressive_measures(),
-        **({} if training.frozen.error is None else {"frozen_error": training.frozen.error}),
-        "updates": learner.n_updates_,
-        **({"labels": learner.classes_.tolist()} if isinstance(learner, ClassLearner) else {}),
-        "features": learner.model.n_columns,
-        "nonzeros": learner.nonzero_,
-        "skipped_lines": training.stream.faults.count,
-        "seconds": round(seconds, 3),
-        "examples_per_second": round(examples / max(seconds, 1e-9)),
-        "model": str(path),
-        "model_bytes": path.stat().st_size,
-        "order": training.order.to_dict(),
-        "label_runs": training.classes.runs.to_dict(),
-        "warnings": [] if training.warning is None else [training.warning],
-    }
-
-
-def _in_words(summary: dict[str, Any]) -> str:
-    lines = [
-        f"{summary['algorithm']}: {summary['examples']:,} examples, {measures_in_words(summary)}",
-        *_since_start(summary),
-        *_frozen(summary),
-        f"{summary['seconds']:.2f} s, {summary['examples_per_second']:,} examples/s",
-        *([f"labels: {labels_in_words(summary['labels'])}"] if "labels" in summary else []),
-        f"columns: {summary['features']:,}, nonzero weights: {summary['nonzeros']:,}",
-        f"model: {summary['model']}, {summary['model_bytes']:,} bytes",
-    ]
-    if summary["skipped_lines"]:
-        lines.append(f"lines that could not be read and were left out: {summary['skipped_lines']:,}")
-    return "\n".join(lines)
-
-
-def _since_start(summary: dict[str, Any]) -> list[str]:
-    since = summary.get("since_start")
-    return [] if since is None else [f"of these new: {since['examples']:,} examples, {measures_in_words(since)}"]
-
-
-def _frozen(summary: dict[str, Any]) -> list[str]:
-    error = summary.get("frozen_error")
-    return [] if error is None else [f"error of the frozen model on the next block: {error:.4f}"]

@@ -4,6 +4,7 @@ from ..learners import (
     feature_groups,
     first_order,
     kernel,
+    least_squares,
     online_batch,
     online_dual,
     online_selection,
@@ -16,7 +17,7 @@ from .batch import BatchClassifier
 from .l1 import L1SVM as L1SVM
 from .l1 import SparseDCA as SparseDCA
 from .online import OnlineClassifier
-from .regressor import OnlineRegressor
+from .regressor import GaussianRegressor, OnlineRegressor
 from .sdca import SDCA as SDCA
 from .selector import Selector
 
@@ -47,6 +48,7 @@ class SOFS(Selector, GaussianAnswers, OnlineClassifier, online_selection.SOFS): 
 class FOFS(Selector, OnlineClassifier, online_selection.FOFS): ...
 class ODCA(OnlineClassifier, online_dual.ODCA): ...
 class ODCARegressor(OnlineRegressor, online_dual.ODCARegressor): ...
+class AROWRegressor(GaussianRegressor, least_squares.AROWRegressor): ...
 class BCW(GaussianAnswers, BatchClassifier, online_batch.BCW): ...
 class SBCW(Selector, GaussianAnswers, BatchClassifier, feature_groups.SBCW): ...
 class FGM(Selector, BatchClassifier, feature_groups.FGM): ...

@@ -1,150 +1,34 @@
-"""The base of all estimators: scikit-learn's checks of their input, and the answers of the classifiers."""
+"""The base of the classifiers: their answers, and the classes that they know."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, Self, TypeVar
+from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_array, check_random_state, check_X_y
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._inputs import (
-    Array,
-    Floats,
-    Labels,
-    checked_sample_weight,
-    class_indices,
-    exact_labels,
-    is_sparse,
-    refuse_unfit,
-    sorted_classes,
-)
-from ..learners.batch import BatchLearner
+from .._inputs import Array, Floats, Labels, class_indices, exact_labels, sorted_classes
+from ..learners.abstention import AbstentionWarning, abstention_of
+from ..learners.asking import checked_rate, wanted
+from ..learners.class_weight import refuse_strangers
+from ..learners.explanation import Explanation
 from ..learners.guarded import asks, teaching
-from ..learners.learner import ClassLearner, Learner
+from ..learners.learner import ClassLearner
+from ..learners.novelty import Novelty, std_ratio, unseen_share_of
 from ..learners.origin import Origin
-from ..learners.rule import RuleLearner
-from ..models.rows import UnsortedColumns, tidy
-from ..stream import Chunk
-from ..stream.runs import LabelRuns, LabelRunsWarning
-
-Result = TypeVar("Result")
-
-
-def read_examples(estimator: Learner, X: Any) -> tuple[Any, Chunk | None]:
-    """X as a matrix, and its chunk, if it holds texts, lines or dicts as the stream of the model had them."""
-    origin = estimator.origin
-    if not origin.options or not estimator.has_begun or is_sparse(X):
-        return X, None
-    if hasattr(X, "to_dicts"):  # of Polars
-        examples = X.to_dicts()
-    elif hasattr(X, "columns") and hasattr(X, "to_dict"):  # of pandas
-        examples = [{k: v for k, v in row.items() if v == v} for row in X.to_dict("records")]
-    else:
-        examples = X.tolist() if hasattr(X, "tolist") and getattr(X, "ndim", 0) == 1 else X
-    if not isinstance(examples, list | tuple) or not examples or not all(map(origin.reads, examples)):
-        return X, None
-    chunk = origin.chunk(examples, estimator.model.dtype)
-    return chunk.X, chunk
-
-
-def validated(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool = False) -> Any:
-    """X (and y) as arrays, by scikit-learn's rules, except that the values of X are left to the core's check."""
-    refuse_missing(estimator, y)
-    if not reset and isinstance(estimator, Learner):
-        X, _ = read_examples(estimator, X)
-    refuse_unfit(X)
-    y = exact_labels(y)
-    options: dict[str, Any] = {
-        "accept_sparse": "csr",
-        "accept_large_sparse": True,
-        "dtype": [np.float64, np.float32],
-        "order": "C",
-        "ensure_all_finite": False,
-        "reset": reset,
-    }
-    if getattr(estimator, "growing", False) or (not reset and _numbered(estimator)):
-        # Any width is welcome, and no name is compared.
-        del options["reset"]
-        checked = check_array(X, **options) if isinstance(y, str) else check_X_y(X, y, **options)
-    else:
-        checked = validate_data(estimator, X, y, **options)
-    if isinstance(y, str):
-        return checked
-    X, y = checked
-    return X, np.array(y)  # a copy: nobody else can change it once it was looked at
-
-
-def _numbered(estimator: Any) -> bool:
-    """True of a model of LIBSVM text, whose files have as many columns as happen to occur in them."""
-    return isinstance(estimator, Learner) and estimator.origin.numbered
-
-
-def refuse_missing(estimator: Any, y: Any) -> None:
-    """Raise ValueError if there is no y."""
-    if y is None:
-        name = type(estimator).__name__
-        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
-
-
-@contextmanager
-def all_or_nothing(estimator: Learner) -> Iterator[None]:
-    """Have the model for oneself, and leave it as it was if the input is refused, or the call interrupted."""
-    with teaching(estimator):
-        before = estimator.__dict__.copy()
-        normalizer, state = estimator.normalizer, before.get("_state")
-        normalizer.commit()
-        examples = None if state is None else state.tally.sum()
-        try:
-            yield
-        except BaseException:
-            estimator.__dict__ = before | estimator.parameters()  # which others may set meanwhile
-            if state is None or state.tally.sum() == examples:  # else it came too late to stop anything
-                normalizer.undo()
-            raise
-
-
-def shuffles(learner: RuleLearner | BatchLearner, labels: Labels, *, depth: int = 0) -> Any:
-    """The generator of the random order of the rows for `fit`; None if they come in their own.
-
-    `depth` is how many functions are between this one and `fit`.
-    """
-    if isinstance(learner.shuffle, str):
-        runs = LabelRuns.of(labels)
-        if not runs.found:
-            return None
-        what = "The label changes" if isinstance(learner, ClassLearner) else "The target crosses its median"
-        warnings.warn(
-            f"{runs.in_words(what)}. A pass over them ends with the last ones alone, so {type(learner).__name__} takes "
-            "them in random order. shuffle=True does so without this warning, and shuffle=False never.",
-            LabelRunsWarning,
-            stacklevel=3 + depth,
-        )
-        return check_random_state(0 if learner.random_state is None else learner.random_state)
-    return check_random_state(learner.random_state) if learner.shuffle else None
-
-
-def weights_to_fit(sample_weight: Any, n_rows: int) -> Floats | None:
-    """Checked sample weights for `fit`."""
-    weight = checked_sample_weight(sample_weight, n_rows)
-    if weight is not None and not weight.any():
-        raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
-    return weight
-
-
-def with_sparse_input(tags: Any) -> Any:
-    """scikit-learn's tags of an estimator that takes sparse matrices."""
-    tags.input_tags.sparse = True
-    return tags
+from .checking import explained, validated, weights_to_fit, with_columns_in_order, with_sparse_input
+from .display import fitted_attributes, names_for_users
 
 
 class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[misc]  # scikit-learn has no types
     """A learner of classes as an estimator."""
+
+    __dir__ = names_for_users
+    _get_fitted_attr_html = fitted_attributes
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.has_begun
@@ -196,6 +80,121 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
         the entry of the predicted class in `predict_proba`.
         """
         return self.confidences(*self._judge(X, variances=self.has_variances))
+
+    @asks
+    def novelty(self, X: Any) -> Novelty:
+        """How new each row is: the share of its features that were never seen, and its std relative to training.
+
+        Returns
+        -------
+        Novelty
+            `unseen`, and `std_ratio` or None, each of shape (n_samples,).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sureline import AROW
+        >>> X = np.array([[1.0, 0, 0], [0, 1, 0], [1, 1, 0], [0, 1, 0]])
+        >>> clf = AROW().fit(X, [1, 0, 1, 0])
+        >>> clf.novelty(np.array([[1.0, 1, 0], [0, 1, 1]])).unseen.tolist()
+        [0.0, 0.5]
+        """
+        check_is_fitted(self)
+
+        def judged(X: Any) -> Novelty:
+            scores, variances = self.judge(X, variances=self.has_variances)
+            return Novelty(unseen_share_of(self, X), std_ratio(self, scores, variances))
+
+        return with_columns_in_order(validated(self, X), judged)
+
+    @asks
+    def wants_label(self, X: Any, rate: float = 0.1) -> Array:
+        """True for the rows whose labels would teach most, of shape (n_samples,): those that it is least sure of.
+
+        A row is as sure as its score is far from the boundary, in standard deviations where the learner knows them.
+        With more than two classes it is the distance of the best class from the next. It wants the label of rows that
+        are less sure than all but a share `rate` of the predictions that it made while it learned. So of new rows from
+        the same source it wants about that share, however many come at a time. Of rows that are different it wants
+        more.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        rate : float, default=0.1
+        """
+        rate = checked_rate(rate, "rate")
+        return wanted(self, *self._judge(X, variances=self.has_variances), rate)
+
+    @asks
+    def predict_or_abstain(
+        self, X: Any, max_error: float = 0.01, cost: tuple[float, float] | None = None
+    ) -> np.ma.MaskedArray[Any, Any]:
+        """The class of each row where it is sure enough that at most a share `max_error` of the answers is wrong.
+
+        Which rows these are follows from the predictions that preceded their labels: a row is answered if its
+        confidence reaches the lowest value at which a 95 % upper bound of the error of all such answers is within
+        `max_error`, and its score reaches what the last mistakes of the stream ask for. If nothing can be promised,
+        nothing is answered, and an AbstentionWarning says why.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        max_error : float, default=0.01
+            The share of the answers that may be wrong; with `cost` the cost of an answer, on average.
+        cost : pair of floats, default=None
+            Of a missed positive and of a false alarm, for two classes.
+
+        Returns
+        -------
+        masked array of shape (n_samples,)
+            The labels in their own dtype, masked where there is no answer: ``answers.mask`` is True there,
+            ``answers.compressed()`` has the others, and ``answers.tolist()`` has None.
+
+        Examples
+        --------
+        >>> from sureline import AROW
+        >>> from sureline.datasets import make_sparse_gaussian
+        >>> X, y = make_sparse_gaussian(20_000, random_state=0)
+        >>> clf = AROW().fit(X[:10_000], y[:10_000])
+        >>> answers = clf.predict_or_abstain(X[10_000:], max_error=0.02)
+        >>> wrong = answers != y[10_000:]
+        >>> print(f"{answers.count() / 10_000:.2f} answered, {wrong.mean():.3f} of them wrong")
+        0.79 answered, 0.013 of them wrong
+        """
+        scores, variances = self._judge(X, variances=self.has_variances)
+        rule = abstention_of(self, max_error, cost)
+        if rule.why:
+            warnings.warn(rule.in_words(), AbstentionWarning, stacklevel=3)
+        answered = rule.answers(self, scores, variances)
+        return np.ma.MaskedArray(self.classes_[self.chosen(scores)], mask=~answered)
+
+    @asks
+    def coverage(self, max_error: float = 0.01, cost: tuple[float, float] | None = None) -> float:
+        """The share of rows that `predict_or_abstain` answers at that error, if rows come as they came last.
+
+        It is that of the predictions on record. 0 if nothing can be promised.
+        """
+        check_is_fitted(self)
+        return abstention_of(self, max_error, cost).coverage
+
+    @asks
+    def explain(self, X: Any, n: int | None = None) -> list[Explanation]:
+        """The features that made the answer to each row of X, the largest contributions first.
+
+        Contributions, intercept and rest sum to the score: that of ``classes_[1]`` if there are two classes, that of
+        the predicted class alone if there are more.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a list of examples as its stream had them
+        n : int, default=None
+            Contributions of a row at most; None for all that are not zero.
+
+        Returns
+        -------
+        list of Explanation
+        """
+        return explained(self, X, n)
 
     def _judge(self, X: Any, *, variances: bool = False) -> tuple[Any, Any]:
         """Scores of the rows of X, and their variances if those are asked for; one column for each head.
@@ -255,6 +254,11 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
             labels = class_indices(y, known)
         return known, labels
 
+    def _refuse_strange_weights(self, known: Array) -> None:
+        """Raise ValueError if `class_weight` names a class that there is not, and none can come."""
+        if isinstance(self.class_weight, Mapping) and not self.growing:
+            refuse_strangers(self.class_weight, known.tolist())
+
     @staticmethod
     def _with_new_classes(known: Array, labels: Array) -> Array:
         """`known`, then the other labels in the order of their first appearance."""
@@ -293,11 +297,3 @@ class GaussianAnswers(Classifier):
         see `predict_proba` and `confidence`.
         """
         return self.belief_link.probabilities(*self._judge(X, variances=True), len(self.classes_))
-
-
-def with_columns_in_order(X: Any, use: Callable[[Any], Result]) -> Result:
-    """use(X), once more with tidied rows if it turns out that the columns of some row do not ascend."""
-    try:
-        return use(X)
-    except UnsortedColumns:
-        return use(tidy(X))

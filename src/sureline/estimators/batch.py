@@ -9,8 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._inputs import checked_sample_weight, class_indices
 from ..learners.batch import BatchLearner, checked_rows
+from ..learners.class_weight import weighing_all
 from ..models.rows import with_own_columns
-from .base import Classifier, all_or_nothing, read_examples, shuffles, validated
+from .base import Classifier
+from .checking import all_or_nothing, read_examples, shuffles, validated
 
 
 class BatchClassifier(Classifier, BatchLearner):
@@ -31,11 +33,12 @@ class BatchClassifier(Classifier, BatchLearner):
             self.check_parameters()
             X, y, classes, weight = self._all_to_learn_from(X, y, sample_weight)
             self.begin(classes, X.shape[1])
-            labels, rng = class_indices(y, classes), shuffles(self, class_indices(y, classes))
+            labels = class_indices(y, classes)
+            weighing, rng = weighing_all(self.class_weight, classes.tolist(), labels, weight), shuffles(self, labels)
             if rng is not None:
                 order = rng.permutation(len(labels))
                 X, labels, weight = X[order], labels[order], None if weight is None else weight[order]
-            self.take_batch(X, labels, weight)
+            self.take_batch(X, labels, weight, weighing)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -65,7 +68,8 @@ class BatchClassifier(Classifier, BatchLearner):
             weight = checked_sample_weight(sample_weight, X.shape[0])
             if first:
                 self.begin(given if self.by_rows else known, X.shape[1])
-            self.take_batch(X, labels, weight)
+            self._refuse_strange_weights(known)
+            self.take_batch(X, labels, weight, self.weighing(len(known), known))
             self.classes_ = known
             self.origin.learned(written)
         return self

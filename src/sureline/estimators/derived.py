@@ -24,9 +24,9 @@ def estimator_of(learner: type[Learner], module: str) -> type[Any]:
 def bases_of(learner: type[Learner]) -> list[type[Any]]:
     """The bases that make an estimator of a learner. Imports no more of scikit-learn than it needs."""
     if issubclass(learner, TargetLearner):
-        from .regressor import OnlineRegressor
+        from .regressor import GaussianRegressor, OnlineRegressor
 
-        return [OnlineRegressor]
+        return [GaussianRegressor] if hasattr(learner, "standard_deviations") else [OnlineRegressor]
     bases: list[type[Any]] = [OnlineClassifier]
     if issubclass(learner, BatchLearner):
         from .batch import BatchClassifier

@@ -14,14 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._inputs import Array, Floats, Ints, Labels, class_indices, sorted_classes
 from .._native import _core
+from ..learners.class_weight import row_factors
 from ..learners.guarded import Guarded, asks, teaching
-from ..learners.learner import csr_of_heads, scales_of
 from ..learners.parameters import constraints_of
 from ..models.rows import as_rows, refusals, squared_norms, with_own_columns
 from ..models.scaling import Normalizer
-from .base import validated, weights_to_fit, with_columns_in_order, with_sparse_input
+from ..models.weights import csr_of_heads, scales_of
+from .checking import validated, weights_to_fit, with_columns_in_order, with_sparse_input
+from .display import fitted_attributes, names_for_users
 
 ATTRIBUTES = """{normalize}
+    {class_weight}
 
     Attributes
     ----------
@@ -103,10 +106,19 @@ def zeros(size: int) -> Floats:
 class InMemoryClassifier(Guarded, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A linear classifier that is fitted as a whole, with more than two classes as one against the rest."""
 
+    __dir__ = names_for_users
+    _get_fitted_attr_html = fitted_attributes
+
     normalize: str
+    class_weight: Any
     _normalizer: Normalizer = Normalizer("none")
 
     # -- what an algorithm says of itself --------------------------------------------------------------------
+
+    @classmethod
+    def as_published(cls, **parameters: Any) -> Self:
+        """The estimator without intercept and normalisation, as its paper has it, but for these parameters."""
+        return cls(**{"fit_intercept": False, "normalize": "none", **parameters})
 
     @abstractmethod
     def _solve(self, data: Data) -> Solution:
@@ -123,7 +135,8 @@ class InMemoryClassifier(Guarded, ClassifierMixin, BaseEstimator):  # type: igno
         y : array-like of shape (n_samples,)
             Two or more classes, of any type.
         sample_weight : array-like of shape (n_samples,), default=None
-            The loss of an example counts this many times, as if it were there so often. 0 is as if it had not come.
+            The loss of an example counts this many times, as if it were there so often. 0 is as if it had not come. It
+            is multiplied by the weight of its class.
         """
         with teaching(self):
             return self._fit(X, y, sample_weight)
@@ -145,6 +158,9 @@ class InMemoryClassifier(Guarded, ClassifierMixin, BaseEstimator):  # type: igno
                     f"Got one class, {present.tolist()}."
                 )
             labels = class_indices(y, classes)
+            weight = weight * row_factors(self.class_weight, classes.tolist(), labels, weight)
+            if len(sorted_classes(y[weight > 0])) < 2:
+                raise ValueError(f"class_weight={self.class_weight!r} leaves examples of less than 2 classes.")
             heads = [1] if len(classes) == 2 else list(range(len(classes)))
 
             def solve(X: Any) -> tuple[Solution, Normalizer]:

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 
 from .._inputs import Array, is_sparse
 from .._native import _core
+from ..learners.class_weight import ClassWeight
 from ..learners.docstrings import documented
 from ..learners.guarded import asks
 from ..learners.learner import KINDS
@@ -198,6 +199,7 @@ class SparseDCA(L1Selector):
     shuffle: bool = Flag().default(True)
     random_state: Any = None
     normalize: str = KINDS.default(DEFAULT)
+    class_weight: Any = ClassWeight().default(None)  # noqa: RUF009
 
     _strength: ClassVar[str] = "lam"
 
@@ -308,6 +310,7 @@ class L1SVM(L1Selector):
     fit_intercept: bool = Flag().default(True)
     random_state: Any = None
     normalize: str = KINDS.default(DEFAULT)
+    class_weight: Any = ClassWeight().default(None)  # noqa: RUF009
 
     _strength: ClassVar[str] = "C"
 

@@ -9,12 +9,14 @@ import numpy as np
 
 from .._inputs import Ints, checked_sample_weight, class_indices, is_sparse
 from .._native import _core
+from ..learners.class_weight import Weighing, weighing_all
 from ..learners.online import OnlineLearner
 from ..learners.rule import RuleLearner
 from ..models.rows import as_rows
 from ..models.scaling import Normalizer
 from ..models.state import State
-from .base import Classifier, all_or_nothing, read_examples, shuffles, validated, with_columns_in_order
+from .base import Classifier
+from .checking import all_or_nothing, read_examples, shuffles, validated, with_columns_in_order
 
 
 class OnlineClassifier(Classifier, OnlineLearner):
@@ -37,9 +39,12 @@ class OnlineClassifier(Classifier, OnlineLearner):
             X, y, classes, weight = self._all_to_learn_from(X, y, sample_weight)
             self.refuse_classes(len(classes))
             labels = class_indices(y, classes)
-            orders = orders_of(self, labels)
+            orders, weighing = (
+                orders_of(self, labels),
+                weighing_all(self.class_weight, classes.tolist(), labels, weight),
+            )
             state, normalizer = with_columns_in_order(
-                X, lambda X: passes_over(self, X, len(classes), labels, weight, orders)
+                X, lambda X: passes_over(self, X, len(classes), labels, weight, orders, weighing)
             )
             self.n_features_in_ = X.shape[1]
             self.classes_ = classes
@@ -69,12 +74,11 @@ class OnlineClassifier(Classifier, OnlineLearner):
             known = self._known_classes(classes, first)
             n_known = len(known)
             known, labels = self._labels_of(y, known)
+            self._refuse_strange_weights(known)
             weight = checked_sample_weight(sample_weight, X.shape[0])
             if first:
                 self._normalizer = self.fresh_normalizer()
-            state = with_columns_in_order(
-                X, lambda X: self.go_on(*rows_of(self, X), labels, n_known, len(known), weight)
-            )
+            state = with_columns_in_order(X, lambda X: self.go_on(*rows_of(self, X), labels, n_known, known, weight))
             self.classes_ = known
             self._state = state
             self.n_features_in_ = state.n_columns
@@ -91,14 +95,20 @@ def orders_of(learner: RuleLearner, labels: Any) -> list[Ints | None]:
 
 
 def passes_over(
-    learner: RuleLearner, X: Any, n_classes: int, labels: Any, weight: Any, orders: list[Any], targets: Any = None
+    learner: RuleLearner,
+    X: Any,
+    n_classes: int,
+    labels: Any,
+    weight: Any,
+    orders: list[Any],
+    weighing: Weighing,
 ) -> tuple[State, Normalizer]:
     """A fresh state that has learned from the rows in each of these orders, and what has divided them."""
     state, normalizer = learner.fresh_state(X.shape[1], n_classes), learner.fresh_normalizer()
     rule, costs = learner.rule, learner.costs
     rows = normalizer.to_learn(as_rows(X, learner.dtype))
     for k, order in enumerate(orders):
-        state.learn(rule, rows, labels, weight, order, False, costs, targets, record=k == 0)
+        state.learn(rule, rows, labels, weight, order, False, costs, record=k == 0, weighing=weighing)
     return state, normalizer
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from .._inputs import Floats, checked_sample_weight
+from .._inputs import Floats, checked_sample_weight, refuse_masked
+from ..learners.explanation import Explanation
 from ..learners.guarded import asks, teaching
 from ..learners.origin import Origin
 from ..learners.regression import TargetLearner, as_targets
-from .base import (
+from ..models.rows import as_rows, in_dtype
+from ..models.scaling import Normalizer
+from ..models.state import State
+from .checking import (
     all_or_nothing,
+    explained,
     read_examples,
     refuse_missing,
     validated,
@@ -22,11 +27,15 @@ from .base import (
     with_columns_in_order,
     with_sparse_input,
 )
-from .online import orders_of, passes_over, rows_of
+from .display import fitted_attributes, names_for_users
+from .online import orders_of, rows_of
 
 
 class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ignore[misc]  # no types
     """A learner of targets with a rule, as an estimator."""
+
+    __dir__ = names_for_users
+    _get_fitted_attr_html = fitted_attributes
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.has_begun
@@ -52,13 +61,22 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
             self.origin = Origin()
             weight = weights_to_fit(sample_weight, X.shape[0])
             orders = orders_of(self, (targets > np.median(targets)).astype(np.int32))
-            no_labels = np.zeros(len(targets), np.int32)
-            state, normalizer = with_columns_in_order(
-                X, lambda X: passes_over(self, X, 1, no_labels, weight, orders, targets)
-            )
+            state, normalizer = with_columns_in_order(X, lambda X: self._passes(X, targets, weight, orders))
             self.n_features_in_ = X.shape[1]
             self._state, self._normalizer = state, normalizer
         return self
+
+    def _passes(self, X: Any, targets: Floats, weight: Any, orders: list[Any]) -> tuple[State, Normalizer]:
+        """A fresh state that has learned from the rows in each of these orders, and what has divided them."""
+        state, normalizer = self.fresh_state(X.shape[1]), self.fresh_normalizer()
+        if self.scales_at_once:
+            rows = as_rows(normalizer.learn_all(in_dtype(X, state.dtype), weight), state.dtype)
+        else:
+            rows = normalizer.to_learn(as_rows(X, self.dtype))
+        self.target_scale = self.fresh_target_scale()
+        for order in orders:
+            self.learn_targets(state, rows, targets, weight, order, journal=False)
+        return state, normalizer
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from more rows, once each and in their order.
@@ -93,6 +111,24 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
         return self
 
     @asks
+    def explain(self, X: Any, n: int | None = None) -> list[Explanation]:
+        """The features that made the answer to each row of X, the largest contributions first.
+
+        Contributions, intercept and rest sum to the predicted number.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a list of examples as its stream had them
+        n : int, default=None
+            Contributions of a row at most; None for all that are not zero.
+
+        Returns
+        -------
+        list of Explanation
+        """
+        return explained(self, X, n)
+
+    @asks
     def predict(self, X: Any) -> Floats:
         """The prediction for each row, of shape (n_samples,)."""
         check_is_fitted(self)
@@ -102,8 +138,30 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
     def _with_targets(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Floats]:
         refuse_missing(self, y)
         X = validated(self, X, reset=reset)
+        refuse_masked("y", y)
         if np.asarray(y).dtype.kind == "c":
             raise ValueError("Complex data not supported: y must be real numbers.")
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         return X, as_targets(y)
+
+
+class GaussianRegressor(OnlineRegressor):
+    """A regressor whose weights have a covariance."""
+
+    if TYPE_CHECKING:  # what its learner has
+
+        def standard_deviations(self, variances: Floats) -> Floats: ...
+
+    @asks
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The prediction for each row, of shape (n_samples,); with `return_std` also the standard deviations."""
+        return (super().predict(X), self.predict_std(X)) if return_std else super().predict(X)
+
+    @asks
+    def predict_std(self, X: Any) -> Floats:
+        """Standard deviation of the target of each row: that of the noise, and that of the weights, together."""
+        check_is_fitted(self)
+        variances = with_columns_in_order(validated(self, X), lambda X: self.judge(X, variances=True)[1])
+        assert variances is not None
+        return self.standard_deviations(variances)

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from ..learners.learner import Learner
 from ..learners.saving import read_learner, write_learner
+from .auto import Auto
 from .base import Classifier
 from .regressor import OnlineRegressor
 
 Estimator = Classifier | OnlineRegressor
 
 
-def save(model: Estimator | Learner, path: str | Path, *, compact: bool = False) -> None:
+def save(model: Estimator | Auto | Learner, path: str | Path, *, compact: bool = False) -> None:
     """Write a fitted model to a file.
 
     The file is safetensors with a checksum; docs/model-file.md specifies it. An existing file is replaced in one step:
@@ -27,6 +28,8 @@ def save(model: Estimator | Learner, path: str | Path, *, compact: bool = False)
         variances the features that were left out count as never seen, so that it is less sure. Otherwise everything
         is kept that going on with `partial_fit` needs, of the features that occurred.
     """
+    if isinstance(model, Auto):
+        model = model.model_  # the file has one model, and not the race
     if not isinstance(model, Learner):
         raise TypeError(
             "model must be an estimator of sureline that learns from a stream, or KernelSCW; those for data in memory "
@@ -52,8 +55,8 @@ def as_estimator(learner: Learner) -> Estimator:
         assert isinstance(learner, Estimator)
         return learner
     estimator: Estimator = getattr(estimators, type(learner).__name__)(**learner.parameters())
-    estimator.adopt(learner.model, learner.normalizer.copy())
-    for attribute in ("classes_", "n_features_in_", "feature_names_in_", "origin"):
+    for attribute in ("classes_", "n_features_in_", "feature_names_in_", "origin", "target_scale"):
         if hasattr(learner, attribute):
             setattr(estimator, attribute, getattr(learner, attribute))
+    estimator.adopt(learner.model, learner.normalizer.copy())
     return estimator

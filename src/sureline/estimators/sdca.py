@@ -10,6 +10,7 @@ from scipy.special import softmax
 from sklearn.utils import check_random_state
 
 from .._native import _core
+from ..learners.class_weight import ClassWeight
 from ..learners.docstrings import documented
 from ..learners.learner import KINDS
 from ..learners.parameters import DUAL_LOSSES, NOT_NEGATIVE, POSITIVE, Flag, Number, OneOf, refuse_apart
@@ -116,6 +117,7 @@ class SDCA(InMemoryClassifier):
     shuffle: bool = Flag().default(True)
     random_state: Any = None
     normalize: str = KINDS.default(DEFAULT)
+    class_weight: Any = ClassWeight().default(None)  # noqa: RUF009
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

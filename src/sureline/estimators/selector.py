@@ -15,7 +15,7 @@ from .._inputs import Array, refuse_unfit
 from ..learners.batch import checked_rows
 from ..learners.guarded import asks
 from ..models.rows import with_own_columns
-from .base import validated
+from .checking import validated
 
 
 class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no types
@@ -32,6 +32,21 @@ class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no type
         """
         check_is_fitted(self)
         return self._columns() if indices else self._get_support_mask()
+
+    @asks
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """The names of the selected features: those of the data frame, or "x" and the column.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of all features, instead.
+        """
+        check_is_fitted(self)
+        if input_features is None and not hasattr(self, "feature_names_in_"):
+            return np.array([f"x{column}" for column in self._columns()], object)
+        names: Array = super().get_feature_names_out(input_features)
+        return names
 
     @asks
     def transform(self, X: Any) -> Any:

@@ -1,6 +1,7 @@
 """How good a model is: on labelled rows that it has not seen, and along a stream that it learns from."""
 
 from ..metrics import Calibration
+from .coverage import error_against_coverage
 from .held_out import Evaluation, RankingCurve, evaluate, reliability
 from .prequential import prequential
 from .prequential_result import Prequential
@@ -12,6 +13,7 @@ __all__ = [
     "Prequential",
     "RankingCurve",
     "Residuals",
+    "error_against_coverage",
     "evaluate",
     "prequential",
     "reliability",

@@ -17,10 +17,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._inputs import Ints, is_integer, is_number
 from ..metrics import tally
 from ..models.rows import trusted
+from ..models.tables import Tabular, text_of_rows
 from .agreement import jaccard, stability
 from .charts import Axis, Chart, Panels, Series
 from .names import named
-from .text_table import text_of_rows
 
 if TYPE_CHECKING:
     import altair
@@ -63,7 +63,7 @@ class PathPoint:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FeaturePath:
+class FeaturePath(Tabular):
     """The result of `feature_path`.
 
     Attributes

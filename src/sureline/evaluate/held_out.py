@@ -10,12 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from .._inputs import Floats, Ints, Labels
+from ..learners.alarms import Rises
 from ..learners.answers import Answers, answer
 from ..learners.learner import ClassLearner, Learner
 from ..learners.regression import TargetLearner
+from ..learners.watching import NoveltyWatch
 from ..metrics import Calibration, Tally
 from ..stream import Chunk, Label, read
 from .charts import Axis, Chart, Reference, Series
+from .coverage import CoverageCurve, Promises
 from .residuals import Residuals
 
 _EXACT = 1 << 20  # scores up to which the area under the curve is computed from all of them
@@ -90,8 +93,9 @@ def _bin_of(scores: Floats) -> Ints:
 class Evaluation:
     """Measures of a model on labelled rows, added up chunk by chunk."""
 
-    def __init__(self, learner: ClassLearner) -> None:
+    def __init__(self, learner: ClassLearner, *, compact: bool = False) -> None:
         self.learner = learner
+        self.novelty, self.rises = NoveltyWatch(learner, compact=compact), Rises()
         self.labels: list[Label] = learner.classes_.tolist()
         self._code = {label: k for k, label in enumerate(self.labels)}
         self.seen = np.zeros(len(self.labels), np.int64)
@@ -100,6 +104,8 @@ class Evaluation:
         self.unknown: dict[Label, int] = {}  # labels that the model does not know, and how often
         self.ranking = RankingCurve() if len(self.labels) == 2 else None
         self.calibration = Calibration()
+        self.coverage = CoverageCurve()
+        self.promises = Promises(learner)
 
     def add(self, chunk: Chunk) -> None:
         """Judge the rows that have a label."""
@@ -108,6 +114,8 @@ class Evaluation:
         truth = table[codes]
         answers = answer(self.learner, chunk)
         labelled = codes >= 0
+        self.novelty.add(chunk, answers)
+        self.rises.add((answers.chosen != truth)[labelled])
         for k, name in enumerate(names):
             if table[k] < 0:
                 self.unknown[name] = self.unknown.get(name, 0) + int((codes == k).sum())
@@ -128,6 +136,8 @@ class Evaluation:
         self.calibration.add(
             answers.probabilities[labelled], answers.confidence[labelled], truth[labelled], right[labelled]
         )
+        self.coverage.add(answers.confidence[labelled], ~right[labelled])
+        self.promises.add(answers, labelled, ~right)
 
     @property
     def examples(self) -> int:
@@ -173,6 +183,8 @@ class Evaluation:
             "expected_error": self.calibration.expected_error,
             "bins": self.calibration.table(),
         }
+        found["coverage"] = {"curve": self.coverage.table(), "promises": self.promises.table()}
+        found["alarms"] = [alarm.to_dict() for alarm in (*self.rises.alarms, *self.novelty.alarms)]
         return found
 
 
@@ -217,8 +229,10 @@ def evaluate(
     dict
         error, balanced_accuracy (over the classes that occur), and with two classes sensitivity, specificity,
         precision (None if no row was predicted positive), f1, auc and cost; the classes that occur and are
-        `never_predicted`; and calibration: Brier score, log loss, and the confidence in ten bins against the share
-        that was right. Of a regressor mean_squared_error,
+        `never_predicted`; calibration: Brier score, log loss, and the confidence in ten bins against the share
+        that was right; coverage: the error of the surest rows, and what became of promised errors; and alarms: where
+        rows differ from the training data, or the error rises beyond chance along the data. Of a regressor
+        mean_squared_error,
         root_mean_squared_error, mean_absolute_error and r2.
     """
     chunks = read(data) if isinstance(data, str | Path) else data

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._inputs import is_integer, refuse_no_integer
+from ..learners.asking import Asking
 from .names import named
 from .prequential_result import Prequential
 from .prequential_runs import Run, run_of, source_of
@@ -25,6 +26,8 @@ def prequential(
     classes: Any = None,
     batch: int | None = None,
     drifts: Iterable[int] = (),
+    ask: float | None = None,
+    random_state: int = 0,
 ) -> Prequential:
     """The error of one or several learners along a stream: each example is predicted, and then learned from.
 
@@ -56,6 +59,13 @@ def prequential(
         millisecond a row; the learners of batches (BCW, SBCW, FGM) need it.
     drifts : iterable of int, default=()
         The numbers of examples after which something changes, for `Prequential.recovery` and for the plot.
+    ask : float, default=None
+        A label budget: each learner learns from the labels that it asks for, at most this share of them at any time,
+        mostly where it is least sure. All rows are predicted, and all count in the curves: they tell what the learner
+        would do on them, and nothing of them reaches it. `Prequential.asked` tells how many were asked for. Not for
+        the learners of batches.
+    random_state : int, default=0
+        Seed of the labels that are asked for at random.
 
     Returns
     -------
@@ -96,7 +106,10 @@ def prequential(
     drifts = _checked_drifts(drifts)
     learners = _checked_learners(estimators)
     source = source_of(stream, classes)
-    runs = [run_of(name, estimator, source, batch) for name, estimator in learners.items()]
+    runs = [
+        run_of(name, estimator, source, batch, None if ask is None else Asking(ask, random_state))
+        for name, estimator in learners.items()
+    ]
     curve = _Curve(runs, int(window), None if every is None else int(every), drifts, source.n_rows)
     for rows in source.batches:
         start = 0
@@ -183,6 +196,8 @@ class _Curve:
             estimators={run.name: run.model for run in self.runs},
             window=self.window,
             drifts=tuple(drift for drift in self.drifts if drift < self.done),
+            alarms={run.name: tuple(run.rises.alarms) for run in self.runs},
+            asked={run.name: run.asking.asked for run in self.runs if run.asking is not None},
         )
 
 

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._inputs import Floats, Ints, is_number, refuse_no_integer
+from ..learners.alarms import Alarm
+from ..models.tables import Tabular, text_of_rows
 from .charts import Axis, Chart, Reference, Series
-from .text_table import text_of_rows
 
 if TYPE_CHECKING:
     import altair
 
 
-_FORMATS = {"learner": "{}", "mistakes": "{:,}", "seconds": "{:.3g}"}
+_SHOWN = 20  # alarms of a learner in a chart
+_FORMATS = {"learner": "{}", "mistakes": "{:,}", "asked": "{:,}", "seconds": "{:.3g}"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prequential:
+class Prequential(Tabular):
     """The result of `prequential`. Values for each learner are in dicts by its name.
 
     Attributes
@@ -42,6 +44,11 @@ class Prequential:
         Examples of the windowed error.
     drifts : tuple of int
         The numbers of examples after which something changed, as far as the stream came to them.
+    alarms : dict of tuples of Alarm
+        Where the error of each learner rises beyond chance. On a stream that does not change there is less than one in
+        a million examples. A learner of batches that counts its own mistakes has none.
+    asked : dict of int
+        With a label budget how many labels each learner asked for; else empty.
     """
 
     examples: Ints
@@ -52,6 +59,8 @@ class Prequential:
     estimators: dict[str, Any]
     window: int
     drifts: tuple[int, ...] = ()
+    alarms: dict[str, tuple[Alarm, ...]] = field(default_factory=dict)
+    asked: dict[str, int] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -121,12 +130,17 @@ class Prequential:
             {
                 "learner": name,
                 "mistakes": self.mistakes[name],
+                **({"asked": self.asked[name]} if self.asked else {}),
                 "error": float(self.error[name][-1]),
                 "windowed_error": float(self.windowed_error[name][-1]),
                 "seconds": self.seconds[name],
             }
             for name in self.names
         ]
+
+    def _data(self) -> list[dict[str, Any]]:
+        columns = self.to_dict()
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def to_dict(self) -> dict[str, list[Any]]:
         """The curves as columns, as ``pandas.DataFrame`` takes them, with a row for each learner and point."""
@@ -176,7 +190,14 @@ class Prequential:
             Axis("examples", limits=(0.0, 1.01 * self.n_examples), whole=True),
             Axis(label, percent=True, limits=(0.0, 1.08 * highest or 0.01)),
             [Series(name, x, values.tolist(), i) for i, (name, values) in enumerate(curves.items())],
-            [Reference(f"drift after {drift:,} examples", "x", drift) for drift in self.drifts],
+            [
+                *(Reference(f"drift after {drift:,} examples", "x", drift) for drift in self.drifts),
+                *(
+                    Reference(f"alarm: error of {name} rises", "x", alarm.last)
+                    for name, alarms in self.alarms.items()
+                    for alarm in alarms[:_SHOWN]
+                ),
+            ],
         )
         if path is not None:
             figure.save(path)

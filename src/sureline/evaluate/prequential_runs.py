@@ -16,7 +16,11 @@ from typing import Any
 import numpy as np
 
 from .._inputs import Array, checked_sample_weight, class_indices, exact_labels, is_sparse, sorted_classes
+from ..learners.alarms import Rises
+from ..learners.asking import Asking, certainty
 from ..learners.batch import BatchLearner
+from ..learners.learner import Learner
+from ..learners.online import OnlineLearner, watch
 from ..models.rows import trusted, widened
 from ..stream import Chunk, read
 from ..stream.arrays import Batch, pair_or_triple
@@ -139,6 +143,8 @@ class Run(ABC):
         self.name = name
         self.model = deepcopy(estimator)
         self.seconds = 0.0
+        self.rises = Rises()
+        self.asking: Asking | None = None  # where it chooses the labels that it learns from
         begun = hasattr(self.model, "classes_")
         # To a model that has begun, classes that were only found in the labels are no news.
         self._classes = source.classes if source.named or not begun else None
@@ -160,6 +166,7 @@ class Run(ABC):
 
     def finish(self, n_rows: int) -> None:
         """All rows have come."""
+        watch(self.model, None)
         if self._to_close:
             self.model.growing = False
 
@@ -192,16 +199,35 @@ class CountingRun(Run):
 
     def _take(self, batch: Batch) -> int:
         before = getattr(self.model, "n_mistakes_", 0)  # a fresh one has none
+        watch(self.model, self.rises)
         self._learn(batch.X, batch.y, batch.weight)
         mistakes: int = self.model.n_mistakes_ - before
         return mistakes
 
 
+class AskingRun(Run):
+    """A learner of sureline that learns from the labels that it asks for."""
+
+    def __init__(self, name: str, estimator: Any, source: Source, asking: Asking) -> None:
+        super().__init__(name, estimator, source)
+        self.asking = asking
+
+    def _take(self, batch: Batch) -> int:
+        from ..estimators.asking import learn_asking  # brings scikit-learn along
+
+        assert self.asking is not None
+        wrong, _ = learn_asking(self.model, self.asking, batch.X, batch.y, self._classes, batch.weight)
+        self._classes = None
+        self.rises.add(wrong)
+        return int(np.count_nonzero(wrong))
+
+
 class PredictingRun(Run):
     """Any other classifier, or a learner of batches: it is asked first, and learns `size` rows at a time."""
 
-    def __init__(self, name: str, estimator: Any, source: Source, size: int) -> None:
+    def __init__(self, name: str, estimator: Any, source: Source, size: int, asking: Asking | None = None) -> None:
         super().__init__(name, estimator, source)
+        self.asking = asking
         if source.classes is None and not hasattr(estimator, "classes_"):
             raise ValueError(f"classes must name all classes for the learner {name!r}, a {type(estimator).__name__}.")
         self._guess = None if self._classes is None else self._classes[0]  # by a model that knows nothing yet
@@ -215,13 +241,25 @@ class PredictingRun(Run):
             stop = min(len(batch), start + self._size - self._n_waiting)
             part = batch.part(start, stop)
             fitted = hasattr(self.model, "classes_")
-            mistakes += int(np.count_nonzero((self.model.predict(part.X) if fitted else self._guess) != part.y))
-            self._waiting.append(part)
+            wrong = np.broadcast_to((self.model.predict(part.X) if fitted else self._guess) != part.y, len(part))
+            mistakes += int(np.count_nonzero(wrong))
+            self.rises.add(wrong)
+            self._waiting.append(part if self.asking is None else self._asked(part, wrong, fitted))
             self._n_waiting += len(part)
             if self._n_waiting == self._size:
                 self._learn_waiting()
             start = stop
         return mistakes
+
+    def _asked(self, part: Batch, wrong: Any, fitted: bool) -> Batch:
+        """The rows whose labels are asked for."""
+        assert self.asking is not None
+        sure = certainty_of(self.model, part.X) if fitted else np.zeros(len(part))
+        asked = np.array([self.asking.next(float(u)) for u in sure])
+        for row in np.flatnonzero(asked):
+            self.asking.told(bool(wrong[row]), float(asked[row]))
+        kept = asked > 0
+        return Batch(part.X[kept], part.y[kept], None if part.weight is None else part.weight[kept])
 
     def finish(self, n_rows: int) -> None:
         if self._n_waiting:
@@ -230,14 +268,40 @@ class PredictingRun(Run):
         super().finish(n_rows)
 
     def _learn_waiting(self) -> None:
-        batches, self._waiting, self._n_waiting = self._waiting, [], 0
+        batches, self._waiting, self._n_waiting = [batch for batch in self._waiting if len(batch)], [], 0
+        if not batches:
+            return
         weight = None
         if any(batch.weight is not None for batch in batches):
             weight = np.concatenate([np.ones(len(b)) if b.weight is None else b.weight for b in batches])
         self._learn(_stacked([b.X for b in batches]), np.concatenate([b.y for b in batches]), weight)
 
 
-def run_of(name: str, estimator: Any, source: Source, batch: int | None) -> Run:
+def certainty_of(model: Any, X: Any) -> Any:
+    """How sure a classifier of another library is of each row: its margin, by scores or else by probabilities."""
+    scores = np.asarray(model.decision_function(X) if hasattr(model, "decision_function") else model.predict_proba(X))
+    return certainty(scores.reshape(len(scores), -1), None)
+
+
+def _refuse_asking(name: str, estimator: Any) -> None:
+    if isinstance(estimator, OnlineLearner):
+        return
+    if isinstance(estimator, Learner) or not (
+        hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")
+    ):
+        raise ValueError(
+            f"ask needs learners that take one row after the other and have scores: {name!r}, a "
+            f"{type(estimator).__name__}, is none."
+        )
+
+
+def run_of(name: str, estimator: Any, source: Source, batch: int | None, asking: Asking | None = None) -> Run:
+    if asking is not None:
+        _refuse_asking(name, estimator)
+        if isinstance(estimator, OnlineLearner):
+            estimator.refuse_asking()
+            return AskingRun(name, estimator, source, asking)
+        return PredictingRun(name, estimator, source, batch or 1, asking)
     if isinstance(estimator, BatchLearner) and not estimator.by_rows:
         if batch is None:
             raise ValueError(

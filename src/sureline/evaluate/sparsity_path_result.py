@@ -10,8 +10,8 @@ import numpy as np
 
 from .._inputs import Floats, Ints, is_number
 from ..metrics import Tally
+from ..models.tables import Tabular, text_table
 from .charts import Axis, Chart, Panels, Series
-from .text_table import text_table
 
 if TYPE_CHECKING:
     import altair
@@ -26,7 +26,7 @@ _AXIS_LABELS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SparsityPath:
+class SparsityPath(Tabular):
     """The result of `sparsity_path`, with an entry for each value of the parameter.
 
     Attributes
@@ -77,6 +77,11 @@ class SparsityPath:
     @property
     def test_balanced_accuracy(self) -> Floats | None:
         return None if self.tests is None else np.array([counted.balanced_accuracy for counted in self.tests])
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each penalty."""
+        columns = self.to_dict()
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def to_dict(self) -> dict[str, list[Any]]:
         """The columns of a table with a row for each value, as ``pandas.DataFrame`` takes them."""

@@ -21,6 +21,7 @@ class Answers:
     scores: Floats  # a column for each head: one if there are two classes
     probabilities: Floats  # a column for each class
     confidence: Floats  # that the predicted label is right
+    variances: Floats | None = None  # of the scores, if the learner knows them
 
     @property
     def score(self) -> Floats:
@@ -39,4 +40,4 @@ def answer(learner: ClassLearner, chunk: Chunk) -> Answers:
     """
     scores, variances = learner.judge_rows(chunk.values, chunk.indices, chunk.indptr, chunk.n_columns)
     probabilities, confidence = learner.probabilities(scores, variances), learner.confidences(scores, variances)
-    return Answers(learner.chosen(scores), scores, probabilities, confidence)
+    return Answers(learner.chosen(scores), scores, probabilities, confidence, variances)

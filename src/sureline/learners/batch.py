@@ -12,14 +12,16 @@ import numpy.typing as npt
 from .._inputs import Array, is_sparse
 from .._native import _core
 from ..models.model import Model
-from ..models.numbers import Policy, Shape
+from ..models.numbers import SEEN, Policy, Shape
 from ..models.record import ROWS
 from ..models.rows import UnsortedColumns, as_rows, owned, tidy, widened, with_own_columns, without_columns_beyond
 from ..models.state import State
+from .class_weight import Weighing, row_weights
 from .learner import ClassLearner, Floats
 from .parameters import AutoFlag
 
 Labels = npt.NDArray[np.int32]
+Weights = npt.NDArray[np.float64] | None
 
 
 class BatchModel(Model, Protocol):
@@ -66,8 +68,10 @@ class BatchLearner(ClassLearner):
     def fresh_state(self, n_columns: int, n_classes: int) -> BatchModel: ...
 
     @abstractmethod
-    def _after(self, state: Any, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None) -> BatchModel:
+    def _after(self, state: Any, X: Any, labels: Labels, weight: Weights, own: Weights) -> BatchModel:
         """The state after a batch, of the state before, which stays as it is.
+
+        `weight` is that of the rows times that of their classes; predictions are put on record by their `own`.
 
         X is an array of float32 or float64 in C order, or CSR with ascending columns; values and columns have been
         looked at. It has as many columns as the state. Raises ValueError if there is no such state.
@@ -83,21 +87,25 @@ class BatchLearner(ClassLearner):
         self._normalizer = self.fresh_normalizer()
         self.n_features_in_ = n_columns
 
-    def take_batch(self, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None = None) -> None:
+    def take_batch(self, X: Any, labels: Labels, weight: Weights = None, weighing: Weighing | None = None) -> None:
         """Learn from the rows of X, an array or CSR: wider than the model and of more classes, if it is so.
 
-        A batch that is refused leaves the model as it was.
+        `weighing` is what rows of each class count, if its labels are not yet those of the model. A batch that is
+        refused leaves the model as it was.
         """
         X = self._checked(with_own_columns(X) if self._normalizer.core is not None else owned(X))
         n_classes = max(int(labels.max(initial=-1)) + 1, len(self.classes_))
         self.refuse_classes(n_classes)
         self._refuse_state(self._state)
         state, normalizer = self._state.grown(X.shape[1], n_classes, self._policy()), self._normalizer.copy()
+        own, counts = weight, state.tally[:, SEEN]
+        weight = row_weights(weighing or self.weighing(n_classes), counts, labels, own, whole=True)
         if weight is not None and not weight.all():  # as if those rows had not come
-            X, labels, weight = X[weight > 0], labels[weight > 0], weight[weight > 0]
+            come = weight > 0
+            X, labels, weight, own = X[come], labels[come], weight[come], None if own is None else own[come]
         if len(labels):
-            record = None if self.records_rows else self._recorded(X, labels, weight, n_classes)
-            state = self._after(state, widened(normalizer.learn_all(X), state.n_columns), labels, weight)
+            record = None if self.records_rows else self._recorded(X, labels, own, n_classes)
+            state = self._after(state, widened(normalizer.learn_all(X), state.n_columns), labels, weight, own)
             if record is not None:
                 state.record = record
         self._state, self._normalizer = state, normalizer

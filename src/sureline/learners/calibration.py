@@ -8,8 +8,10 @@ with functions F and G that are 0 at 0, never fall, and are linear between quant
 rises with the score and does not rise with d. Beyond D, which 99 % of the predictions stayed below, a row is made of
 features that are hardly known, and its score counts the less. Without variances there is F alone.
 
-With two classes a is 0, so that both are as likely where the score is 0 and the prediction changes, unless the record
-says otherwise: it must be more likely by a factor of the number of examples.
+The form of the curve is the simplest that the record does not speak against: with G or without, by the criterion of
+Akaike, and with two classes the same for both, F(-f) = -F(f), or with sides of their own, by that of Schwarz. So
+confidence ranks answers as the score does, unless something else is known to rank them better. With two classes a is 0,
+so that both are as likely where the score is 0 and the prediction changes, unless the record says otherwise.
 
 The curve is the most probable one given the record, where the rise of F and of G from one quantile to the next has a
 normal prior of standard deviation 2, and a one of 3. With few examples it is nearly flat, and never reaches 0 or 1.
@@ -56,35 +58,18 @@ class Curve:
         """The curve of a record that is not empty; `precision` is that of the prior of its rises."""
         seen = Outcomes.of(record)
         weight = seen.negative + seen.positive
-        bends = [_bends(seen.score, weight)]
-        columns = [_rises(seen.score, bends[0])]
-        if seen.has_std:
-            ratio = seen.score / seen.std
-            bends.append(_bends(ratio, weight))
-            columns.append(_rises(ratio, bends[1]))
-        prior = -np.log(max(n_heads - 1, 1))  # of the log-odds at score 0
-        A = np.concatenate([np.ones((len(weight), 1)), *columns], axis=1)
-        priors = _Prior.of(A.shape[1], precision, prior)
-        if n_heads > 1:  # the best of several scores is more likely right than one that is drawn
-            priors.lowest[0] = prior + _LEAST_RISE
-        found, loss = _most_probable(A, seen.positive, seen.negative, priors)
-        if n_heads == 1:
-            through_0, its_loss = _most_probable(
-                A[:, 1:], seen.positive, seen.negative, _Prior.of(A.shape[1] - 1, precision)
-            )
-            if its_loss - loss <= np.log(max(float(weight.sum()), 2.0)):
-                found = np.append(0.0, through_0)
-        values, at = [], 1
-        for knots, rises in zip(bends, columns, strict=True):
-            some = found[at : at + rises.shape[1]]
-            heights = np.concatenate([[0.0], np.cumsum(some)])
-            values.append((knots, heights - np.interp(0.0, knots, heights)))
-            at += rises.shape[1]
+        fits = [
+            _Fit.of(seen, n_heads, precision, even=even, with_std=with_std)
+            for even in ((True, False) if n_heads == 1 else (False,))
+            for with_std in ((False, True) if seen.has_std else (False,))
+        ]
+        best = min(fits, key=lambda fit: fit.criterion)
+        flat = np.array([-1.0, 1.0]), np.zeros(2)
         wrong = float(seen.negative.sum()) if n_heads > 1 else 0.0
         return cls(
-            a=float(found[0]),
-            scores=values[0],
-            ratios=values[1] if seen.has_std else None,
+            a=best.a,
+            scores=best.functions[0],
+            ratios=(best.functions[1] if len(best.functions) > 1 else flat) if seen.has_std else None,
             largest_std=_quantiles(seen.std, weight, (_KNOWN,))[0] * np.sqrt(2),  # the end of that bin
             temperature=_temperature(log_likelihoods(record)),
             evenly=1 / (1 + wrong),
@@ -108,7 +93,7 @@ class Curve:
             odds = self.log_odds(scores[:, 0], None if variances is None else variances[:, 0])
             both = [expit(-odds), expit(odds)]
             return np.stack(both if n_classes > 1 else [np.ones(len(odds))], axis=1)
-        best, margins, of_margins = _margins(scores, variances)
+        best, margins, of_margins = margins_of(scores, variances)
         odds = self.log_odds(margins, of_margins)
         at = np.arange(len(best))
         others = scores / self.temperature
@@ -133,9 +118,67 @@ class Curve:
             odds = self.log_odds(scores[:, 0], None if variances is None else variances[:, 0])
             confidence: Floats = expit(np.where(scores[:, 0] > 0, odds, -odds))
             return confidence
-        _, margins, of_margins = _margins(scores, variances)
+        _, margins, of_margins = margins_of(scores, variances)
         confidence = expit(self.log_odds(margins, of_margins))
         return confidence
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A curve of one form: with G or without, and for two classes odd, F(-f) = -F(f), or with sides of their own."""
+
+    a: float
+    functions: list[tuple[Floats, Floats]]  # F, and G: where they bend, and their values there
+    criterion: float  # the loss and, for each coefficient that the data tells, log(n) / 2 (Schwarz), of G 1 (Akaike)
+
+    @classmethod
+    def of(cls, seen: Outcomes, n_heads: int, precision: float, *, even: bool, with_std: bool) -> _Fit:
+        weight = seen.negative + seen.positive
+        sources = [seen.score, seen.score / seen.std] if with_std else [seen.score]
+        bends = [_bends(np.abs(x) if even else x, weight) for x in sources]
+        columns = [
+            np.sign(x)[:, np.newaxis] * _rises(np.abs(x), knots) if even else _rises(x, knots)
+            for x, knots in zip(sources, bends, strict=True)
+        ]
+        prior = -np.log(max(n_heads - 1, 1))  # of the log-odds at score 0
+        A = np.concatenate([np.ones((len(weight), 1)), *columns], axis=1)
+        n = max(float(weight.sum()), 2.0)
+        tried = []
+        if n_heads == 1:
+            tried.append((A[:, 1:], _Prior.of(A.shape[1] - 1, precision)))
+        if not even:
+            priors = _Prior.of(A.shape[1], precision, prior)
+            if n_heads > 1:  # the best of several scores is more likely right than one that is drawn
+                priors.lowest[0] = prior + _LEAST_RISE
+            tried.append((A, priors))
+        found = []
+        for B, priors in tried:
+            b, _ = _most_probable(B, seen.positive, seen.negative, priors)
+            f = B @ b
+            loss = float(seen.positive @ np.logaddexp(0, -f) + seen.negative @ np.logaddexp(0, f))
+            told = _told(B, weight, f, b, priors)
+            of_G = float(told[len(told) - columns[1].shape[1] :].sum()) if with_std else 0.0
+            of_F = float(told.sum()) - of_G + (B is A and n_heads == 1)  # a != 0 takes twice the evidence
+            found.append((loss + 0.5 * of_F * np.log(n) + of_G, b if B is A else np.append(0.0, b)))
+        criterion, b = min(found, key=lambda one: one[0])
+        functions, at = [], 1
+        for knots, rises in zip(bends, columns, strict=True):
+            heights = np.concatenate([[0.0], np.cumsum(b[at : at + rises.shape[1]])])
+            if even:
+                knots, heights = np.append(-knots[:0:-1], knots), np.append(-heights[:0:-1], heights)
+            functions.append((knots, heights - np.interp(0.0, knots, heights)))
+            at += rises.shape[1]
+        return cls(float(b[0]), functions, float(criterion))
+
+
+def _told(A: Floats, weight: Floats, f: Floats, b: Floats, prior: _Prior) -> Floats:
+    """How much of each coefficient the data tells, rather than the prior: nothing of those at their bounds."""
+    p = 0.5 * (1 + np.tanh(0.5 * f))
+    free = b > prior.lowest + 1e-9
+    H = (A.T * (weight * p * (1 - p)))[free] @ A[:, free]
+    told = np.zeros(len(b))
+    told[free] = np.diag(np.linalg.solve(H + np.diag(prior.precision[free]), H))
+    return told
 
 
 @dataclass(frozen=True)
@@ -197,7 +240,7 @@ def _curve(numbers: bytes, n_heads: int) -> Curve:
     return Curve.of(np.frombuffer(numbers), n_heads)
 
 
-def _margins(scores: Floats, variances: Floats | None) -> tuple[npt.NDArray[np.intp], Floats, Floats | None]:
+def margins_of(scores: Floats, variances: Floats | None) -> tuple[npt.NDArray[np.intp], Floats, Floats | None]:
     """The best class, by how much it is better than the next, and the variance of that."""
     at = np.arange(len(scores))
     best = scores.argmax(axis=1)

@@ -9,7 +9,7 @@ from .learner import Learner
 # In the order of their modules and, there, of their definitions.
 _MODULES = (
     *("first_order", "second_order", "sparse_descent", "sparse_online", "cost_sensitive", "online_selection"),
-    *("online_dual", "online_batch", "feature_groups", "kernel"),
+    *("online_dual", "least_squares", "online_batch", "feature_groups", "kernel"),
 )
 
 

@@ -13,6 +13,7 @@ from .docstrings import COMMON, COST, LOSS, documented
 from .grids import RATES, RATES_TO_TRY, STEPS, STEPS_TO_TRY, Settings
 from .online import OnlineLearner
 from .parameters import LOSSES, POSITIVE, Number, OneOf
+from .sharding import COUNTED, Sharding, descending
 
 
 @documented(LOSS + COST + COMMON)
@@ -48,8 +49,13 @@ class CSOGD(OnlineLearner):
     loss: str = LOSSES.default("hinge")
 
     _label_costs = COST_PARAMETER
+    _sharding: ClassVar[Sharding | None] = COUNTED
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
     settings_to_try: ClassVar[Settings] = RATES_TO_TRY
+
+    @property
+    def sharding(self) -> Sharding | None:
+        return descending(super().sharding, self.power_t)
 
     def _rule(self) -> Rule:
         return _core.OGD(self.eta, self.power_t, _core.Loss[self.loss], _core.Form[self.form])
@@ -81,6 +87,7 @@ class CPA(OnlineLearner):
     C: float = POSITIVE.default(1 / 128)
 
     _label_costs = COST_PARAMETER
+    _sharding: ClassVar[Sharding | None] = COUNTED
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": STEPS}
     settings_to_try: ClassVar[Settings] = (
         {"C": 2.0**-5, "normalize": "scale"},
@@ -123,6 +130,7 @@ class PAUM(OnlineLearner):
     margin_neg: float = Number(open="both").default(1.0)
 
     _label_costs = MARGINS
+    _sharding: ClassVar[Sharding | None] = COUNTED
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": STEPS}
     settings_to_try: ClassVar[Settings] = STEPS_TO_TRY
 

@@ -15,6 +15,13 @@ NORMALIZE = f"""normalize : {{"none", "row", "scale"}}, default="{DEFAULT}"
         data stay as they are, and the unit of a feature does not matter. Rows to predict are divided in the same
         way and change nothing; a value of a feature never seen becomes 1 or -1. `coef_` is for X as it is; with "row",
         for divided rows."""
+CLASS_WEIGHT = """class_weight : dict, "balanced" or None, default=None
+        How many times an example of each class counts, times its sample weight; 1 for labels that a dict does not have.
+        "balanced" is n / (K n_k) for n rows of K classes, n_k of them of its own. `fit` counts all rows of y, as
+        scikit-learn does. `partial_fit`, `learn_one` and streams count the rows so far, the present one included and
+        over all passes, and the classes that have come so far. Rows of weight 0 do not count. Confidences are
+        calibrated without it, so they stay the share of right answers. Steps that meet a constraint exactly (CW, ROMMA,
+        IELLIP, PA with ``variant="hard"``) are the same whatever the weight, unless it is 0."""
 _SCALE = """scale_ : array of shape (n_features,)
         With ``normalize="scale"`` what each feature is divided by, and 1 where it was never seen."""
 
@@ -25,9 +32,14 @@ COMMON = """{normalize}
         Type of the weights. float32 halves the memory and is faster on wide data.
     multi_class : {"native", "ovr"}, default="native"
         With more than two classes: move the true class and its best rival, or learn each class against the rest.
+    {class_weight}
     growing : bool, default=False
         Let `partial_fit` accept more columns than before and classes not seen before. Columns then go by their position
         alone: names of a data frame are not compared, and rows to predict may be narrower or wider than the model.
+    average : bool or float, default=False
+        Predict with the average of the weights along the stream: True for all of them alike, a number for a half-life
+        in examples. Learning goes on from the last weights. `coef_`, scores, probabilities and `n_mistakes_` are those
+        of the average. It cannot be had with a bound on the number of nonzero weights.
     bits : int, default=20
         For `learn_one` and `predict_one`: named features are hashed to 2**bits columns.
     passes : int, default=1
@@ -65,7 +77,11 @@ COMMON = """{normalize}
     progressive_ : sureline.metrics.Tally
         Examples and mistakes of each class so far: error, sensitivity, specificity, balanced accuracy, cost."""
 
-REGRESSION = """{normalize}
+REGRESSION = """scale_target : bool, default=True
+        Learn from targets on a common scale: less the first one, if there is an intercept, and where the step depends
+        on the unit of y (a `loss` other than "squared", an l1 penalty) divided by the geometric mean so far of the
+        differences between one target and the next. What is predicted and reported is in the units of y.
+    {normalize}
     fit_intercept : bool, default=True
         Learn an intercept, as the weight of a feature that is always 1.
     dtype : {"float64", "float32"}, default="float64"
@@ -73,6 +89,10 @@ REGRESSION = """{normalize}
     growing : bool, default=False
         Let `partial_fit` accept more columns than before. Columns then go by their position alone: names of a data
         frame are not compared, and rows to predict may be narrower or wider than the model.
+    average : bool or float, default=False
+        Predict with the average of the weights along the stream: True for all of them alike, a number for a half-life
+        in examples. Learning goes on from the last weights. `coef_`, predictions and the losses along the stream are
+        those of the average.
     bits : int, default=20
         For `learn_one` and `predict_one`: named features are hashed to 2**bits columns.
     passes : int, default=1
@@ -139,6 +159,7 @@ BATCH = (
         Of the large matrix products; float32 is twice as fast. The model is float64 either way.
     multi_class : {{"native", "ovr"}}, default="native"
         With more than two classes: move the true class and its best rival, or learn each class against the rest.
+    {class_weight}
     growing : bool, default=False
         Let `partial_fit` accept more columns than before and classes not seen before. Columns then go by their position
         alone: names of a data frame are not compared, and rows to predict may be narrower or wider than the model.
@@ -169,6 +190,7 @@ GROUPS = (
     multi_class : {{"ovr"}}, default="ovr"
         With more than two classes each is learned against the rest, in groups that all share: the scores of the
         features are summed over the classes.
+    {class_weight}
     growing : bool, default=False
         Let `partial_fit` accept more columns than before and classes not seen before. Columns then go by their position
         alone: names of a data frame are not compared, and rows to predict may be narrower or wider than the model.
@@ -200,6 +222,7 @@ KERNEL = (
         Of the stored examples; everything else is float64.
     multi_class : {{"native", "ovr"}}, default="native"
         With more than two classes: move the true class and its best rival, or learn each class against the rest.
+    {class_weight}
     growing : bool, default=False
         Let `partial_fit` accept more columns than before and classes not seen before. Columns then go by their position
         alone: names of a data frame are not compared, and rows to predict may be narrower or wider than the model.
@@ -257,7 +280,8 @@ def documented(common: str) -> Callable[[C], C]:
 
     def fill(cls: C) -> C:
         text = (cls.__doc__ or "").replace("{common}", common).replace("{{", "{").replace("}}", "}")
-        cls.__doc__ = text.replace("{normalize}", NORMALIZE).replace("{scale}", _SCALE)
+        text = text.replace("{normalize}", NORMALIZE).replace("{class_weight}", CLASS_WEIGHT)
+        cls.__doc__ = text.replace("{scale}", _SCALE)
         return cls
 
     return fill

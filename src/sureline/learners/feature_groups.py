@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from .._inputs import Array, is_sparse
 from ..models.groups import GroupState
 from ..models.numbers import Policy
 from ..models.rows import as_rows, with_columns
-from .batch import BatchLearner, Labels
+from .batch import BatchLearner, Labels, Weights
 from .cutting_planes import Batch, Plan, after
 from .docstrings import GROUPS, documented
 from .grids import PRICES
@@ -80,7 +80,7 @@ class _GroupLearner(BatchLearner):
             has_covariance=self._covariance,
         )
 
-    def _after(self, state: GroupState, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None) -> GroupState:
+    def _after(self, state: GroupState, X: Any, labels: Labels, weight: Weights, own: Weights) -> GroupState:
         s = np.ones(len(labels)) if weight is None else weight
         width, columns = state.n_columns, None
         if is_sparse(X) and width > _WIDE:
@@ -251,6 +251,12 @@ class SBCW(_GroupLearner):
 
     has_variances: ClassVar[bool] = True
     _covariance = True
+
+    @classmethod
+    def published_parameters(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        # The paper has one C, and no passes after the last group.
+        same = {"C2": given.get("C", cls.C), "final_passes": 0}
+        return {**super().published_parameters(given), **same}
 
     def _plan(self) -> Plan:
         plan = self._plan_of_groups(exact=self.inner_passes > 1)

@@ -10,6 +10,7 @@ from .docstrings import COMMON, LOSS, documented
 from .grids import RATES, RATES_TO_TRY, STEPS, Settings
 from .online import OnlineLearner
 from .parameters import LOSSES, POSITIVE, Flag, Number, OneOf
+from .sharding import COUNTED, Sharding, descending
 
 
 @documented(COMMON)
@@ -29,6 +30,7 @@ class Perceptron(OnlineLearner):
     algorithm: ClassVar[str] = "Perceptron"
     paper: ClassVar[str] = "Rosenblatt 1958"
 
+    _sharding: ClassVar[Sharding | None] = COUNTED
     settings_to_try: ClassVar[Settings] = ({"normalize": "none"}, {"normalize": "row"})
 
     def _rule(self) -> _core.Rule:
@@ -62,6 +64,7 @@ class PA(OnlineLearner):
     variant: str = OneOf("I", "II", "hard").default("I")
     C: float = POSITIVE.default(0.02)
 
+    _sharding: ClassVar[Sharding | None] = COUNTED
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": STEPS}
     settings_to_try: ClassVar[Settings] = (
         {"C": 2.0**-7, "normalize": "scale"},
@@ -69,6 +72,10 @@ class PA(OnlineLearner):
         {"C": 2.0**-7, "normalize": "none"},
         {"C": 0.25, "normalize": "none"},
     )
+
+    @property
+    def sharding(self) -> Sharding | None:
+        return None if self.variant == "hard" else super().sharding  # no loss that could count more than once
 
     def _rule(self) -> _core.Rule:
         return _core.PA(_core.PAVariant[self.variant], self.C)
@@ -179,8 +186,13 @@ class OGD(OnlineLearner):
     power_t: float = Number(0, 1).default(0.5)
     loss: str = LOSSES.default("hinge")
 
+    _sharding: ClassVar[Sharding | None] = COUNTED
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
     settings_to_try: ClassVar[Settings] = RATES_TO_TRY
+
+    @property
+    def sharding(self) -> Sharding | None:
+        return descending(super().sharding, self.power_t)
 
     def _rule(self) -> _core.Rule:
         return _core.OGD(self.eta, self.power_t, _core.Loss[self.loss])

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from .._inputs import Floats, is_sparse
 from .._native import _core
 from ..models.kernel.examples import Examples
 from ..models.kernel.kernels import KERNELS, Kernel
 from ..models.kernel.model import KernelModel
-from ..models.numbers import Policy
+from ..models.numbers import SEEN, Policy
 from ..models.rows import as_rows, owned, refusal
-from .batch import BatchLearner, Labels, checked_rows
+from .batch import BatchLearner, Labels, Weights, checked_rows
+from .class_weight import Weighing, row_weights
 from .docstrings import KERNEL, documented
 from .online import stretches
 from .parameters import NOT_NEGATIVE, POSITIVE, Constraint, Number, OneOf
@@ -128,7 +128,7 @@ class KernelSCW(BatchLearner):
         gamma = 1 / max(n_columns, 1) if self.gamma is None else float(self.gamma)
         return Kernel(self.kernel, gamma, int(self.degree), float(self.coef0), bool(self.fit_intercept))
 
-    def take_batch(self, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None = None) -> None:
+    def take_batch(self, X: Any, labels: Labels, weight: Weights = None, weighing: Weighing | None = None) -> None:
         """Learn from the rows of X in their order. Cutting a stream into other batches changes nothing."""
         X, normalizer = checked_rows(owned(X)), self._normalizer.copy()
         n_classes = max(int(labels.max(initial=-1)) + 1, len(self.classes_))
@@ -136,6 +136,9 @@ class KernelSCW(BatchLearner):
         state = self._state
         assert isinstance(state, KernelModel)
         self._refuse_state(state)
+        own = weight
+        counts = np.pad(state.tally[:, SEEN], (0, max(0, n_classes - len(state.tally))))
+        weight = row_weights(weighing or self.weighing(n_classes), counts, labels, own, whole=False)
         X = normalizer.learn(X, weight)
         if is_sparse(X) and not state.tally.any() and not state.examples.is_sparse:
             state = self._sparse(state)
@@ -147,17 +150,19 @@ class KernelSCW(BatchLearner):
                 continue
             some = X if len(here) == len(labels) else X[here]
             try:
-                state = self._after(state, some, labels[here], None if weight is None else weight[here])
+                weights = (None if every is None else every[here] for every in (weight, own))
+                state = self._after(state, some, labels[here], *weights)
             except _core.Refused as refused:
                 of_all = _core.Refused(int(here[refused.row]), refused.reason)
                 raise refusal(as_rows(X, state.dtype), of_all, np.float64) from None
         self._state, self._normalizer = state, normalizer
         self.n_features_in_ = state.n_columns
 
-    def _after(self, state: KernelModel, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None) -> KernelModel:
+    def _after(self, state: KernelModel, X: Any, labels: Labels, weight: Weights, own: Weights) -> KernelModel:
         rule = SCW(self.variant, self.C, self.eta)._rule()
         with np.errstate(all="ignore"):
-            return state.after(rule, X, labels, np.ones(len(labels)) if weight is None else weight)
+            ones = np.ones(len(labels))
+            return state.after(rule, X, labels, ones if weight is None else weight, ones if own is None else own)
 
     @staticmethod
     def _sparse(state: KernelModel) -> KernelModel:

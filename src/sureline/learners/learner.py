@@ -7,9 +7,9 @@ estimators put scikit-learn's contract around them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,9 @@ from ..models.model import Model
 from ..models.numbers import MISTAKES, SEEN, UPDATES, Policy
 from ..models.record import is_empty
 from ..models.scaling import DEFAULT, Normalizer
-from ..models.weights import Weight, top_weights
+from ..models.weights import Weight, csr_of_heads, scales_of, top_weights
 from .calibration import Curve, curve_of
+from .class_weight import ClassWeight, Weighing, weighing
 from .cost import EVEN, LabelCosts
 from .guarded import asks, shared_by_threads
 from .origin import Origin
@@ -116,6 +117,17 @@ class Learner(ABC):
 
     def warm_up(self) -> None:  # likewise  # noqa: B027
         """Import what the first step needs, before anybody takes the time."""
+
+    @classmethod
+    def as_published(cls, **parameters: Any) -> Self:
+        """With the parameters of its paper, but for these: no intercept, float64, rows as they are, in their order."""
+        return cls(**{**cls.published_parameters(parameters), **parameters})
+
+    @classmethod
+    def published_parameters(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters that differ from the defaults in the paper, where these are given."""
+        plain = {"fit_intercept": False, "normalize": "none", "dtype": "float64", "shuffle": False}
+        return {one.name: both[one.name] for both in [plain | cls.published] for one in fields(cls) if one.name in both}
 
     # -- the model -------------------------------------------------------------------------------------------
 
@@ -274,31 +286,12 @@ class Learner(ABC):
         return self._state
 
 
-def csr_of_heads(heads: Sequence[tuple[Array, Array]], n_columns: int) -> Any:
-    """The CSR matrix with a row for each head, given its columns and their weights."""
-    from scipy.sparse import csr_matrix
-
-    starts = np.cumsum([0] + [len(columns) for columns, _ in heads])
-    index_dtype = np.int32 if max(n_columns, int(starts[-1])) < 2**31 else np.int64
-    columns = np.concatenate([columns for columns, _ in heads]).astype(index_dtype)
-    values = np.concatenate([values for _, values in heads])
-    return csr_matrix((values, columns, starts.astype(index_dtype)), shape=(len(heads), n_columns))
-
-
-def scales_of(model: Any, normalizer: Normalizer, n_columns: int) -> Floats:
-    """The divisors of its features; AttributeError if there are none."""
-    if normalizer.kind != "scale":
-        raise AttributeError(
-            f"This {type(model).__name__} has no scale_: it was made with normalize={normalizer.kind!r}."
-        )
-    return normalizer.sizes(np.arange(n_columns))
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
 class ClassLearner(Learner):
     """Base of the classifiers."""
 
     multi_class: str = OneOf("native", "ovr").default("native")
+    class_weight: Any = ClassWeight().default(None)  # noqa: RUF009
 
     _label_costs: ClassVar[LabelCosts] = EVEN
 
@@ -322,6 +315,10 @@ class ClassLearner(Learner):
     def check_parameters(self) -> None:
         super().check_parameters()
         _ = self.costs  # refuses what is no cost
+
+    def weighing(self, n_classes: int, classes: Array | None = None) -> Weighing:
+        """How many times rows of each class count along a stream, in a model of that many classes."""
+        return weighing(self.class_weight, self.labels if classes is None else classes.tolist(), n_classes)
 
     def _policy(self) -> Policy:
         """How more than two classes are learned."""
@@ -355,16 +352,20 @@ class ClassLearner(Learner):
     @property
     def _link(self) -> Link | Curve:
         """Calibrated by the predictions that preceded their labels; as the model believes if there are none."""
+        record, n_heads = self.recorded
+        return self.belief_link if record is None or is_empty(record) else curve_of(record, n_heads)
+
+    @property
+    def recorded(self) -> tuple[Floats | None, int]:
+        """The record of predictions that preceded their labels, if there is one, and the number of heads."""
         state = self._fitted_state("probabilities")
-        if state.record is None or is_empty(state.record):
-            return self.belief_link
-        return curve_of(state.record, state.n_heads)
+        return state.record, state.n_heads
 
     def probabilities(
         self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
     ) -> npt.NDArray[np.float64]:
         """Calibrated probability of each class, by scores, and variances where the learner has them."""
-        return self._link.probabilities(*self._as_recorded(scores, variances), len(self.classes_))
+        return self._link.probabilities(*self.as_recorded(scores, variances), len(self.classes_))
 
     def confidences(
         self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
@@ -372,9 +373,9 @@ class ClassLearner(Learner):
         """Calibrated probability that the predicted class is the right one."""
         if len(self.classes_) < 2:  # as long as there is one class only, it is that
             return np.ones(len(scores))
-        return self._link.confidences(*self._as_recorded(scores, variances))
+        return self._link.confidences(*self.as_recorded(scores, variances))
 
-    def _as_recorded(self, scores: Floats, variances: Floats | None) -> tuple[Floats, Floats | None]:
+    def as_recorded(self, scores: Floats, variances: Floats | None) -> tuple[Floats, Floats | None]:
         """Scores and variances as they are put on record."""
         return scores, variances
 

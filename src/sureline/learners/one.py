@@ -35,9 +35,12 @@ class OneByOne:
         """For this state, with the parameters of the learner."""
         rule = learner._rule()
         state.refresh(rule)
+        weighing = learner._weighing_one(max(state.n_heads, 2))
         core = state.core.one(
             rule,
             cost=learner.costs,
+            class_weight=() if weighing.class_weight is None else weighing.class_weight.tolist(),
+            shares=weighing.shares,
             bits=learner.bits if learner.takes_names else 0,
             scales=learner.normalizer.core,
             gate=learner._gate,

@@ -12,11 +12,17 @@ import numpy.typing as npt
 
 from .._inputs import Array, exact_labels
 from .._native import _core
-from ..models.numbers import Policy
+from ..models.numbers import Policy, Shape
+from ..models.rows import refusals
 from ..models.state import State
+from .alarms import Rises
+from .asking import Asking, checked_rate, wanted
+from .class_weight import Weighing
+from .explanation import Explainer, Explanation
 from .grids import Settings
 from .guarded import asks, teaching
 from .learner import ClassLearner
+from .novelty import Novelty, std_ratio, unseen_share
 from .one import OneByOne, compressed, example, width_of_first
 from .rule import RuleLearner
 
@@ -27,6 +33,8 @@ class OnlineLearner(RuleLearner, ClassLearner):
 
     # What is tried on the first rows of a stream, after the defaults, where nothing but the name is said; as data.
     settings_to_try: ClassVar[Settings] = ()
+
+    _rises: ClassVar[Rises | None] = None  # of one that is watched
 
     # -- learning --------------------------------------------------------------------------------------------
 
@@ -49,14 +57,15 @@ class OnlineLearner(RuleLearner, ClassLearner):
         part: tuple[int, int] | None = None,
         n_classes: int | None = None,
         *,
+        classes: Array | None = None,
         record: bool = True,
     ) -> None:
         """Learn from a chunk of a stream in place, or from a part of its rows: wider and of more classes, if it is so.
 
-        `n_classes` is how many there are by the end of the chunk, if that is known. `make_rows` gets the width that the
-        rows are to count as, if it is not their own. The rows are those of a reader, which has looked at their values,
-        and whoever calls has normalised them. If one is refused all the same, for a score or a step that overflows, the
-        model is of no further use: there is no journal here.
+        `n_classes` is how many there are by the end of the chunk, and `classes` their labels, if that is known.
+        `make_rows` gets the width that the rows are to count as, if it is not their own. The rows are those of a
+        reader, which has looked at their values, and whoever calls has normalised them. If one is refused all the same,
+        for a score or a step that overflows, the model is of no further use: there is no journal here.
         """
         state = self._state
         first, last = part or (0, len(labels))
@@ -70,7 +79,58 @@ class OnlineLearner(RuleLearner, ClassLearner):
         rows = make_rows(state.n_columns if state.factors is not None else None)
         for start, stop, n_existing in cuts:
             stretch = first + start, first + stop
-            self._learn_stretch(state, rows, labels, n_existing, *stretch, weight, journal=False, record=record)
+            self._learn_stretch(
+                state, rows, labels, n_existing, *stretch, weight, journal=False, record=record, classes=classes
+            )
+
+    def take_asking(
+        self,
+        asking: Asking,
+        make_rows: Callable[[int | None], _core.Rows],
+        n_columns: int,
+        labels: npt.NDArray[np.int32],
+        weight: npt.NDArray[np.float64] | None = None,
+        part: tuple[int, int] | None = None,
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+        """As `take`, but learn only from rows whose label is asked for: no other label of the part makes a difference.
+
+        Returns the position of the predicted class of each row, and the probability with which its label was asked
+        for: 0 where it was not. A class exists from the row on that first carries it, asked for or not.
+        """
+        self.refuse_asking()
+        state = self._state
+        first, last = part or (0, len(labels))
+        self.refuse_classes(int(labels[first:last].max(initial=-1)) + 1)
+        state.widen(n_columns)
+        self.n_features_in_ = state.n_columns
+        rows = make_rows(state.n_columns if state.factors is not None else None)
+        predicted, asked = np.full(len(labels), -1, np.int32), np.zeros(len(labels))
+        for start, stop, n_existing in stretches(labels[first:last], max(state.n_heads, 2)):
+            self._add_classes(state, n_existing)
+            with refusals(rows, state.dtype):
+                asking.core.learn(
+                    state.core,
+                    self._rule(),
+                    rows,
+                    labels,
+                    first + start,
+                    first + stop,
+                    sample_weight=weight,
+                    cost=self.costs,
+                    variances=self.has_variances,
+                    predicted=predicted,
+                    asked=asked,
+                )
+        return predicted, asked
+
+    def refuse_asking(self) -> None:
+        """Raise ValueError if it cannot choose the labels that it learns from."""
+        if self._shape() is Shape.confident_full:
+            raise ValueError(f"{type(self).__name__} with covariance='full' cannot ask for labels: take 'diag'.")
+        if self.average:
+            raise ValueError("Labels are asked for by the last weights: average must be False.")
+        if self.class_weight is not None:
+            raise ValueError("Labels are asked for whatever their class: class_weight must be None, and is not.")
 
     def go_on(
         self,
@@ -79,15 +139,15 @@ class OnlineLearner(RuleLearner, ClassLearner):
         nonzeros: int,
         labels: npt.NDArray[np.int32],
         n_known: int,
-        n_classes: int,
+        classes: Array,
         weight: npt.NDArray[np.float64] | None,
     ) -> State:
         """The state after these rows. The learner's own state is changed only if all goes well.
 
-        `make_rows` gets the width that the rows are to count as, if it is not their own. `n_known` classes exist from
-        the start, the others from the row on that first carries them.
+        `make_rows` gets the width that the rows are to count as, if it is not their own. `n_known` of the
+        classes exist from the start, the others from the row on that first carries them.
         """
-        first = not hasattr(self, "_state")
+        n_classes, first = len(classes), not hasattr(self, "_state")
         original = self.fresh_state(n_columns, n_known) if first else self._state
         self._refuse_another_shape(original)
         self.refuse_classes(max(n_classes, original.n_heads))
@@ -102,8 +162,14 @@ class OnlineLearner(RuleLearner, ClassLearner):
             if state is not original:
                 self._add_classes(state, n_existing)
                 state.part_from(original)
-            self._learn_stretch(state, rows, labels, n_existing, start, stop, weight, journal)
+            self._learn_stretch(state, rows, labels, n_existing, start, stop, weight, journal, classes=classes)
         return state
+
+    def add_labels(self, classes: Array) -> None:
+        """Make room for these classes, the first of which are those that it has."""
+        self.refuse_classes(len(classes))
+        self._add_classes(self._state, len(classes))
+        self.classes_ = classes
 
     def _add_classes(self, state: State, n_existing: int) -> None:
         if n_existing > max(state.n_heads, 2):
@@ -121,13 +187,21 @@ class OnlineLearner(RuleLearner, ClassLearner):
         journal: bool,
         *,
         record: bool = True,
+        classes: Array | None = None,
     ) -> None:
         """Rows from start to stop, in which no class beyond the first `n_existing` comes."""
         self._add_classes(state, n_existing)
         part = None if stop - start == rows.n_rows else np.arange(start, stop)
         # Labels of classes that come later in the batch are not looked at yet, but must be in range.
         labels_so_far = labels if part is None else np.where(labels < n_existing, labels, 0).astype(np.int32)
-        state.learn(self._rule(), rows, labels_so_far, weight, part, journal, self.costs, record=record)
+        weighing = self.weighing(max(state.n_heads, 2), classes)
+        rises = self._rises
+        wrong = None if rises is None else np.zeros(rows.n_rows, np.uint8)
+        more: dict[str, Any] = {"record": record, "weighing": weighing, "wrong": wrong}
+        state.learn(self._rule(), rows, labels_so_far, weight, part, journal, self.costs, **more)
+        if rises is not None and wrong is not None:
+            wrong = wrong[start:stop]
+            rises.add(wrong if weight is None else wrong[weight[start:stop] > 0])
 
     def _shaped_by_classes(self, state: State) -> list[tuple[str, bool]]:
         return [("multi_class", state.policy in (Policy.binary, self._policy()))]
@@ -198,12 +272,46 @@ class OnlineLearner(RuleLearner, ClassLearner):
         return one.labels[min(int(self.chosen(scores)[0]), len(one.labels) - 1)]
 
     @asks
+    def explain_one(self, x: Any, n: int | None = None) -> Explanation | None:
+        """The features that made the answer to one example, given as to `learn_one`; None before the first.
+
+        At most n of them, the largest first. Names that the example itself has come first.
+        """
+        if not hasattr(self, "_state"):
+            return None
+        chunk = example(self, x)[1]
+        names = None if chunk is None else chunk.names
+        return Explainer(self).explain(*compressed(self, x), n=n, names=names)[0]
+
+    @asks
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         """The calibrated probability of each label for one example, given as to `learn_one`; empty before the first."""
         if not hasattr(self, "_state"):
             return {}
         proba = self.probabilities(*self._judge_rows(*compressed(self, x), variances=self.has_variances))[0]
         return dict(zip(self.classes_.tolist(), proba.tolist(), strict=True))
+
+    @asks
+    def novelty_one(self, x: Any) -> Novelty:
+        """How new one example is, given as to `learn_one`: see `novelty`. Before anything was learned all of it is."""
+        if not hasattr(self, "_state"):
+            return Novelty(1.0, None)
+        values, indices, indptr, n_columns = compressed(self, x)
+        ratio = std_ratio(self, *self._judge_rows(values, indices, indptr, n_columns, variances=self.has_variances))
+        unseen = unseen_share(self, values, indices, indptr)
+        return Novelty(float(unseen[0]), None if ratio is None else float(ratio[0]))
+
+    @asks
+    def wants_label_one(self, x: Any, rate: float = 0.1) -> bool:
+        """True if the label of one example, given as to `learn_one`, would teach much: see `wants_label`.
+
+        True before anything has been learned.
+        """
+        checked_rate(rate, "rate")
+        if not hasattr(self, "_state"):
+            return True
+        judged = self._judge_rows(*compressed(self, x), variances=self.has_variances)
+        return bool(wanted(self, *judged, rate)[0])
 
     def _begin_one(self, x: Any, y: Any) -> OneByOne:
         self.check_parameters()
@@ -216,6 +324,9 @@ class OnlineLearner(RuleLearner, ClassLearner):
             self._grows_by_one = True
             self.begin(classes, width_of_first(self, x))
         return OneByOne.begun(self)
+
+    def _weighing_one(self, n_classes: int) -> Weighing:
+        return self.weighing(n_classes)
 
     def _codes(self) -> dict[Any, int]:
         return {label: k for k, label in enumerate(self.classes_.tolist())}
@@ -240,6 +351,15 @@ class OnlineLearner(RuleLearner, ClassLearner):
         self.classes_ = classes
         self._state = state
         return OneByOne.begun(self)
+
+
+def watch(learner: Any, rises: Rises | None) -> None:
+    """Have a learner tell from now on which rows it predicts wrongly, before it learns from them; None ends that."""
+    if isinstance(learner, OnlineLearner):
+        if rises is None:
+            learner.__dict__.pop("_rises", None)
+        else:
+            learner.__dict__["_rises"] = rises
 
 
 def stretches(labels: npt.NDArray[np.int32], n_known: int) -> list[tuple[int, int, int]]:

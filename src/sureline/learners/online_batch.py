@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from .._inputs import Array, is_sparse
 from ..models.numbers import Policy
 from ..models.precision.state import PrecisionState
-from .batch import BatchLearner, Labels, checked_rows
+from .batch import BatchLearner, Labels, Weights, checked_rows
 from .docstrings import BATCH, documented
 from .grids import PRICES
 from .parameters import POSITIVE, Number
@@ -71,13 +70,12 @@ class BCW(BatchLearner):
     def fresh_state(self, n_columns: int, n_classes: int) -> PrecisionState:
         return PrecisionState.fresh(n_columns, n_classes, self._policy(), bool(self.fit_intercept), self.dtype)
 
-    def _after(
-        self, state: PrecisionState, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None
-    ) -> PrecisionState:
+    def _after(self, state: PrecisionState, X: Any, labels: Labels, weight: Weights, own: Weights) -> PrecisionState:
         C = np.full(len(labels), float(self.C)) if weight is None else self.C * weight
         try:
             with np.errstate(all="ignore"):
-                return state.after(X, labels, C, int(self.q))
+                recorded = C if weight is own else self.C * (np.ones(len(labels)) if own is None else own)
+                return state.after(X, labels, C, int(self.q), recorded)
         except ValueError:
             checked_rows(X)  # if it was for what is in X, this says where
             raise

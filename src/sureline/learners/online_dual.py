@@ -14,6 +14,7 @@ from .online import OnlineLearner
 from .parameters import DUAL_LOSSES, POSITIVE, Number, OneOf, refuse_apart
 from .regression import TargetLearner
 from .rule import RuleLearner
+from .targets import TargetScale
 
 _ASCENT = """rho : float, default={rho}
         The strength of the regulariser. Every row is weighed against it with 1 / (rho Delta) of its window, so that the
@@ -40,7 +41,8 @@ _ASCENT = """rho : float, default={rho}
         Point where the Huber loss turns from squared to linear; 1 if None.
     smoothing : float, default={smoothing}
         Predict with an exponential average of the weights, with this decay per example: kappa of equation 27. 1
-        averages all weights, 0 takes the last ones alone. It helps much where the loss has a kink, as the hinge.
+        averages all weights, 0 takes the last ones alone. It helps much where the loss has a kink, as the hinge. With
+        `average` this is the decay of that average instead.
     columns : int or None, default=None
         Number of features for "kl" on streams and with `learn_one`, where it is not known from the start; up to 2**24.
         Every row costs this many operations. `fit` and `partial_fit` take the width of X.
@@ -123,18 +125,23 @@ class DualAscent(RuleLearner):
             beta=self._beta(),
             regularizer=_core.Regularizer[self.regularizer],
             delta=self._delta(),
-            smoothing=self.smoothing,
+            smoothing=self._kappa(),
         )
+
+    def _kappa(self) -> float:
+        """The decay of equation 27: that of `average`, if it is wanted, or `smoothing`."""
+        half_life = self._half_life()
+        return float(self.smoothing) if half_life is None else float(2.0 ** (-1.0 / half_life))
 
     def _shape(self) -> Shape:
         if self.regularizer == "kl":
             return Shape.simplex
-        if self.smoothing > 0:
+        if self._kappa() > 0:
             return Shape.dual_smoothed
         return Shape.dual_counted if self.window == "sliding" else Shape.dual
 
     def _initial_scalars(self) -> dict[str, Any]:
-        return {"length": self._length()}
+        return {"length": self._length(), "half_life": None}  # an average is the smoothing of its own rule
 
     def refuse_stream(self) -> None:
         # What the first chunk has would make the model depend on how the stream is cut.
@@ -165,7 +172,7 @@ class DualAscent(RuleLearner):
             ("regularizer", (state.shape is Shape.simplex) == (self.regularizer == "kl")),
             ("window", (state.length > 0) == (self.window == "sliding")),
             ("length", state.length == self._length()),
-            ("smoothing", state.shape is Shape.simplex or (state.shape is Shape.dual_smoothed) == (self.smoothing > 0)),
+            ("smoothing", state.shape is Shape.simplex or (state.shape is Shape.dual_smoothed) == (self._kappa() > 0)),
         ]
         if state.shape is Shape.dual_smoothed and state.ascent is not None:
             cut = state.ascent.scalars[_core.AscentColumn.cut.value]  # of the first problem, as of the others
@@ -232,7 +239,7 @@ class ODCA(DualAscent, OnlineLearner):
     )
 
 
-@documented(_ascent(_LOSSES_OF_TARGETS, rho="1e-4", smoothing="0.0") + REGRESSION)
+@documented(_ascent(_LOSSES_OF_TARGETS, rho="1e-3", smoothing="0.99") + REGRESSION)
 @dataclass(eq=False, repr=False)
 class ODCARegressor(DualAscent, TargetLearner):
     """Online dual coordinate ascent for numbers: least-mean-squares whose steps cannot overshoot, and its robust kin.
@@ -268,4 +275,17 @@ class ODCARegressor(DualAscent, TargetLearner):
     algorithm: ClassVar[str] = "the same for numbers: least-mean-squares and its robust kin"
     paper: ClassVar[str] = "Ying, Yuan & Sayed, EUSIPCO 2016, section III.A"
 
+    published: ClassVar[dict[str, Any]] = {"rho": 1e-4, "smoothing": 0.0, "scale_target": False}
+
+    rho: float = POSITIVE.default(1e-3, kw_only=True)
     loss: str = OneOf("squared", "absolute", "huber").default("squared")
+    smoothing: float = Number(0, 1).default(0.99, kw_only=True)
+
+    def _power_of_unit(self) -> int:
+        if self.loss == "absolute":
+            return 1
+        return 0 if self.loss == "squared" and self.regularizer == "l2" else 2
+
+    def fresh_target_scale(self) -> TargetScale:
+        # Weights that sum to one are those of the targets as they are.
+        return TargetScale() if self.regularizer == "kl" else super().fresh_target_scale()

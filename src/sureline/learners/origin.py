@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 
 from .._native import _core
-from ..stream import Chunk, DataError, Stream
-from ..stream.chunk import merged_names
+from ..stream import Chunk, DataError, Stream, read
+from ..stream.chunk import joined, merged_names
 from ..stream.examples import parsed
+from ..stream.options import BINARY, TABLES
 
-# What the columns of a format are. Those of Arrow and Parquet are what they were made of.
+# What the columns of a format are. List columns of Arrow and Parquet are what they were made of.
 _COLUMNS = {
     "libsvm": "numbered in the file",
     "vw": "hashed as Vowpal Wabbit does it",
-    **dict.fromkeys(("csv", "tsv", "jsonl", "text"), "hashed names"),
+    "text": "hashed words",
+    **dict.fromkeys(TABLES, "hashed names of a table"),
 }
 
 
@@ -42,13 +44,34 @@ class Origin:
         """True if this example is written in the words of the format, rather than as columns and values."""
         if not self.options:
             return False
-        return isinstance(x, str) or (
-            isinstance(x, Mapping) and not self.numbered and all(isinstance(name, str) for name in x)
-        )
+        if isinstance(x, str):  # of a table it is refused, with what an example must be
+            return True
+        return isinstance(x, Mapping) and not self.numbered and all(isinstance(name, str) for name in x)
+
+    @property
+    def of_table(self) -> bool:
+        """True if the columns are those of a table, so that data frames with these columns can be read."""
+        return "schema" in self.options
 
     def chunk(self, examples: Sequence[Any], dtype: Any) -> Chunk:
         """Rows of examples that are written in the words of the format, as a file would give them."""
         return parsed(examples, self.options, dtype=str(np.dtype(dtype)), names=self.names is not None)
+
+    def frame_chunk(self, frame: Any, dtype: Any) -> Chunk:
+        """Rows of a data frame with the columns of the table."""
+        options = dict(self.options, format=None)
+        stream = read(
+            frame,
+            dtype=str(np.dtype(dtype)),
+            need_label=False,
+            collect_names=self.names is not None,
+            threads=1,
+            fallback={name: value for name, value in options.items() if name != "weight"},
+        )
+        chunks = list(stream)
+        if not chunks:
+            raise ValueError("There must be at least one row.")
+        return joined(chunks)
 
     def learned(self, chunk: Chunk | None) -> None:
         """These rows have been learned from: their names belong to the model from now on."""
@@ -65,12 +88,24 @@ class Origin:
     def refuse_other(self, stream: Stream) -> None:
         """Raise DataError if the columns of a stream cannot mean what those of the model mean."""
         trained, now = self.options.get("format", ""), stream.model_options
-        if trained in _COLUMNS and stream.format in _COLUMNS and _COLUMNS[trained] != _COLUMNS[stream.format]:
+        listed = stream.format in BINARY and "schema" not in now
+        format = now.get("format", stream.format) if listed else stream.format
+        known = trained in _COLUMNS and format in _COLUMNS and not (listed and format in BINARY)
+        if known and trained in BINARY and "schema" not in self.options:
+            known = False  # list columns that say nothing of what they were made of
+        if known and _COLUMNS[trained] != _COLUMNS[format]:
             raise DataError(
                 stream.paths[0],
-                f"its format is {stream.format}, whose columns are {_COLUMNS[stream.format]}; the model was trained "
+                f"its format is {format}, whose columns are {_COLUMNS[format]}; the model was trained "
                 f"from {trained}, whose columns are {_COLUMNS[trained]}, so they do not mean the same",
             )
+        if known and trained in TABLES and not listed and "schema" not in self.options:
+            raise DataError(
+                stream.paths[0],
+                f"the model was trained from {trained} by a version that kept no schema of its columns; train it anew",
+            )
+        if known and listed and "schema" in now and now["schema"] != self.options.get("schema"):
+            raise DataError(stream.paths[0], "it was converted from a table whose columns are not those of the model")
         if "bits" in now and now["bits"] != self.options.get("bits", now["bits"]):
             raise DataError(
                 stream.paths[0],

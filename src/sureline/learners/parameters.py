@@ -117,6 +117,19 @@ class AutoFlag(Constraint):
         return "a bool or 'auto'"
 
 
+@dataclass(frozen=True)
+class FlagOrNumber(Constraint):
+    """True, False, or a number."""
+
+    number: Number
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, bool | np.bool_) or self.number.accepts(value)
+
+    def __str__(self) -> str:
+        return f"a bool or {self.number}"
+
+
 POSITIVE = Number(0, open="both")
 NOT_NEGATIVE = Number(0, open="high")
 LOSSES = OneOf("hinge", "squared_hinge", "log")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, nan
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,18 +15,56 @@ from .._inputs import Array
 from .._native import _core
 from ..models.numbers import Policy
 from ..models.state import State
+from ..models.weights import Weight
 from .guarded import asks, teaching
 from .learner import Floats
 from .one import OneByOne, example, width_of_first
+from .parameters import Flag
 from .rule import RuleLearner
+from .targets import Scaled, TargetScale
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TargetLearner(RuleLearner):
     """Base of the regressors: there is one head, and its score is the prediction."""
 
+    scale_target: bool = Flag().default(True)
+
+    # `fit` divides features by their mean size in all rows, rather than in those so far.
+    scales_at_once: ClassVar[bool] = False
+    _target_scale = TargetScale()
+
     def _policy(self) -> Policy:
         return Policy.regression
+
+    def _power_of_unit(self) -> int:
+        """The power of the unit of the targets in the loss, or 0 if no step depends on that unit."""
+        return 0
+
+    @property
+    def target_scale(self) -> TargetScale:
+        """How the targets are shifted and divided."""
+        return self._target_scale
+
+    @target_scale.setter
+    def target_scale(self, scale: TargetScale) -> None:
+        self._target_scale = scale
+
+    def fresh_target_scale(self) -> TargetScale:
+        """One that has seen nothing."""
+        if not self.scale_target:
+            return TargetScale()
+        return TargetScale(centred=bool(self.fit_intercept), power=self._power_of_unit())
+
+    def _shaped_by_classes(self, state: State) -> list[tuple[str, bool]]:
+        fresh, now = self.fresh_target_scale(), self._target_scale
+        return [("scale_target", fresh.centred == now.centred), ("loss", fresh.power == now.power)]
+
+    # -- answers ---------------------------------------------------------------------------------------------
+
+    def _judged(self, rows: _core.Rows, beyond: Floats | None, *, variances: bool) -> tuple[Floats, Floats | None]:
+        scores, v = super()._judged(rows, beyond, variances=variances)
+        return self._target_scale.back(scores), v
 
     # -- learning --------------------------------------------------------------------------------------------
 
@@ -35,6 +73,7 @@ class TargetLearner(RuleLearner):
         self.check_parameters()
         self._state = self.fresh_state(self._width_to_begin_with(n_columns))
         self._normalizer = self.fresh_normalizer()
+        self._target_scale = self.fresh_target_scale()
 
     def take(
         self,
@@ -48,7 +87,8 @@ class TargetLearner(RuleLearner):
         self._state.widen(n_columns)
         self.n_features_in_ = self._state.n_columns
         order = None if part is None else np.arange(*part)
-        self._learn_targets(self._state, make_rows(None), targets, weight, order, journal=False)
+        rows = make_rows(self._state.n_columns if self._state.factors is not None else None)
+        self.learn_targets(self._state, rows, targets, weight, order, journal=False)
 
     def go_on(
         self,
@@ -59,18 +99,21 @@ class TargetLearner(RuleLearner):
         weight: Floats | None,
     ) -> State:
         """The state after these rows. The learner's own state is changed only if all goes well."""
-        rows = make_rows(None)
-        if not hasattr(self, "_state"):
+        first = not hasattr(self, "_state")
+        n_columns = n_columns if first else max(n_columns, self._state.n_columns)
+        rows = make_rows(n_columns if self.shape.has_factors else None)
+        if first:
             state, journal = self.fresh_state(n_columns), False
+            self._target_scale = self.fresh_target_scale()
         else:
             self._refuse_another_shape(self._state)
             state, journal = self._state_to_change(rows, n_columns, nonzeros)
             if state is not self._state:
                 state.part_from(self._state)
-        self._learn_targets(state, rows, targets, weight, None, journal)
+        self.learn_targets(state, rows, targets, weight, None, journal)
         return state
 
-    def _learn_targets(
+    def learn_targets(
         self,
         state: State,
         rows: _core.Rows,
@@ -79,8 +122,15 @@ class TargetLearner(RuleLearner):
         order: npt.NDArray[np.int64] | None,
         journal: bool,
     ) -> None:
+        """One pass over the rows in place, on the scale of the targets so far."""
         no_labels = np.zeros(len(targets), np.int32)
-        state.learn(self._rule(), rows, no_labels, weight, order, journal, self.costs, targets)
+        if order is None:
+            scale, scaled = self._target_scale.after(targets, weight)
+        else:
+            scale, some = self._target_scale.after(targets[order], None if weight is None else weight[order])
+            scaled = Scaled(*(None if part is None else spread(part, order, len(targets)) for part in some))  # type: ignore[arg-type]
+        state.learn(self._rule(), rows, no_labels, weight, order, journal, self.costs, scaled=scaled)
+        self._target_scale = scale
 
     # -- one example at a time -------------------------------------------------------------------------------
 
@@ -104,26 +154,31 @@ class TargetLearner(RuleLearner):
 
         Examples
         --------
-        >>> from sureline import ODCARegressor
-        >>> reg = ODCARegressor(fit_intercept=False).learn_one({"rooms": 3.0}, 300.0).learn_one({"rooms": 4.0}, 400.0)
+        >>> from sureline import AROWRegressor
+        >>> reg = AROWRegressor(r=1e-3, covariance="diag", fit_intercept=False, normalize="none")
+        >>> reg = reg.learn_one({"rooms": 3.0}, 300.0).learn_one({"rooms": 4.0}, 400.0)
         >>> round(reg.predict_one({"rooms": 5.0}))
         500
         """
-        target = _number(y)
-        one = self._one
+        target = np.array([_number(y)])
         x, written = example(self, x)
-        begun = one is not None and one.state is self._state
-        if not begun or one.careful or one.core.learn(x, 0, sample_weight, target):  # type: ignore[union-attr]
-            with teaching(self):
-                one = self._one
-                one = self._begin_one(x) if one is None or one.state is not self._state else OneByOne.current(self)
-                one.learn_otherwise(self, lambda core: core.learn(x, 0, sample_weight, target))
+        with teaching(self):
+            one = self._one
+            one = self._begin_one(x) if one is None or one.state is not self._state else OneByOne.current(self)
+            scale, scaled = self._target_scale.after(target, np.array([sample_weight], float))
+            unit = 1.0 if scaled.units is None else float(scaled.units[0])
+            numbers = float(scaled.targets[0]), float(scaled.told[0]), unit
+            one.learn_otherwise(self, lambda core: core.learn(x, 0, sample_weight, *numbers))
+            self._target_scale = scale
         self.origin.learned(written)
         return self
 
     def predict_one(self, x: Any) -> float | None:
         """The prediction for one example, given as to `learn_one`; None if nothing has been learned yet."""
-        return float(self._scores_of_one(x)[0][0, 0]) if hasattr(self, "_state") else None
+        if not hasattr(self, "_state"):
+            return None
+        scores, one = self._scores_of_one(x)
+        return float(scores[0, 0] if one.state.factors is not None else self._target_scale.back(scores[0, 0]))
 
     def _begin_one(self, x: Any) -> OneByOne:
         self.check_parameters()
@@ -138,8 +193,26 @@ class TargetLearner(RuleLearner):
     @property
     def coef_(self) -> Array:
         """Weights, of shape (n_features,)."""
-        weights: Array = super().coef_[0]
+        weights: Array = super().coef_[0] * self._target_scale.unit
         return weights
+
+    @property
+    def sparse_coef_(self) -> Any:
+        return super().sparse_coef_ * self._target_scale.unit
+
+    @property
+    def intercept_(self) -> Array:
+        """The intercept, of shape (1,); 0 with ``fit_intercept=False``."""
+        intercept: Array = self._target_scale.back(super().intercept_)
+        return intercept
+
+    @asks
+    def top_weights(self, n: int, names: _core.NameTable | None = None) -> list[Weight]:
+        unit = self._target_scale.unit
+        return [
+            replace(one, weight=one.weight * unit, std=None if one.std is None else one.std * unit)
+            for one in super().top_weights(n, names)
+        ]
 
     @property
     def progressive_loss_(self) -> float:
@@ -157,6 +230,13 @@ class TargetLearner(RuleLearner):
         ascent = self._fitted_state("progressive_loss_").ascent
         assert ascent is not None
         return float(ascent.scalars[_core.AscentColumn.loss.value])
+
+
+def spread(part: Floats, order: npt.NDArray[np.int64], n: int) -> Floats:
+    """Numbers of the rows in this order, at the places of the rows."""
+    room = np.zeros(n)
+    room[order] = part
+    return room
 
 
 def _number(y: Any) -> float:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from math import inf
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,10 +15,12 @@ from ..models.numbers import COVARIANCE_SCALE, Policy, Rule, Shape
 from ..models.rows import as_rows, in_dtype, with_own_columns, without_columns_beyond
 from ..models.scaling import Normalizer
 from ..models.state import State
+from .class_weight import EVEN, Weighing
 from .guarded import asking, teaching
 from .learner import Floats, Learner
 from .one import OneByOne, compressed, example
-from .parameters import AutoFlag, Number
+from .parameters import AutoFlag, FlagOrNumber, Number
+from .sharding import Sharding
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -27,10 +30,13 @@ class RuleLearner(Learner):
     A subclass names its rule; it adds no loop and no state.
     """
 
+    average: bool | float = FlagOrNumber(Number(0.01, open="high")).default(False)
     bits: int = Number(1, 30, integer=True).default(20)
     passes: int = Number(1, 1e9, integer=True).default(1)
     shuffle: bool | str = AutoFlag().default("auto")
     random_state: Any = None
+
+    _sharding: ClassVar[Sharding | None] = None
 
     if TYPE_CHECKING:
         _state: State = field(init=False)
@@ -53,9 +59,22 @@ class RuleLearner(Learner):
         return {}
 
     @property
+    def sharding(self) -> Sharding | None:
+        """How it learns from a shard of a stream; None if what shards have learned cannot be merged."""
+        alone = self._shape().has_factors or self._shape() is Shape.simplex or bool(self.average)
+        return None if alone else self._sharding
+
+    @property
     def shape(self) -> Shape:
         """The kind of numbers that a feature has."""
         return self._shape()
+
+    def most_bytes(self, n_columns: int, n_classes: int) -> int:
+        """The most that a model of so many columns and classes takes; memory that no feature has touched is free."""
+        slots, heads = n_columns + 1, n_classes if n_classes > 2 else 1
+        factors = heads * slots * (slots + 1) // 2 if self.shape.has_factors else 0
+        sums = 8 * slots * heads if self.average else 0
+        return np.dtype(self.dtype).itemsize * (slots * heads * self.shape.width + factors) + sums
 
     @property
     def model(self) -> State:
@@ -75,7 +94,19 @@ class RuleLearner(Learner):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        self._initial_scalars()  # refuses a budget beside a penalty
+        bounded = self._initial_scalars().get("max_nonzero") is not None  # refuses a budget beside a penalty
+        if bounded and self._half_life() is not None:
+            bound = "max_nonzero" if hasattr(self, "max_nonzero") else "n_features"
+            raise ValueError(
+                f"{type(self).__name__} bounds the number of nonzero weights by {bound}={getattr(self, bound)!r}, and "
+                f"an average of such weights has more of them: it has no average. Got average={self.average!r}."
+            )
+
+    def _half_life(self) -> float | None:
+        """That of the average, infinite if all rounds count the same; None if it predicts with the last weights."""
+        if isinstance(self.average, bool | np.bool_):
+            return inf if self.average else None
+        return float(self.average)
 
     # -- answers ---------------------------------------------------------------------------------------------
 
@@ -115,6 +146,13 @@ class RuleLearner(Learner):
         width = state.n_columns if state.factors is not None else None
         return self._judged(as_rows(X, state.dtype, width), beyond, variances=variances)
 
+    def judge_made(self, rows: _core.Rows, beyond: Floats | None, *, variances: bool) -> tuple[Floats, Floats | None]:
+        """As `judge`, of rows that are divided and of the width of the model, as many learners may share them.
+
+        `beyond` has the sum of squares of each row in columns that the model does not have.
+        """
+        return self._judged(rows, beyond, variances=variances)
+
     def _judged(self, rows: _core.Rows, beyond: Floats | None, *, variances: bool) -> tuple[Floats, Floats | None]:
         """`beyond` has the sum of squares of each row in columns that the model does not have."""
         scores = self._scores(rows)
@@ -149,14 +187,23 @@ class RuleLearner(Learner):
     def fresh_state(self, n_columns: int, n_classes: int = 1) -> State:
         intercept = bool(self.fit_intercept)
         state = State(
-            self._shape(), self.dtype, n_columns, intercept, n_classes, self._policy(), **self._initial_scalars()
+            self._shape(),
+            self.dtype,
+            n_columns,
+            intercept,
+            n_classes,
+            self._policy(),
+            **{"half_life": self._half_life()} | self._initial_scalars(),
         )
         state.refresh(self._rule())
         return state
 
     def _refuse_another_shape(self, state: State) -> None:
         """Parameters that shape the state cannot change under it."""
-        self._refuse_changes(state, *self._shaped_by(state), *self._shaped_by_classes(state))
+        shaped = [*self._shaped_by(state), *self._shaped_by_classes(state)]
+        if not state.shape.is_dual:
+            shaped.append(("average", state.half_life == self._half_life()))
+        self._refuse_changes(state, *shaped)
 
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
         """Further parameters that shape the state, and whether they are what the state was made with."""
@@ -194,6 +241,10 @@ class RuleLearner(Learner):
     def _may_grow(self) -> bool:
         """A model that began with `learn_one` grows as it has begun; others only if they are told so."""
         return bool(self.growing) or self._grows_by_one
+
+    def _weighing_one(self, n_classes: int) -> Weighing:
+        """How many times examples of each class count, if there are classes."""
+        return EVEN
 
     def _codes(self) -> dict[Any, int]:
         """Of the labels, if there are any."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,15 +12,18 @@ import numpy.typing as npt
 
 from .._inputs import Array, label_array
 from .._native import _core
-from ..models.file import ModelContents, ModelFileError, read_model, write_model
+from ..models.file import ModelContents, ModelFileError, model_bytes, read_model, write_model
 from ..models.groups import GroupState
 from ..models.scaling import Normalizer
 from ..models.state import State
 from ..stream.options import checked_model_options
 from .catalogue import EVERY_LEARNER
+from .class_weight import packed, unpacked
 from .guarded import asking
 from .learner import ClassLearner, Learner
 from .origin import Origin
+from .regression import TargetLearner
+from .targets import TargetScale
 
 _NAMES = "names."  # what the tensors of the table of names begin with
 
@@ -36,6 +39,7 @@ class ModelFile:
     place: dict[str, Any] | None  # of a checkpoint: how far the training had come
     library: str  # the version of sureline that wrote it
     compact: bool = False  # nothing is known of features whose weight is zero
+    tensors: Mapping[str, Array] = field(default_factory=dict)  # whatever else was written
 
 
 def write_learner(
@@ -44,23 +48,32 @@ def write_learner(
     *,
     place: Mapping[str, Any] | None = None,
     compact: bool = False,
+    tensors: Mapping[str, Array] | None = None,
 ) -> None:
-    """Write a learner, with how its rows were read and their names; with a `place` it is a checkpoint."""
+    """Write a learner, with how its rows were read and their names, and further `tensors`.
+
+    With a `place` it is a checkpoint.
+    """
     if learner.in_python:
         raise ValueError(
             f"{type(learner).__name__} is written in Python, and a model file holds no code: pickle the estimator "
             "instead."
         )
     with asking(learner):
-        _write_learner(path, learner, place, compact)
+        kind = "model" if place is None else "checkpoint"
+        write_model(path, kind=kind, **_parts_of(learner, place, compact, tensors or {}))
 
 
-def _write_learner(
-    path: Path,
-    learner: Learner,
-    place: Mapping[str, Any] | None,
-    compact: bool,
-) -> None:
+def learner_bytes(learner: Learner) -> bytes:
+    """The bytes of the file of a learner."""
+    with asking(learner):
+        return model_bytes(**_parts_of(learner, None, False, {}))
+
+
+def _parts_of(
+    learner: Learner, place: Mapping[str, Any] | None, compact: bool, more: Mapping[str, Array]
+) -> dict[str, Any]:
+    """The arguments of `write_model`."""
     state: Any = learner._fitted_state("state to write")
     scales, names = learner.normalizer, learner.origin.names
     if compact:
@@ -75,28 +88,28 @@ def _write_learner(
         metadata["compact"] = True
     if place is not None:
         metadata["place"] = dict(place)
+    if isinstance(learner, TargetLearner):
+        metadata["targets"] = learner.target_scale.to_dict()
     if hasattr(learner, "feature_names_in_"):
         metadata["feature_names"] = learner.feature_names_in_.tolist()
     tensors = {} if names is None else {_NAMES + key: array for key, array in names.to_arrays().items()}
-    write_model(
-        path,
-        kind="model" if place is None else "checkpoint",
-        class_name=type(learner).__name__,
-        parameters=learner.parameters(),
-        labels=learner.labels,
-        state=state,
-        extra_metadata=metadata,
-        extra_tensors=tensors,
-        scales=scales,
-    )
+    return {
+        "class_name": type(learner).__name__,
+        "parameters": _parameters_to_write(learner),
+        "labels": learner.labels,
+        "state": state,
+        "extra_metadata": metadata,
+        "extra_tensors": {**tensors, **more},
+        "scales": scales,
+    }
 
 
-def read_learner(path: Path) -> ModelFile:
-    """Read back the output of `write_learner`, everything checked."""
+def read_learner(path: Path | bytes) -> ModelFile:
+    """Read back the output of `write_learner` or `learner_bytes`, everything checked."""
     contents = read_model(path)
 
     def refuse(reason: str) -> NoReturn:
-        raise ModelFileError(str(path), reason)
+        raise ModelFileError("the bytes of a model" if isinstance(path, bytes) else str(path), reason)
 
     known = EVERY_LEARNER
     if contents.class_name not in known:
@@ -113,6 +126,8 @@ def read_learner(path: Path) -> ModelFile:
         if isinstance(learner, ClassLearner):
             learner.refuse_classes(len(contents.labels))
             learner.classes_ = label_array(contents.labels)
+        if isinstance(learner, TargetLearner) and "targets" in contents.metadata:
+            learner.target_scale = TargetScale.of(contents.metadata["targets"])
         learner.adopt(contents.state, normalizer)
         learner.n_features_in_ = contents.state.n_columns
         names = _names(contents.tensors)
@@ -134,7 +149,8 @@ def read_learner(path: Path) -> ModelFile:
     except ValueError as error:
         refuse(f"has options of reading that are none: {error}")
     learner.origin = Origin(input_options, names)
-    return ModelFile(learner, learner.labels, names, input_options, place, contents.library, compact)
+    more = {name: array for name, array in contents.tensors.items() if not name.startswith(_NAMES)}
+    return ModelFile(learner, learner.labels, names, input_options, place, contents.library, compact, more)
 
 
 def _normalizer(learner: Learner, scales: Normalizer | None) -> Normalizer:
@@ -163,9 +179,19 @@ def _only(names: _core.NameTable, columns: npt.NDArray[np.int64]) -> _core.NameT
     return _core.NameTable.from_arrays(arrays)
 
 
+def _parameters_to_write(learner: Learner) -> dict[str, Any]:
+    parameters = learner.parameters()
+    given = packed(parameters.pop("class_weight", None))
+    return parameters if given is None else {**parameters, "class_weight": given}
+
+
 def _parameters(contents: ModelContents) -> dict[str, Any]:
     """The parameters of the learner, also of files that know others than this version."""
     parameters = {"normalize": "none"} | contents.parameters
+    if "targets" not in contents.metadata and issubclass(EVERY_LEARNER[contents.class_name], TargetLearner):
+        parameters.setdefault("scale_target", False)  # of a time that had none
+    if "class_weight" in parameters:
+        parameters["class_weight"] = unpacked(parameters["class_weight"])
     if contents.class_name == "KernelSCW" and parameters.get("budget", 0) is None:
         del parameters["budget"]  # once a bound of the stored examples; None was no bound
     # JSON has no tuples; the pair of costs is one.

@@ -16,6 +16,7 @@ from .docstrings import COVARIANCE, documented
 from .gaussian import GaussianLearner
 from .grids import CONFIDENCES, PRICES, Settings
 from .parameters import POSITIVE, Number, OneOf
+from .sharding import COUNTED, Sharding
 
 CONFIDENCE = Number(0.5, 1, open="high")
 
@@ -52,6 +53,7 @@ class SOP(GaussianLearner):
 
     a: float = POSITIVE.default(1.0)
 
+    _sharding: ClassVar[Sharding | None] = COUNTED
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"a": PRICES}
     settings_to_try: ClassVar[Settings] = (
         {"a": 0.25, "normalize": "none"},
@@ -73,7 +75,7 @@ class SOP(GaussianLearner):
         scores = super()._scores(rows)
         return scores / (1 + self._fitted_state("scores").variances(rows)) if scores.shape[1] == 1 else scores
 
-    def _as_recorded(self, scores: Floats, variances: Floats | None) -> tuple[Floats, Floats | None]:
+    def as_recorded(self, scores: Floats, variances: Floats | None) -> tuple[Floats, Floats | None]:
         assert variances is not None
         return (scores * (1 + variances) if scores.shape[1] == 1 else scores), variances
 
@@ -181,6 +183,7 @@ class AROW(GaussianLearner):
 
     r: float = POSITIVE.default(1.0)
 
+    _sharding: ClassVar[Sharding | None] = COUNTED
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"r": PRICES}
     settings_to_try: ClassVar[Settings] = (
         {"r": 32.0, "normalize": "scale"},
@@ -216,6 +219,7 @@ class NAROW(GaussianLearner):
 
     b: float = POSITIVE.default(2.0)
 
+    _sharding: ClassVar[Sharding | None] = COUNTED
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"b": PRICES}
     settings_to_try: ClassVar[Settings] = (
         {"b": 2.0**-4, "normalize": "scale"},
@@ -249,6 +253,7 @@ class NHERD(GaussianLearner):
 
     C: float = POSITIVE.default(1.0)
 
+    _sharding: ClassVar[Sharding | None] = COUNTED
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
     settings_to_try: ClassVar[Settings] = (
         {"C": 2.0**-5, "normalize": "scale"},
@@ -304,6 +309,7 @@ class SCW(GaussianLearner):
     C: float = POSITIVE.default(0.5)
     eta: float = CONFIDENCE.default(0.9)
 
+    _sharding: ClassVar[Sharding | None] = COUNTED
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES, "eta": CONFIDENCES}
     settings_to_try: ClassVar[Settings] = (
         {"C": 2.0**-5, "eta": 0.6, "normalize": "scale"},

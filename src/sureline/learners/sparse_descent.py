@@ -17,6 +17,7 @@ from .docstrings import BUDGET, COMMON, LOSS, documented
 from .grids import PRICES, RATES, RATES_TO_TRY, STEPS, STEPS_TO_TRY, Settings
 from .online import OnlineLearner
 from .parameters import LOSSES, NOT_NEGATIVE, POSITIVE, Number
+from .sharding import Sharding
 
 _LIMIT, _DELTA = _core.RoundColumn.limit.value, _core.RoundColumn.delta.value
 
@@ -53,6 +54,7 @@ class STG(OnlineLearner):
     K: int = Number(1, integer=True).default(10)
     theta: float = Number(0).default(inf)
 
+    _sharding: ClassVar[Sharding | None] = Sharding(counted=False, powers={"eta": 1})
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
     settings_to_try: ClassVar[Settings] = STEPS_TO_TRY
 
@@ -90,6 +92,7 @@ class FOBOS(OnlineLearner):
     eta: float = POSITIVE.default(0.7)
     lam: float = NOT_NEGATIVE.default(0.0)
 
+    _sharding: ClassVar[Sharding | None] = Sharding(counted=False, powers={"eta": 0.5})
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"eta": RATES}
     settings_to_try: ClassVar[Settings] = RATES_TO_TRY
 
@@ -125,6 +128,7 @@ class RDA(OnlineLearner):
     lam: float = NOT_NEGATIVE.default(0.0)
     rho: float = NOT_NEGATIVE.default(0.0)
 
+    _sharding: ClassVar[Sharding | None] = Sharding(counted=False, powers={"gamma": -0.5}, sums=True)
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"gamma": tuple(1 / eta for eta in RATES)}
     settings_to_try: ClassVar[Settings] = (
         {"gamma": 0.125, "normalize": "scale"},
@@ -169,6 +173,7 @@ class AdaFOBOS(OnlineLearner):
     lam: float = NOT_NEGATIVE.default(0.0)
     delta: float = POSITIVE.default(0.5)
 
+    _sharding: ClassVar[Sharding | None] = Sharding(counted=False, powers={"eta": 0.5, "delta": -0.5})
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"delta": PRICES, "eta": RATES}
     settings_to_try: ClassVar[Settings] = (
         {"delta": 1.0, "eta": 2.0**-4, "normalize": "scale"},
@@ -218,6 +223,7 @@ class AdaRDA(OnlineLearner):
     lam: float = NOT_NEGATIVE.default(0.0)
     delta: float = POSITIVE.default(0.5)
 
+    _sharding: ClassVar[Sharding | None] = Sharding(counted=False, powers={"eta": 0.5, "delta": -0.5}, sums=True)
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"delta": PRICES, "eta": RATES}
     settings_to_try: ClassVar[Settings] = (
         {"delta": 1.0, "eta": 2.0**-4, "normalize": "scale"},
@@ -268,6 +274,9 @@ class FTRL(OnlineLearner):
     l1: float = NOT_NEGATIVE.default(0.0)
     l2: float = NOT_NEGATIVE.default(0.0)
 
+    _sharding: ClassVar[Sharding | None] = Sharding(
+        counted=False, powers={"alpha": 0.5, "beta": -0.5, "l1": -1, "l2": -1}, sums=True
+    )
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"alpha": STEPS, "beta": (0.125, 1.0)}
     settings_to_try: ClassVar[Settings] = (
         {"alpha": 2.0**-4, "beta": 1.0, "normalize": "scale"},

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,6 +14,18 @@ from .._system import usable_memory
 from .numbers import NORM2, Numbers, Policy, Shape, flip_one, fresh_tally
 from .record import begun_anew
 from .touched import Touched
+
+
+def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Of which large ones take the memory of what is written."""
+    size = math.prod(shape)
+    if size * dtype.itemsize < 1 << 20:
+        return np.zeros(shape, dtype)
+    zeros = _core.zeros_float32 if dtype == np.float32 else _core.zeros_float64
+    try:
+        return cast(Array, zeros(size)).reshape(shape)
+    except MemoryError:
+        raise MemoryError(f"there is no room for the addresses of {shape[0] - 1} features") from None
 
 
 def diagonal_positions(n_slots: int) -> Ints:
@@ -45,6 +58,9 @@ class Growing(Numbers):
                 self._refuse_to_fill(wider)
                 wider[len(self.weights) :, :, 1] = flip_one(self.prior.astype(self.dtype))
             self.weights = wider
+            if self.sums is not None:
+                self.sums, before = self._fresh_sums(capacity, self.n_heads), self.sums
+                _core.copy_touched(self.sums, before)
         if self.factors is not None:
             factors = np.tile(self._fresh_factor(slots), (self.n_heads, 1))
             factors[:, diagonal_positions(slots)] = self.prior[:, np.newaxis]
@@ -86,6 +102,10 @@ class Growing(Numbers):
                 return both
 
             self._rearrange(n_classes, split, everywhere=rescales_variances)
+            if self.average is not None:
+                first = 0.0 if policy is Policy.rival and share == 1.0 else -share
+                self._rearrange_sums(n_classes, lambda sums: sums * [first, share])
+                self.average.split(policy)
             if self.factors is not None:
                 self.factors = np.concatenate([self.factors, self.factors])
                 self.factors[:, diagonal_positions(self.n_columns + 1)] *= share
@@ -100,6 +120,8 @@ class Growing(Numbers):
             self.policy = policy
         else:
             self._rearrange(n_classes, lambda block: block)
+            if self.average is not None:
+                self._rearrange_sums(n_classes, lambda sums: sums)
         missing = n_classes - len(self.prior)
         self.prior = np.concatenate([self.prior, np.ones(missing)])
         if self.factors is not None:
@@ -109,11 +131,13 @@ class Growing(Numbers):
             self.memory = np.concatenate([self.memory, np.tile(self._fresh_memory, (missing, 1))])
             if self.ascent is not None:
                 self.ascent.add_problems(missing)
+        if self.average is not None:
+            self.average.add(n_classes, len(self.memory))
         self.tally = np.concatenate([self.tally, fresh_tally(n_classes - len(self.tally))])
         if self.rounds is not None:  # until the next refresh, which all of them need
             self.rounds = np.repeat(self.rounds[:1], len(self.memory), axis=0)
         if isinstance(self.budget, _core.Budget):
-            self._choose_anew(self.budget.threshold)
+            self.choose_anew(self.budget.threshold)
         elif self.budget is not None:
             slots, heads = np.divmod(self.budget.members, n_before)
             if n_before == 1:  # both classes have its weights
@@ -140,6 +164,15 @@ class Growing(Numbers):
                 wider[slots[some], : changed.shape[1]] = changed
         self.weights = wider
 
+    def _rearrange_sums(self, n_heads: int, rearranged: Callable[[Array], Array]) -> None:
+        if self.sums is None:
+            return
+        wider = self._fresh_sums(len(self.sums), n_heads)
+        for slots in Touched(self.sums).rows():
+            changed = rearranged(self.sums[slots]) + 0.0  # no -0
+            wider[slots, : changed.shape[1]] = changed
+        self.sums = wider
+
     def has_budget(self, max_nonzero: int | None) -> bool:
         return (None if self.budget is None else self.budget.max) == max_nonzero
 
@@ -147,7 +180,7 @@ class Growing(Numbers):
         """At most that many nonzero weights from now on, or as many as there are."""
         if not self.has_budget(max_nonzero):
             self.budget = self._fresh_budget(max_nonzero)
-            self._choose_anew(0.0)
+            self.choose_anew()
 
     def _fresh_budget(self, max_nonzero: int | None) -> _core.Budget | _core.FeatureSelection | None:
         if max_nonzero is None:
@@ -156,8 +189,8 @@ class Growing(Numbers):
             _core.FeatureSelection(max_nonzero, self.n_heads) if self.shape.has_selection else _core.Budget(max_nonzero)
         )
 
-    def _choose_anew(self, least: float) -> None:
-        """The smallest threshold, from `least` on, that keeps the budget."""
+    def choose_anew(self, least: float = 0.0) -> None:
+        """Choose the smallest threshold, from `least` on, that keeps the budget; nothing if there is none."""
         if isinstance(self.budget, _core.Budget):
             self.core.choose_anew(least)
 
@@ -165,15 +198,10 @@ class Growing(Numbers):
 
     def _fresh_weights(self, n_slots: int, n_heads: int) -> Array:
         width = self.shape.width
-        shape = (n_slots, n_heads) if width == 1 else (n_slots, n_heads, width)
-        size = n_slots * n_heads * width
-        if size * self.dtype.itemsize < 1 << 20:
-            return np.zeros(shape, self.dtype)
-        zeros = _core.zeros_float32 if self.dtype == np.float32 else _core.zeros_float64
-        try:
-            return cast(Array, zeros(size)).reshape(shape)
-        except MemoryError:
-            raise MemoryError(f"there is no room for the addresses of {n_slots - 1} features") from None
+        return _zeros((n_slots, n_heads) if width == 1 else (n_slots, n_heads, width), self.dtype)
+
+    def _fresh_sums(self, n_slots: int, n_heads: int) -> Array:
+        return _zeros((n_slots, n_heads), np.dtype(np.float64))
 
     def _refuse_to_fill(self, weights: Array) -> None:
         """Raise MemoryError if these weights, of which all are to be written, exceed the memory of this machine."""

@@ -56,7 +56,9 @@ class Numbers:
     head for policy ovr, otherwise a single one. ``tally`` has a row for each class: examples seen, mistakes, updates.
     ``budget`` bounds the number of nonzero weights: of a coordinate rule by a threshold for all heads together, of a
     margin rule by a selection of features for each head. ``ascent`` is what a dual rule remembers: the scalars of its
-    windows, and the rows of a sliding one. ``tally`` of a regression counts all examples in its first row.
+    windows, and the rows of a sliding one. ``average`` is what all weights share if predictions are made with their
+    average along the stream, and ``sums[slot, head]`` what it stores of each. ``tally`` of a regression counts all
+    examples in its first row.
     """
 
     shape: Shape
@@ -71,6 +73,8 @@ class Numbers:
     tally: Ints
     budget: _core.Budget | _core.FeatureSelection | None
     ascent: _core.DualMemory | None
+    average: _core.Average | None
+    sums: Floats | None
     # What the weights of a coordinate or dual rule are computed with: for each problem the numbers of a round, which is
     # the one after the last.
     rounds: Floats | None
@@ -100,7 +104,14 @@ class Numbers:
             rounds=self.rounds,
             record=self.record,
             extras=self.extras,
+            average=self.average,
+            sums=self.sums,
         )
+
+    @property
+    def weight_scales(self) -> Floats:
+        """The factors of the weights that the core gives, one for all heads or for each; averages are whole."""
+        return self.memory[:, WEIGHT_SCALE] if self.average is None else np.ones(1)
 
     def _twin(self) -> Self:
         twin = object.__new__(type(self))
@@ -109,7 +120,7 @@ class Numbers:
 
     def nonzero(self) -> list[tuple[Ints, Array]]:
         """For each head the slots, ascending, and values of the weights that are not zero; slot 0 is the intercept."""
-        scale = np.broadcast_to(self.memory[:, WEIGHT_SCALE], self.n_heads)
+        scale = np.broadcast_to(self.weight_scales, self.n_heads)
         found = []
         for head, (slots, values) in enumerate(self._nonzero_numbers()):
             with np.errstate(over="ignore"):
@@ -163,6 +174,7 @@ class Numbers:
             return self
         first = self._twin()
         first.weights = np.ascontiguousarray(self.weights[:1])
+        first.sums = None if self.sums is None else np.ascontiguousarray(self.sums[:1])
         first.n_columns = 0
         first.budget = None
         return first

@@ -3,7 +3,8 @@
 It is an array of less than 64 KiB: the number of rows, the sum of the squared weights, the log-likelihoods of
 temperatures, and then for each bin of the score and of its standard deviation the weight of the rows whose label was
 the first of two classes, or none of the best one, and of the others. Two records add up: that of a model which saw the
-rows of both is their sum.
+rows of both is their sum. Last are the guards of some levels of error, in octaves of the score, which follow a stream
+that changes.
 """
 
 from __future__ import annotations
@@ -19,13 +20,17 @@ _AT = _core.RECORD
 SIZE: int = _AT["size"]
 ROWS: int = _AT["rows"]
 SQUARES: int = _AT["squares"]
-CELLS: int = _AT["cells"]
+CELLS = slice(_AT["cells"], _AT["guards"])
+GUARDS = slice(_AT["guards"], _AT["guards"] + _AT["levels"])
 LOGS = slice(_AT["logs"], _AT["logs"] + _AT["temperatures"])
 SHAPE = (_AT["score_bins"], _AT["std_bins"], 2)
 FIRST_MARGIN = SHAPE[0] // 2 - 1  # the bin of a score of 0, below which there are no margins
+HIGHEST_GUARD = SHAPE[0] // (2 * _AT["in_octave"])  # octaves
 LARGEST_SCORE = 2.0 ** (_AT["lowest_score"] + SHAPE[0] // (2 * _AT["in_octave"]))
+SMALLEST_SCORE = 2.0 ** _AT["lowest_score"]
 SMALLEST_STD = 2.0 ** _AT["lowest_std"]
 LARGEST_STD = 2.0 ** (_AT["lowest_std"] + SHAPE[1])
+LEVELS = 2.0 ** (_AT["lowest_level"] + 0.5 * np.arange(_AT["levels"]))  # of error, of the guards
 TEMPERATURES = 2.0 ** np.arange(_AT["lowest_temperature"], _AT["lowest_temperature"] + _AT["temperatures"])
 
 
@@ -49,8 +54,11 @@ def is_empty(record: Floats) -> bool:
 def merged(*records: Floats) -> Floats:
     """The record of models that learned from different rows, taken together."""
     both = fresh_record()
+    guards = np.zeros(len(LEVELS))
     for record in records:
         both += record
+        guards += record[ROWS] * record[GUARDS]
+    both[GUARDS] = guards / max(both[ROWS], 1.0)  # they are no sums: the mean of a row
     return both
 
 
@@ -80,7 +88,7 @@ class Outcomes:
 
     @classmethod
     def of(cls, record: Floats) -> Outcomes:
-        cells = record[CELLS:].reshape(SHAPE)
+        cells = record[CELLS].reshape(SHAPE)
         size = examples_per_weight(record)
         scores, stds = np.nonzero(cells.sum(axis=2))
         return cls(
@@ -94,7 +102,7 @@ class Outcomes:
 
 def examples_per_weight(record: Floats) -> float:
     """(sum of w)^2 / (sum of w^2) examples for a weight of (sum of w) in all."""
-    total, squares = float(record[CELLS:].sum()), float(record[SQUARES])
+    total, squares = float(record[CELLS].sum()), float(record[SQUARES])
     return total / squares if squares > 0 else 0.0
 
 
@@ -102,6 +110,16 @@ def log_likelihoods(record: Floats) -> Floats:
     """Of the labels where the best class was wrong, for each of the temperatures, in units of examples."""
     logs: Floats = record[LOGS] * examples_per_weight(record)
     return logs
+
+
+def guard(record: Floats, level: float) -> float:
+    """The |score| from which on answers were wrong no more often than at this level, between two of those on record."""
+    if level > LEVELS[-1]:
+        return 0.0
+    guards = np.maximum.accumulate(record[GUARDS][::-1])[::-1]  # what is too unsure for more errors is for fewer
+    octaves = float(np.interp(np.log2(level), np.log2(LEVELS), guards))
+    whole = np.floor(octaves)  # within an octave they are linear in the score
+    return float(SMALLEST_SCORE * 2.0**whole * (1 + octaves - whole)) if octaves > 0 else 0.0
 
 
 def places_and_numbers(record: Floats) -> tuple[Array, Floats]:

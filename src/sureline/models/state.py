@@ -30,6 +30,8 @@ from .record import fresh_record, places_and_numbers
 from .rows import Reason, RefusedRow, or_float64, refusal
 from .touched import Touched
 
+_NOT_OF_ALL: dict[str, Any] = {"ascent": None, "average": None, "sums": None}
+
 
 class State(Growing):
     """The numbers of a model, and the few operations on them that are not a learning step."""
@@ -47,6 +49,7 @@ class State(Growing):
         c: float = 0.0,
         max_nonzero: int | None = None,
         length: int = 0,
+        half_life: float | None = None,
     ) -> None:
         self.shape = shape
         self.dtype = np.dtype(dtype)
@@ -67,6 +70,8 @@ class State(Growing):
         self.record = None if policy is Policy.regression else fresh_record()
         self.budget = self._fresh_budget(max_nonzero)
         self.ascent = _core.DualMemory(len(self.memory), length) if shape.is_dual else None
+        self.average = None if half_life is None else _core.Average(len(self.memory), n_heads, half_life)
+        self.sums = None if half_life is None else self._fresh_sums(len(self.weights), n_heads)
         if shape is Shape.simplex:
             self.weights[1:, :, 0] = 1 / max(n_columns, 1)
         self.rounds = np.zeros((len(self.memory), ROUND_COLUMNS)) if shape.has_rounds else None
@@ -76,11 +81,11 @@ class State(Growing):
         """The state with these attributes, which fit each other: whoever calls this has checked that.
 
         The weights are an array of shape (slots, heads, width), or where most are zero the number of heads, the places
-        slot * heads + head of the others, and their numbers, of shape (places, width).
+        slot * heads + head of the others, and their numbers, of shape (places, width). So are the sums of an average.
         """
         state = object.__new__(cls)
-        state.__dict__.update(attributes)
-        state.__dict__.setdefault("ascent", None)
+        sums = attributes.pop("sums", None)
+        state.__dict__.update(_NOT_OF_ALL | attributes)
         state._begin_record()
         width = state.shape.width
         if isinstance(weights, tuple):
@@ -89,6 +94,11 @@ class State(Growing):
             state.weights.reshape(-1, width)[places] = numbers
         else:
             state.weights = weights.reshape(weights.shape[:2] if width == 1 else weights.shape)
+        if isinstance(sums, tuple):
+            state.sums = state._fresh_sums(state.n_columns + 1, state.n_heads)
+            state.sums.reshape(-1)[sums[0]] = sums[1]
+        else:
+            state.sums = sums
         return state
 
     @property
@@ -97,8 +107,13 @@ class State(Growing):
         return 0 if self.ascent is None else self.ascent.length
 
     @property
+    def half_life(self) -> float | None:
+        """That of the average which predicts: infinite if all rounds count the same, None if there is none."""
+        return None if self.average is None else self.average.half_life
+
+    @property
     def nbytes(self) -> int:
-        return self.weights.nbytes + (0 if self.factors is None else self.factors.nbytes)
+        return sum(0 if array is None else array.nbytes for array in (self.weights, self.factors, self.sums))
 
     def copy(self) -> State:
         twin = self.draft()
@@ -113,6 +128,7 @@ class State(Growing):
         twin.record = None if self.record is None else self.record.copy()
         twin.budget = None if self.budget is None else self.budget.copy()
         twin.ascent = None if self.ascent is None else self.ascent.copy()
+        twin.average = None if self.average is None else self.average.copy()
         twin.rounds = None if self.rounds is None else self.rounds.copy()
         return twin
 
@@ -123,6 +139,9 @@ class State(Growing):
             _core.copy_touched(self.weights, original.weights)
         if self.factors is not None and self.factors is original.factors:
             self.factors = self.factors.copy()
+        if self.sums is not None and self.sums is original.sums:
+            sums, self.sums = self.sums, self._fresh_sums(len(self.sums), original.n_heads)
+            _core.copy_touched(self.sums, sums)
 
     def __deepcopy__(self, memo: Any) -> State:
         return self.copy()
@@ -132,6 +151,9 @@ class State(Growing):
         state = self.__dict__.copy()
         if self.record is not None:
             state["record"] = places_and_numbers(self.record)
+        if self.sums is not None:
+            slots = np.concatenate([np.empty(0, np.int64), *Touched(self.sums).rows()])
+            state["sums"] = self.sums.shape, slots, self.sums[slots]
         parts, n_touched = [np.empty(0, np.int64)], 0
         for slots in Touched(self.weights).rows():
             parts.append(slots)
@@ -143,7 +165,11 @@ class State(Growing):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({"ascent": None, "rounds": state.pop("view", None)} | state)  # of older pickles
+        self.__dict__.update(_NOT_OF_ALL | {"rounds": state.pop("view", None)} | state)  # of older pickles
+        if isinstance(self.sums, tuple):
+            shape, slots, values = self.sums
+            self.sums = self._fresh_sums(*shape)
+            self.sums[slots] = values
         if isinstance(self.__dict__.get("record"), tuple):
             places, numbers = state["record"]
             self.record = fresh_record()
@@ -162,7 +188,7 @@ class State(Growing):
     @property
     def writeable(self) -> bool:
         """False if some array is, say, mapped from a file."""
-        arrays = (self.weights, self.memory, self.tally, self.factors, self.rounds, self.record)
+        arrays = (self.weights, self.memory, self.tally, self.factors, self.rounds, self.record, self.sums)
         return all(array is None or array.flags.writeable for array in arrays)
 
     @property
@@ -183,6 +209,9 @@ class State(Growing):
             if self.shape.has_variances and (self.prior != 1).any():
                 twin.weights[:, :, 1] = flip_one(self.prior.astype(self.dtype))
             twin.weights[slots] = self.weights[slots]
+            if self.sums is not None:
+                twin.sums = self._fresh_sums(len(self.sums), self.n_heads)
+                twin.sums[slots] = self.sums[slots]
         return twin
 
     # -- learning and scoring --------------------------------------------------------------------------------
@@ -196,14 +225,19 @@ class State(Growing):
         order: Ints | None,
         journal: bool,
         cost: tuple[float, float] | None = (1.0, 1.0),
-        targets: Floats | None = None,
         *,
+        scaled: tuple[Floats, Floats, Floats | None] | None = None,
         record: bool = True,
+        weighing: tuple[Floats | None, bool] = (None, False),
+        wrong: npt.NDArray[np.uint8] | None = None,
     ) -> None:
         """One pass over the rows, in place. With `journal` a refused row takes everything back.
 
         `cost` is that of the negative and of the positive label; None balances them along the stream. A regression has
-        `targets`, and labels that are all 0. `record` is False where the rows have been learned from before.
+        labels that are all 0, and `scaled` has its targets, the same as its predictions are judged by, and the units of
+        their losses. `record` is False where the rows have been learned from before.
+        `weighing` is what the weight of a row is multiplied by for each class, or whether it is by what gives each
+        class its equal share of the rows so far. `wrong` is told which rows were predicted wrongly.
         """
         try:
             self.core.learn(
@@ -212,10 +246,15 @@ class State(Growing):
                 labels,
                 sample_weight=sample_weight,
                 order=order,
-                targets=targets,
+                targets=None if scaled is None else scaled[0],
+                told=None if scaled is None else scaled[1],
+                units=None if scaled is None else scaled[2],
                 cost=cost,
+                class_weight=weighing[0],
+                shares=weighing[1],
                 journal=journal,
                 record=record,
+                wrong=wrong,
             )
         except _core.Refused as refused:
             raise self._refusal(rows, refused) from None
@@ -236,13 +275,13 @@ class State(Growing):
             self.core.refresh(rule)
 
     def scores(self, rows: _core.Rows) -> Floats:
-        """w.x for every row and head."""
-        if self.shape is Shape.confident_full:  # S theta once for all rows
+        """w.x for every row and head, with the average of w if there is one."""
+        if self.shape is Shape.confident_full and self.average is None:  # S theta once for all rows
             plain = State(Shape.identity, self.dtype, self.n_columns, self.intercept, max(self.n_heads, 2))
             plain.weights = np.ascontiguousarray(self.coefficients().T)
             return plain.scores(rows)
         out = self._evaluate(self.core.score, rows)
-        out *= self.memory[:, WEIGHT_SCALE]
+        out *= self.weight_scales
         return out
 
     def variances(self, rows: _core.Rows) -> Floats:

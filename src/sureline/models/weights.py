@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._inputs import Array, Floats
 from .._native import _core
 from .model import Model
 from .scaling import Normalizer
@@ -82,3 +83,23 @@ def _largest(sizes: Any, n: int) -> Any:
     if 0 < n < len(sizes):
         near = np.flatnonzero(sizes >= np.partition(sizes, len(sizes) - n)[len(sizes) - n])
     return near[np.argsort(-sizes[near], kind="stable")][:n]
+
+
+def csr_of_heads(heads: Sequence[tuple[Array, Array]], n_columns: int) -> Any:
+    """The CSR matrix with a row for each head, given its columns and their weights."""
+    from scipy.sparse import csr_matrix
+
+    starts = np.cumsum([0] + [len(columns) for columns, _ in heads])
+    index_dtype = np.int32 if max(n_columns, int(starts[-1])) < 2**31 else np.int64
+    columns = np.concatenate([columns for columns, _ in heads]).astype(index_dtype)
+    values = np.concatenate([values for _, values in heads])
+    return csr_matrix((values, columns, starts.astype(index_dtype)), shape=(len(heads), n_columns))
+
+
+def scales_of(model: Any, normalizer: Normalizer, n_columns: int) -> Floats:
+    """The divisors of its features; AttributeError if there are none."""
+    if normalizer.kind != "scale":
+        raise AttributeError(
+            f"This {type(model).__name__} has no scale_: it was made with normalize={normalizer.kind!r}."
+        )
+    return normalizer.sizes(np.arange(n_columns))

@@ -16,6 +16,7 @@ are given. A learner is made with the parameters of the algorithm, `fit_intercep
 from .finite_dual import SDCA, SparseDCA
 from .kernel_learners import KernelSCW
 from .learners import ALMA, AROW, CW, IELLIP, NAROW, NHERD, PA, ROMMA, SCW, SOP, Perceptron
+from .least_squares import AROWRegressor
 from .normalization import Normalization
 from .online_batch import BCW
 from .online_dual import ODCA, ODCARegressor
@@ -51,6 +52,7 @@ __all__ = [
     "SOP",
     "SSOL",
     "STG",
+    "AROWRegressor",
     "AdaFOBOS",
     "AdaRDA",
     "KernelSCW",

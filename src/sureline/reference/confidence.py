@@ -12,6 +12,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 SCORES, STDS, HEADER, TEMPERATURES = 224, 18, 32, 2.0 ** np.arange(-10, 15)
+LEVELS = 2.0 ** (-9 + 0.5 * np.arange(16))  # of the guards
 ALL_BELOW = 1 << 14  # rows of which each one is recorded
 
 
@@ -36,12 +37,22 @@ def std_bin(v: float) -> int:
     return min((int(np.frexp(v)[1]) - 1) // 2 + 11, STDS - 1)
 
 
+def octaves(f: float) -> float:
+    """The size of a score: 0 up to 2^-12, then 1 more in each octave and linear within it, up to 28."""
+    if abs(f) < 2.0**-12:
+        return 0.0
+    mantissa, exponent = np.frexp(abs(f))
+    return min(float(exponent - 1 + 12 + (2 * mantissa - 1)), 28.0)
+
+
 class Record:
     """Of two classes scores are those of the second; of more, each row has a score for each class."""
 
     def __init__(self) -> None:
-        self.numbers = np.zeros(HEADER + SCORES * STDS * 2)
-        self.cells = self.numbers[HEADER:].reshape(SCORES, STDS, 2)
+        size = SCORES * STDS * 2
+        self.numbers = np.zeros(HEADER + size + len(LEVELS))
+        self.cells = self.numbers[HEADER : HEADER + size].reshape(SCORES, STDS, 2)
+        self.guards = self.numbers[HEADER + size :]  # octaves
 
     def see(self, f: Floats, v: Floats, label: int, s: float = 1.0) -> None:
         """A row with scores f and variances v for its heads, before its label is learned from."""
@@ -53,9 +64,11 @@ class Record:
         w = (t + 1) * step * s
         if len(f) == 1:
             margin, variance, outcome = f[0], v[0], label == 1
+            right = (f[0] > 0) == outcome
         else:
             best, following = np.argsort(-f, kind="stable")[:2]
             margin, variance, outcome = f[best] - f[following], v[best] + v[following], label == best
+            right = outcome
             if not outcome:
                 others = np.delete(f, best) - f[following]
                 for i, T in enumerate(TEMPERATURES):
@@ -63,6 +76,16 @@ class Record:
                     self.numbers[2 + i] += w * likelihood
         self.cells[score_bin(float(margin)), std_bin(float(variance)), int(outcome)] += w
         self.numbers[1] += w * w
+        self._move_guards(octaves(float(margin)), bool(right), min(s, 4.0))
+
+    def _move_guards(self, size: float, right: bool, s: float) -> None:
+        """Adaptive conformal inference at 1.25 times each level: a wrong answer counts 1 - level, a right one -level.
+
+        Where the answer is below the guard, it is none. The guard then sinks by a 64th of what a right one does.
+        """
+        level, answered = 1.25 * LEVELS, size >= self.guards
+        step = np.where(answered, -level, -level / 64) if right else np.where(answered, 1 - level, 0)
+        self.guards[:] = np.clip(self.guards + 0.25 * s * step, 0, 28)
 
 
 def log_odds(

@@ -183,16 +183,30 @@ def _machine(
     )
 
 
+def _averaged(parameters: dict[str, Any], average: bool | float) -> dict[str, Any]:
+    """The parameters, with the kappa that averages all weights, or has that half-life, if an average is wanted."""
+    if average is False:
+        return parameters
+    return parameters | {"smoothing": 1.0 if average is True else 2 ** (-1 / average)}
+
+
 class ODCA(Learner):
     """For classes. With trace=True it keeps `duals_`: D_N at lambda(N) = 0 and at the chosen one, for every N.
 
     With more than two classes h has the row x at the true class and -x at its rival, and gamma is 1. With
-    multi_class="ovr" each class has a machine, and there is no `machine` of the whole.
+    multi_class="ovr" each class has a machine, and there is no `machine` of the whole. `average` is the smoothing (27).
     """
 
-    def __init__(self, *, fit_intercept: bool = True, multi_class: str = "native", **parameters: Any) -> None:
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        multi_class: str = "native",
+        average: bool | float = False,
+        **parameters: Any,
+    ) -> None:
         super().__init__(fit_intercept=fit_intercept, multi_class=multi_class)
-        self.parameters = parameters
+        self.parameters = _averaged(parameters, average)
 
     def start(self, n_heads: int, d: int) -> None:
         super().start(n_heads, d)
@@ -219,8 +233,10 @@ class ODCA(Learner):
 class ODCARegressor:
     """For targets; its losses are "squared", "absolute" and "huber". coef_ has one row."""
 
-    def __init__(self, *, loss: str = "squared", fit_intercept: bool = True, **parameters: Any) -> None:
-        self.parameters, self.fit_intercept = {"loss": loss, **parameters}, fit_intercept
+    def __init__(
+        self, *, loss: str = "squared", fit_intercept: bool = True, average: bool | float = False, **parameters: Any
+    ) -> None:
+        self.parameters, self.fit_intercept = _averaged({"loss": loss, **parameters}, average), fit_intercept
 
     def run(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows of X in their order. Sets coef_, intercept_, n_seen_, n_updates_ and scores_."""

@@ -29,13 +29,20 @@ class Learner(ABC):
     either one problem over all heads, in which the true class has the sign + and its best rival the sign -, or
     (multi_class="ovr") a problem for each class against the rest. A problem's margin m is the signed sum of its heads'
     scores, its variance v the sum of their variances.
+
+    With `average` the predictions, those that are counted too, are made with the average of w_1, ..., w_t, where w_t is
+    w after the t-th example. True weighs all of them the same. A number is a half-life: w_t counts half as much as the
+    weights that many examples later. Learning goes on from w itself.
     """
 
     covariance: str | None = None  # None: S is the identity
 
-    def __init__(self, *, fit_intercept: bool = True, multi_class: str = "native") -> None:
+    def __init__(
+        self, *, fit_intercept: bool = True, multi_class: str = "native", average: bool | float = False
+    ) -> None:
         self.fit_intercept = fit_intercept
         self.multi_class = multi_class
+        self.average = average
 
     def start(self, n_heads: int, d: int) -> None:
         """w = 0, S = I."""
@@ -84,6 +91,10 @@ class Learner(ABC):
             learner.start(1 if alone else n_heads, X.shape[1])
         self.n_seen_ = self.n_mistakes_ = self.n_updates_ = 0
         self.class_seen_, self.class_mistakes_ = np.zeros(n_classes, int), np.zeros(n_classes, int)
+        averaged = self.average is not False
+        kappa = 2 ** (-1 / self.average) if averaged and self.average is not True else 1.0
+        sum_of_w, total = np.zeros((n_heads, X.shape[1])), 0.0  # sum of kappa^(t - n) w_n, and of kappa^(t - n)
+        w_bar = np.zeros_like(sum_of_w)
         scores = []
         for x, label, s in zip(X, np.searchsorted(self.classes_, y), weights, strict=True):
             if s == 0:
@@ -91,8 +102,9 @@ class Learner(ABC):
             for learner in learners:
                 learner.receive(x, s)
             f = np.concatenate([learner.weights() @ x for learner in learners])
-            predicted = int(f[0] > 0) if n_classes == 2 else int(np.argmax(f))
-            scores.append(f)
+            answer = w_bar @ x if averaged else f
+            predicted = int(answer[0] > 0) if n_classes == 2 else int(np.argmax(answer))
+            scores.append(answer)
             self.n_seen_ += 1
             self.n_mistakes_ += int(predicted != label)
             self.class_seen_[label] += 1
@@ -102,7 +114,11 @@ class Learner(ABC):
             else:
                 moves = [self.turn(x, heads, s) for heads in problems(f, int(label), "native")]
             self.n_updates_ += int(any(moves))
-        w = np.concatenate([learner.weights() for learner in learners])
+            if averaged:
+                sum_of_w = kappa * sum_of_w + np.concatenate([learner.weights() for learner in learners])
+                total = kappa * total + 1
+                w_bar = sum_of_w / total
+        w = w_bar if averaged else np.concatenate([learner.weights() for learner in learners])
         S = np.concatenate([learner.S for learner in learners])
         self.coef_, self.intercept_ = w[:, 1:], w[:, 0]
         self.scores_ = np.array(scores).reshape(self.n_seen_, n_heads)

@@ -39,6 +39,7 @@ from .blocks import (
     Table,
     Words,
 )
+from .confidence_figures import coverage, reliability
 from .pages import page, write_page
 from .tournament_figures import Figures
 from .tournament_tables import features_of, settings_of, table_of
@@ -204,7 +205,8 @@ def _pictures(figures: Figures) -> Section:
 
 def _more_pictures(figures: Figures) -> Section:
     grids: list[Picture] = figures.grids()
-    rest = [figures.against_sparsity(), figures.against_time(), figures.reliability(), figures.features()]
+    sure = [reliability(figures), coverage(figures)]
+    rest = [figures.against_sparsity(), figures.against_time(), *sure, figures.features()]
     pictures = [*grids, *(picture for picture in rest if picture is not None)]
     blocks: list[Block] = [Pictures(pictures)] if pictures else []
     return Section("A closer look", blocks + features_of(figures.recommended), "look")

@@ -18,7 +18,6 @@ _MOST_IN_COLOUR = 6
 _MOST_NAMED = 16  # points, beyond which only those in colour have their names beside them
 _FIRST_EXAMPLES = 16  # a mean of fewer says nothing
 _MOST_BARS = 14
-_LEAST_ANSWERS = 20  # of a point of the reliability
 _DESCRIPTIONS = {
     "error": "The share of wrong answers",
     "cost": "The mean cost of an example",
@@ -188,57 +187,6 @@ class Figures:
         sign = -1.0 if self.rises else 1.0
         frontier = [(n, sign * v) for n, v in _frontier([(points[run.name], sign * values[run.name]) for run in runs])]
         return Chart(title, x, y, series, frontier=frontier)
-
-    # -- reliability -----------------------------------------------------------------------------------------
-
-    def reliability(self) -> Picture | None:
-        able = [
-            run
-            for run in self.runs
-            if run.status == "finished" and any(b["count"] >= _LEAST_ANSWERS for b in run.reliability or [])
-        ]
-        if not able:
-            return None
-        shown = [run for run in able if self.style(run) is not None][:4] or able[:1]
-        if self.recommended is not None and self.recommended in able and self.recommended not in shown:
-            shown = [self.recommended, *shown[:3]]
-        series = []
-        for run in reversed(shown):
-            bins = [b for b in run.reliability or [] if b["count"] >= _LEAST_ANSWERS]
-            notes = [
-                f"{run.name}: {count(b['count'])} answers of confidence {percent(b['confidence'])}, "
-                f"{percent(b['accuracy'])} of them right"
-                for b in bins
-            ]
-            intervals = [wilson(round(b["accuracy"] * b["count"]), b["count"]) for b in bins]
-            series.append(
-                Series(
-                    run.name,
-                    [b["confidence"] for b in bins],
-                    [b["accuracy"] for b in bins],
-                    self.style(run) or 0,
-                    low=[low for low, _ in intervals],
-                    high=[high for _, high in intervals],
-                    notes=notes,
-                    key=self.keys[run.name],
-                )
-            )
-        low = min([0.5, *(v for s in series for v in (*s.x, *s.y) if v is not None)])
-        limits = (max(0.0, math.floor(low * 10) / 10), 1.0)
-        chart = Chart(
-            "Reliability of the confidences",
-            Axis("how sure it said it was", percent=True, limits=limits),
-            Axis("how often it was right", percent=True, limits=limits),
-            series,
-            [Reference("As sure as it should be", "diagonal")],
-        )
-        return Picture(
-            chart,
-            "Can the confidences be trusted?",
-            "On the dotted line an answer given with 80 % confidence is right 80 % of the time; below it the learner "
-            f"is too sure of itself, above it too modest. A point stands for at least {_LEAST_ANSWERS} answers, "
-            "the band for its 95 % interval.",
-        )
 
     # -- features --------------------------------------------------------------------------------------------
 

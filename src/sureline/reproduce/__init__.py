@@ -14,7 +14,7 @@ True
 
 from __future__ import annotations
 
-from .entry import Entry, EntryError, entry, names
+from .entry import Entry, EntryError, entry, names, read_entry, varied
 from .outcome import Cell, Column, Findings, Mean, Missing, Outcome, Picture, Row, Series, Table, Verdict
 from .progress import Progress, Step
 from .running import KINDS, data_folder, run
@@ -39,5 +39,7 @@ __all__ = [
     "data_folder",
     "entry",
     "names",
+    "read_entry",
     "run",
+    "varied",
 ]

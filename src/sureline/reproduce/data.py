@@ -58,7 +58,7 @@ def load(data: DataSet, folder: Path | None, **arguments: Any) -> Rows | Missing
 def _stand_in(data: DataSet) -> str | None:
     if data.stand_in is None or not data.files:
         return data.stand_in
-    files = " and ".join(data.files)
+    files = " and ".join(name.replace("|", " or ") for name in data.files)
     return f"{data.stand_in}. With {files} in the folder of data (from {data.source}) the original is used"
 
 
@@ -66,16 +66,17 @@ def find(folder: Path | None, name: str) -> Path | None:
     """The file of that name, with any of the endings that it may have."""
     if folder is None:
         return None
-    for compressed in _COMPRESSED:
-        for ending in _ENDINGS:
-            path = folder / f"{name}{ending}{compressed}"
-            if path.is_file():
-                return path
+    for one in name.split("|"):
+        for compressed in _COMPRESSED:
+            for ending in _ENDINGS:
+                path = folder / f"{one}{ending}{compressed}"
+                if path.is_file():
+                    return path
     return None
 
 
 def _absent(names: list[str], folder: Path | None) -> str:
-    files, several = " and ".join(names), len(names) > 1
+    files, several = " and ".join(name.replace("|", " or ") for name in names), len(names) > 1
     if folder is None:
         needed = f"the files {files} are needed" if several else f"the file {files} is needed"
         return f"{needed}, and no folder of data was named (--data DIR, or SURELINE_DATA)."
@@ -86,7 +87,8 @@ def _absent(names: list[str], folder: Path | None) -> str:
 def _looks(data: DataSet) -> str:
     parts = [f"{data.rows:,} rows"] if data.rows else [f"at least {data.take:,} rows"] if data.take else []
     parts += [f"{data.features:,} features"] if data.features else []
-    parts += [f"the labels {', '.join(f'{label:g}' for label in data.labels)}"]
+    kinds = [", ".join(f"{label:g}" for label in kind) for kind in (data.labels, data.labels_too) if kind]
+    parts += [f"the labels {' or '.join(kinds)}"]
     return f"LIBSVM text with {', '.join(parts)}"
 
 
@@ -109,11 +111,14 @@ def _read(data: DataSet, paths: list[Path]) -> Rows | Missing:
         return Missing(data.name, f"{named} has {n_rows:,} rows; it must be {_looks(data)}.")
     if X.shape[1] > n_features + 1:
         return Missing(data.name, f"{named} has {X.shape[1] - 1:,} features; it must be {_looks(data)}.")
+    y = np.concatenate([of_chunk for _, of_chunk in chunks])
+    if data.labels_too and labels == sorted(data.labels_too):
+        ours = dict(zip(data.labels_too, data.labels, strict=True))
+        y, labels = np.array([ours[label] for label in y.tolist()]), sorted(data.labels)
     if labels != sorted(data.labels):
         shown = ", ".join(label if isinstance(label, str) else f"{label:g}" for label in labels[:5])
         more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
         return Missing(data.name, f"{named} has the labels {shown}{more}; it must be {_looks(data)}.")
-    y = np.concatenate([of_chunk for _, of_chunk in chunks])
     positive = max(labels) if data.positive is None else data.positive
     if data.against:
         chosen = np.isin(y, [positive, *data.against])

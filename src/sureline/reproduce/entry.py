@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from .outcome import Mean
 
-__all__ = ["DataSet", "Entry", "EntryError", "Learner", "built", "entry", "names"]
+__all__ = ["DataSet", "Entry", "EntryError", "Learner", "built", "entry", "names", "read_entry", "varied"]
 
 T = TypeVar("T")
 FOLDER = Path(__file__).parent / "entries"
@@ -26,13 +26,15 @@ class DataSet:
 
     name: str
     # LIBSVM text, one below the other; each without the endings that it may have (.svm, .libsvm, .txt, then .bz2, .gz,
-    # .xz, .zst). Where to get them, and what else must be known for that.
+    # .xz, .zst), and with other names that it goes by after a bar: "a|b". Where to get them, and what else must be
+    # known for that.
     files: tuple[str, ...] = ()
     source: str = ""
     # What the data must look like. Without `rows`, those of all files, there must be at least `take`.
     rows: int | None = None
     features: int | None = None
     labels: tuple[float, ...] = (-1.0, 1.0)
+    labels_too: tuple[float, ...] = ()  # or these, in the same order
     positive: float | None = None  # by default the largest label
     against: tuple[float, ...] = ()  # the negative ones, by default all others; rows of other classes are left out
     take: int | None = None  # only so many of the first rows count
@@ -143,6 +145,34 @@ class Entry:
             return Mean.printed(text, self.runs)
         except ValueError as error:
             raise EntryError(f"{self.name}.toml: [numbers], {data}, {row}, {measure}: {error}") from None
+
+
+_RUNS = ("permutations", "orders", "draws", "repeats")
+_SEEDS = ("first_seed", "seed")
+
+
+def varied(entry: Entry, *, seed: int | None = None, runs: int | None = None) -> Entry:
+    """The entry with another first seed, and another number of random orders, draws or repetitions.
+
+    Raises
+    ------
+    ValueError
+        If the protocol of the entry has no such thing.
+    """
+    protocol, quick = dict(entry.protocol), dict(entry.quick)
+    for keys, value, what in ((_SEEDS, seed, "seed"), (_RUNS, runs, "number of runs")):
+        if value is None:
+            continue
+        found = [key for key in keys if key in protocol]
+        if not found and not (what != "seed" and "effort" in protocol):
+            raise ValueError(f"{entry.name} has no {what}: nothing in it is random.")
+        for table in (protocol, quick):
+            table.update({key: value for key in found if table is protocol or key in table})
+            if what != "seed" and "effort" in table:
+                table["effort"] = {**table["effort"], "permutations": value}
+            if what != "seed" and "sets" in table:
+                table["sets"] = {name: {**one, "permutations": value} for name, one in table["sets"].items()}
+    return dataclasses.replace(entry, protocol=protocol, quick=quick)
 
 
 def names() -> list[str]:

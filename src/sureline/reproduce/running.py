@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from .entry import Entry, EntryError
+from .entry import Entry, EntryError, read_entry, varied
 from .entry import entry as entry_of
 from .outcome import Outcome
 from .progress import Progress, Step
@@ -47,10 +47,12 @@ def data_folder(given: str | os.PathLike[str] | None) -> Path | None:
 
 
 def run(
-    name: str | Entry,
+    name: str | Path | Entry,
     *,
     data: str | os.PathLike[str] | None = None,
     quick: bool = False,
+    seed: int | None = None,
+    runs: int | None = None,
     on_progress: Callable[[Step], None] | None = None,
     command: str | None = None,
 ) -> Outcome:
@@ -58,13 +60,17 @@ def run(
 
     Parameters
     ----------
-    name : str or Entry
-        One of `names()`, or an entry of one's own.
+    name : str, Path or Entry
+        One of `names()`, the path of a TOML file like theirs, or an entry of one's own.
     data : path or None, default=None
         The folder with the data sets; None is that of the environment variable SURELINE_DATA. Data sets that are not
         there are named in the outcome, with where to get them.
     quick : bool, default=False
         A rough version in about a minute.
+    seed : int or None, default=None
+        The first seed of the random orders or draws, instead of that of the entry.
+    runs : int or None, default=None
+        How many there are, instead of the number that the entry has.
     on_progress : callable or None, default=None
         Is called with a `Step` now and then.
     command : str or None, default=None
@@ -74,10 +80,12 @@ def run(
     -------
     Outcome
     """
-    entry = entry_of(name) if isinstance(name, str) else name
-    given = [repr(name) if isinstance(name, str) else f"<an entry like {entry.name!r}>"]
+    entry = name if isinstance(name, Entry) else read_entry(name) if isinstance(name, Path) else entry_of(name)
+    entry = varied(entry, seed=seed, runs=runs)
+    given = [repr(str(name)) if isinstance(name, str | Path) else f"<an entry like {entry.name!r}>"]
     given += [f"data={str(data)!r}"] if data is not None else []
     given += ["quick=True"] if quick else []
+    given += [f"{word}={value}" for word, value in (("seed", seed), ("runs", runs)) if value is not None]
     return outcome_of(
         entry,
         protocol_of(entry),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..evaluate.text_table import text_table
+from ..models.tables import text_table
 from .outcome import Cell, Column, Outcome, Table
 
 KEPT_HEADING = "## Where we differ and why"

@@ -4,8 +4,9 @@ from .chunk import Chunk
 from .conversion import convert
 from .errors import DataError, Faults
 from .labels import Label, from_text
+from .opening import read
 from .options import READING
 from .position import Position
-from .stream import Stream, read
+from .stream import Stream
 
 __all__ = ["READING", "Chunk", "DataError", "Faults", "Label", "Position", "Stream", "convert", "from_text", "read"]

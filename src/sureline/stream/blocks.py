@@ -25,6 +25,8 @@ from .source import Reader, naming
 Parse = Callable[[Any, int], Chunk]  # of a block, and where it begins in its file
 
 _TAIL = 1 << 14
+_LOOK_UP = 0.05  # seconds between two looks at whether the block is to be cut
+_PATIENCE = 0.005  # seconds between two looks at whether rows that have come are wanted
 
 
 class AtThisLine(Exception):
@@ -54,23 +56,32 @@ class Lines:
 
 
 class QuotedLines:
-    """A row ends at a newline with an even number of quotes before it. The buffer begins with a row."""
+    """A row ends at a newline with an even number of quotes before it. The buffer begins with a row.
+
+    Without a quote, it ends at a newline.
+    """
+
+    def __init__(self, quote: str = '"') -> None:
+        self._quote = quote.encode()
 
     def last(self, buffer: bytearray, n: int) -> int:
-        if buffer.find(b'"', 0, n) < 0:
+        if not self._quote or buffer.find(self._quote, 0, n) < 0:
             return buffer.rfind(b"\n", 0, n) + 1
-        ends = quoted_row_ends(buffer, 0, n)
+        ends = quoted_row_ends(buffer, 0, n, quote=self._quote)
         return int(ends[-1]) if len(ends) else 0
 
     def first(self, buffer: bytearray, begin: int, n: int) -> int:
-        ends = quoted_row_ends(buffer, begin, n, odd=buffer.count(b'"', 0, begin) % 2)
+        if not self._quote:
+            return buffer.find(b"\n", begin, n) + 1
+        odd = buffer.count(self._quote, 0, begin) % 2
+        ends = quoted_row_ends(buffer, begin, n, odd=odd, quote=self._quote)
         return int(ends[0]) if len(ends) else 0
 
 
-def quoted_row_ends(buffer: Any, begin: int, n: int, odd: int = 0) -> npt.NDArray[np.int64]:
+def quoted_row_ends(buffer: Any, begin: int, n: int, odd: int = 0, quote: bytes = b'"') -> npt.NDArray[np.int64]:
     """After each newline in [begin, n) with an even number of quotes before it, of which `odd` are before begin."""
     text = np.frombuffer(buffer, np.uint8, n - begin, begin)
-    newlines, quotes = np.flatnonzero(text == ord("\n")), np.flatnonzero(text == ord('"'))
+    newlines, quotes = np.flatnonzero(text == ord("\n")), np.flatnonzero(text == ord(quote))
     before = np.searchsorted(quotes, newlines) + odd
     return np.asarray(newlines[before % 2 == 0] + (begin + 1), np.int64)
 
@@ -80,22 +91,39 @@ def too_long(max_line: int) -> AtThisLine:
 
 
 class SequentialBlocks:
-    """The blocks of content that is read from the beginning to the end."""
+    """The blocks of content that is read from the beginning to the end.
+
+    With `rows_at_once` a block is cut as soon as somebody waits for rows and no more text has come: blocks are then as
+    large as what comes while the rows before are worked on. A block that is `watched` can be looked at by another
+    thread while it is read.
+    """
 
     def __init__(
-        self, file: int, reader: Reader, passed: Passed, ends: RowEnds, size: int, max_line: int, parse: Parse
+        self,
+        file: int,
+        reader: Reader,
+        passed: Passed,
+        ends: RowEnds,
+        size: int,
+        max_line: int,
+        parse: Parse,
+        *,
+        rows_at_once: bool = False,
+        watched: bool = False,
     ) -> None:
         self._file, self._reader, self._ends, self._passed = file, reader, ends, passed
-        self._size, self._max_line, self._parse = size, max_line, parse
+        self._size, self._max_line, self.parse = size, max_line, parse
+        self._rows_at_once, self._watched = rows_at_once, watched
+        self._cut_now = False
         self._carry = b""  # read, but not yet in a block; not longer than one
+        self._come: tuple[bytearray, int] | None = None  # of the block that is being read, for whoever asks
 
     def next(self, room: Room) -> Task | None:
         buffer = room.make(self._size)
         n = len(self._carry)
         buffer[:n] = self._carry
-        n += self._fill(buffer, n, self._size)
-        ended = n < self._size
-        cut = n if ended and not self._reader.failed else self._ends.last(buffer, n)
+        n, ended = self._fill(room, buffer, n, self._size)
+        cut = n if ended and not self._ends_within_a_line else self._ends.last(buffer, n)
         while not cut:
             if ended:
                 self._reader.check()
@@ -103,18 +131,17 @@ class SequentialBlocks:
             if n >= self._max_line:
                 raise too_long(self._max_line)
             wanted = min(n + self._size, self._max_line)
-            buffer = room.make(wanted, keep=n)
-            got = self._fill(buffer, n, wanted)
-            ended = n + got < wanted
-            cut = self._ends.first(buffer, n, n + got)
-            n += got
-            if not cut and ended and not self._reader.failed:
+            buffer, begin = room.make(wanted, keep=n), n
+            n, ended = self._fill(room, buffer, n, wanted)
+            cut = self._ends.first(buffer, begin, n)
+            if not cut and ended and not self._ends_within_a_line:
                 cut = n
+        self._come = None
         self._carry = bytes(memoryview(buffer)[cut:n])
         before = copy(self._passed)
         with memoryview(buffer) as view:
             self._passed.take(view[:cut])
-        start, checksum, parse = before.length, self._passed.checksum, self._parse
+        start, checksum, parse = before.length, self._passed.checksum, self.parse
 
         def run() -> Chunk:
             with memoryview(buffer) as view:
@@ -124,9 +151,48 @@ class SequentialBlocks:
 
         return Task(self._file, start, start + cut, self._reader.raw.consumed, cut, run)
 
-    def _fill(self, buffer: bytearray, begin: int, end: int) -> int:
+    @property
+    def _ends_within_a_line(self) -> bool:
+        return self._reader.failed or self._reader.cut_short
+
+    def _fill(self, room: Room, buffer: bytearray, n: int, end: int) -> tuple[int, bool]:
+        """Read on from byte n of the buffer, to `end` at most: where that comes to, and whether the content has ended.
+
+        It comes to less where the content ends, or where a block is cut before it is full.
+        """
         with memoryview(buffer) as view:
-            return self._reader.readinto(view[begin:end])
+            while n < end:
+                self._come = buffer, n
+                if self._rows_at_once and not self._reader.ready() and self._ends.last(buffer, n):
+                    if room.wanted():
+                        return n, False
+                    self._reader.ready(_PATIENCE)
+                    continue
+                if self._watched and not self._reader.ready(_LOOK_UP):
+                    if self._cut_now and self._ends.last(buffer, n):
+                        return n, False
+                    continue
+                got = self._reader.some(view[n:end])
+                if got == 0:
+                    return n, True
+                n += got or 0
+        return n, False
+
+    def cut_now(self) -> None:
+        """Let the block that is being read end with the rows that have come."""
+        self._cut_now = True
+
+    def come_so_far(self) -> tuple[bytes, int] | None:
+        """The whole rows that have come of the block that is being read, and where they begin; None if there are none.
+
+        It is asked by another thread, and may be of a block that has been cut meanwhile.
+        """
+        start, come = self._passed.length, self._come
+        if come is None:
+            return None
+        buffer, n = come
+        cut = self._ends.last(buffer, n)
+        return (bytes(memoryview(buffer)[:cut]), start) if cut else None
 
     def close(self) -> None:
         self._reader.close()

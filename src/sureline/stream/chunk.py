@@ -14,6 +14,7 @@ from .._inputs import Array
 from .._native import _core
 from .errors import Fault
 from .labels import Codes, Label, as_array
+from .memory import MemoryLimit
 from .position import Position
 
 
@@ -58,6 +59,8 @@ class Chunk:
         Where the next row begins.
     block : BlockFacts
         Of the block that the rows were parsed from, on their way out of the parser.
+    memory : MemoryLimit or None
+        Of the pass that the rows come from.
     """
 
     values: Array
@@ -70,6 +73,7 @@ class Chunk:
     names: Any = None
     end: Position = field(default_factory=Position)
     block: BlockFacts = field(default=BlockFacts(), repr=False)
+    memory: MemoryLimit | None = field(default=None, repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -201,4 +205,5 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
         tags=tags,
         names=names,
         end=chunks[-1].end,
+        memory=chunks[-1].memory,
     )

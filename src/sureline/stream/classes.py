@@ -29,7 +29,16 @@ class Classes:
             raise ValueError(f"labels must name at least two classes, each once. Got {list(labels)!r} instead.")
 
     def of(self, chunk: Chunk, file: str, rows_before: int) -> npt.NDArray[np.int32]:
-        """The class of each row. New labels become new classes, unless they are fixed.
+        """The class of each row. New labels become new classes, unless they are fixed."""
+        known = self.register(chunk, file, rows_before)
+        codes, names = chunk.labels
+        classes = np.empty(len(codes), np.int32)
+        _core.recode(codes, np.array([known[name] for name in names], np.int32), classes)
+        self.runs.add(classes)
+        return classes
+
+    def register(self, chunk: Chunk, file: str, rows_before: int) -> dict[Label, int]:
+        """Meet the labels of a chunk: the class of each.
 
         Those of the first chunk are sorted, so that the larger of two is the positive one wherever it comes first.
         """
@@ -60,10 +69,7 @@ class Classes:
                 f"{self.labels[-1]!r}; a class for each of them cannot be meant"
                 + ("; ODCARegressor predicts numbers" if numbers else ""),
             )
-        classes = np.empty(len(codes), np.int32)
-        _core.recode(codes, np.array([known[name] for name in names], np.int32), classes)
-        self.runs.add(classes)
-        return classes
+        return known
 
     def before_refusal(self, chunk: Chunk) -> Chunk:
         """The rows of a chunk before the first without a label, or with one that was not named; mostly all of it."""

@@ -14,7 +14,7 @@ from .._atomic import replacing
 from .._inputs import Array
 from .._native import _core
 from .chunk import Chunk, joined
-from .formats.arrow import METADATA, NAMES, pack_names, pyarrow
+from .formats.arrow_metadata import METADATA, NAMES, pack_names, pyarrow
 from .labels import to_text
 from .options import BINARY, PIECE
 from .source import PATH
@@ -76,7 +76,8 @@ def _schema(pa: Any, stream: Stream) -> Any:
     columns = [("indices", pa.list_(pa.int32())), ("values", pa.list_(kind)), ("label", pa.string())]
     if stream.format == "vw" or stream.format in BINARY or options.weight is not None:
         columns.append(("weight", pa.float64()))
-    if stream.format == "vw" or stream.format in BINARY:
+    schema = stream.schema
+    if stream.format == "vw" or stream.format in BINARY or (schema is not None and schema.ids):
         columns.append(("tag", pa.binary()))
     about = {
         "version": 1,
@@ -85,6 +86,11 @@ def _schema(pa: Any, stream: Stream) -> Any:
         "n_columns": stream.hashed_width() or None,  # where names were hashed
         "shift": int(options.zero_based),
     }
+    origin = stream.model_options  # of what was converted before, that of the original
+    if "schema" in origin:
+        about |= {"format": origin["format"], "schema": origin["schema"]}
+    if words := {name: origin[name] for name in ("ngrams", "chars", "keep_case") if name in origin}:
+        about["words"] = words
     return pa.schema(columns, metadata={METADATA: json.dumps(about)})
 
 

@@ -28,13 +28,30 @@ class Raw(Protocol):
 
     def readinto(self, view: memoryview) -> int: ...
 
+    def ready(self, seconds: float = 0.0) -> bool: ...
+
 
 class Decoder(Protocol):
-    """Decompressed bytes: `readinto` fills the view unless the data end or fail, and then `failure` says so."""
+    """Decompressed bytes: `readinto` fills the view unless the data end or fail, and then `failure` says so.
+
+    `some` gives at most n bytes of what has come, and waits only if nothing at all has. None if what has come turned
+    out to hold no content. `holds` is true if something has come that is not decompressed yet.
+    """
 
     failure: str | None
 
+    @property
+    def holds(self) -> bool: ...
+
     def readinto(self, view: memoryview) -> int: ...
+
+    def some(self, n: int) -> bytes | None: ...
+
+
+def may_be_compressed(head: bytes) -> bool:
+    """True if these first bytes of a file, fewer than 16, can be those of compressed data."""
+    magic = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x5d\x00\x00", _ZSTD, *_ZSTD_SKIPPABLE)
+    return any(each.startswith(head[: len(each)]) for each in magic)
 
 
 def compression_of(head: bytes) -> str | None:
@@ -62,9 +79,14 @@ def decoder(kind: str | None, raw: Raw) -> Decoder:
 class Plain:
     """Bytes that are not compressed."""
 
+    holds = False
+
     def __init__(self, raw: Raw) -> None:
         self._raw = raw
         self.failure: str | None = None
+
+    def some(self, n: int) -> bytes:
+        return self._raw.read(n)
 
     def readinto(self, view: memoryview) -> int:
         filled = 0
@@ -116,6 +138,10 @@ def zstd_module() -> Any:
     return zstd
 
 
+class _Dry(Exception):
+    """Nothing has come that could be decompressed."""
+
+
 class Members:
     """gzip, bzip2, xz, zstd: compressed members (frames of zstd) one after the other."""
 
@@ -148,7 +174,30 @@ class Members:
         self._begun = False
         self._ended = False
         self._produced = 0
+        self._zeros = 0  # between members
+        self._patient = True
         self.failure: str | None = None
+
+    @property
+    def holds(self) -> bool:
+        return bool(self._waiting) or (self._member is not None and not self._member.needs_input)
+
+    def some(self, n: int) -> bytes | None:
+        self._patient = not self.holds
+        try:
+            piece = self._more(min(n, OUTPUT))
+        except _Dry:
+            return None
+        finally:
+            self._patient = True
+        self._produced += len(piece)
+        return piece
+
+    def _fetch(self) -> bytes:
+        """Compressed bytes that come next. Raises if there are none yet, and nobody wants to wait for them."""
+        if not self._patient and not self._raw.ready():
+            raise _Dry
+        return self._raw.read(INPUT)
 
     def readinto(self, view: memoryview) -> int:
         filled = 0
@@ -172,7 +221,7 @@ class Members:
                 return b""
             data, self._waiting = self._waiting, b""
             if not data and self._member.needs_input:
-                data = self._raw.read(INPUT)
+                data = self._fetch()
                 if not data:
                     return self._fail("are cut off")
             try:
@@ -193,7 +242,7 @@ class Members:
         if self._begun:
             self._skip_padding()
         while len(self._waiting) < len(self._magic[0]):
-            data = self._raw.read(INPUT)
+            data = self._fetch()
             if not data:
                 break
             self._waiting += data
@@ -210,12 +259,14 @@ class Members:
         """Zeros between members: any number in gzip (tapes), multiples of four in xz."""
         if self._kind not in ("gz", "xz"):
             return
-        zeros = 0
         while True:
             rest = self._waiting.lstrip(b"\0")
-            zeros += len(self._waiting) - len(rest)
-            self._waiting = rest or self._raw.read(INPUT)
+            self._zeros += len(self._waiting) - len(rest)
+            self._waiting = rest
+            if not rest:
+                self._waiting = self._fetch()
             if rest or not self._waiting:
                 break
-        if self._kind == "xz" and zeros % 4:
+        if self._kind == "xz" and self._zeros % 4:
             self._fail("are padded wrongly")
+        self._zeros = 0

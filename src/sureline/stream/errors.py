@@ -38,8 +38,9 @@ def shown(text: str, quotes: bool = True) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first names of many."""
-    return ", ".join([shown(name, quotes=False) for name in names[:20]] + (["..."] if len(names) > 20 else []))
+    """The first and the last names of many."""
+    some = [*names[:15], None, *names[-5:]] if len(names) > 20 else [*names]
+    return ", ".join("..." if name is None else shown(name, quotes=False) for name in some)
 
 
 @dataclass(frozen=True)

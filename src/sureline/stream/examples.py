@@ -10,7 +10,7 @@ from .chunk import Chunk
 from .formats.json_lines import JsonLines
 from .formats.native import NativeParser
 from .formats.tables import TextLines
-from .options import NATIVE, Options
+from .options import NATIVE, Options, restored
 
 _IN_VW = "a name in VW text has no space, tab, newline, colon or bar"
 
@@ -22,7 +22,7 @@ def parsed(examples: Sequence[Any], model_options: Mapping[str, Any], *, dtype: 
     one of a table is a dict of its columns. ValueError says which example is wrong, and why.
     """
     format = model_options["format"]
-    own = {name: value for name, value in model_options.items() if name not in ("format", "weight")}
+    own = {name: value for name, value in restored(model_options).items() if name not in ("format", "weight")}
     options = Options(**own, dtype=dtype, need_label=False, collect_names=names, threads=1)
     lines = [_line(example, format, model_options, number) for number, example in enumerate(examples)]
     parse = _parser(format, options)
@@ -57,7 +57,7 @@ def _line(example: Any, format: str, options: Mapping[str, Any], number: int) ->
         return f"0 {example}" if format == "libsvm" and ":" in first else example
     if format not in (*NATIVE, "text") and isinstance(example, Mapping):
         special = {options.get("label"), options.get("weight")}
-        return _json({name: value for name, value in example.items() if name not in special}, number)
+        return _json({name: _plain(value) for name, value in example.items() if name not in special}, number)
     wanted = {"text": "a text", "vw": "a line, or a dict of names and numbers", "libsvm": "a line"}
     raise TypeError(
         f"Example {number} must be {wanted.get(format, 'a dict of the columns of the table')}: the model was trained "
@@ -70,16 +70,23 @@ _SPACES = str.maketrans("\t\r\n", "   ")
 
 def _json(record: Mapping[str, Any], number: int) -> str:
     try:
-        return json.dumps(record, default=_plain)
+        return json.dumps(record)
     except (TypeError, ValueError) as error:
         raise ValueError(f"Example {number} cannot be read as a row of a table: {error}.") from None
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and arrays of NumPy as JSON knows them."""
+    """A value as JSON knows it: numbers and arrays of NumPy, times, and what is missing."""
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if hasattr(value, "isoformat"):
+        return None if value != value else value.isoformat()
     if hasattr(value, "tolist"):
-        return value.tolist()
-    raise TypeError(f"{value!r} is neither a number nor text")
+        value = value.tolist()
+        return value.isoformat() if hasattr(value, "isoformat") else value
+    if isinstance(value, tuple):
+        return list(value)
+    return None if type(value).__name__ == "NAType" else value
 
 
 def _vw_line(example: Mapping[str, Any], number: int) -> str:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from .._system import cores, default_memory
+from .schema import Schema, Words
 
 NATIVE = ("libsvm", "vw")  # parsed by the core
 TEXT = (*NATIVE, "csv", "tsv", "jsonl", "text")
 BINARY = ("arrow", "parquet")
 FORMATS = TEXT + BINARY
-_TABLES = ("csv", "tsv", "jsonl", *BINARY)
+DELIMITED = ("csv", "tsv")
+TABLES = (*DELIMITED, "jsonl", *BINARY)  # Arrow and Parquet unless they have list columns of indices and values
+OVERRIDES = ("numeric", "categorical", "text", "ignore", "id", "interact")  # of the guess at the columns
+_WORDS = ("ngrams", "chars", "keep_case")
 _HASHED = ("vw", "csv", "tsv", "jsonl", "text", *BINARY)
 
 # The options that mean something for some formats only.
@@ -21,25 +25,32 @@ _MEANT_FOR = {
     "zero_based": ("libsvm",),
     "duplicates": ("libsvm", *BINARY),
     "bits": _HASHED,
-    "label": _TABLES,
-    "weight": _TABLES,
+    "label": TABLES,
+    "weight": TABLES,
+    **dict.fromkeys((*OVERRIDES, "schema"), TABLES),
+    **dict.fromkeys(_WORDS, (*TABLES, "text")),
+    **dict.fromkeys(("header", "delimiter", "quote"), DELIMITED),
     "max_line": TEXT,
     "max_name": _HASHED,
 }
 
-_OF_MODEL = ("zero_based", "bits", "label", "weight")
+_OF_MODEL = ("zero_based", "bits", "label", "weight", "schema", *_WORDS)
 
 # What `read` can be told of the data, besides the dtype.
 READING = (
     *("format", "zero_based", "duplicates", "errors", "max_error_share", "bits", "label", "weight"),
+    *("numeric", "categorical", "text", "ignore", "id", "interact", "ngrams", "chars", "keep_case"),
+    *("header", "delimiter", "quote"),
     *("collect_names", "threads", "max_line", "max_label", "max_name", "max_features", "memory"),
 )
 
 BLOCK = 1 << 22  # bytes of text at a time: of less, what a block costs besides its parsing is felt
+CELL_BLOCK = 1 << 20  # of tables: a row may have more features than cells
 TABLE_BLOCK = 1 << 18  # of text that becomes Python objects first, which take many times the room
 PIECE = 5 << 17  # entries of columns at a time: two blocks of most text
 _OF_A_THREAD = 1 << 28  # bytes: what becomes of the worst of blocks, such as one with a label for every few bytes
 _OF_A_ROW = 1 << 26
+LEAST_MEMORY = 1 << 26  # bytes: the least limit that reading can keep
 MOST_THREADS = 16  # more than one learner can keep busy, each with a few MiB
 
 
@@ -51,8 +62,16 @@ def checked_model_options(values: Any) -> dict[str, Any]:
         raise ValueError(f"there is no {strange[0]!r}")
     if values and (not isinstance(values.get("format"), str) or values["format"] not in FORMATS):
         raise ValueError(f"there is no format {values.get('format')!r}")
-    Options(**{name: value for name, value in values.items() if name != "format"})
+    Options(**restored({name: value for name, value in values.items() if name != "format"}))
     return values
+
+
+def restored(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a model as JSON has them, as `Options` takes them; ValueError if the schema is none."""
+    restored = dict(values)
+    if "schema" in values:
+        restored["schema"] = Schema.from_dict(values["schema"])
+    return restored
 
 
 @dataclass(frozen=True)
@@ -67,6 +86,19 @@ class Options:
     bits: int = 20
     label: str = "label"
     weight: str | None = None
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    id: tuple[str, ...] = ()
+    interact: tuple[Any, ...] = ()
+    ngrams: int = 1
+    chars: tuple[int, int] | None = None
+    keep_case: bool = False
+    header: bool = True
+    delimiter: str | None = None
+    quote: str | None = None
+    schema: Schema | None = None  # of the model, or guessed
     need_label: bool = True
     collect_names: int = 0
     threads: int | None = None
@@ -81,7 +113,18 @@ class Options:
         self._one_of("dtype", "float32", "float64")
         self._one_of("duplicates", "error", "sum")
         self._one_of("errors", "stop", "skip")
-        for name in ("zero_based", "need_label"):
+        for name in OVERRIDES:
+            object.__setattr__(self, name, self._several(name))
+        object.__setattr__(self, "chars", self._chars())
+        Words(self.ngrams, self.chars, self.keep_case)  # says what is wrong with them
+        for name in ("delimiter", "quote"):
+            value = getattr(self, name)
+            none = "" if name == "delimiter" else ", or 'none'"
+            if value is not None and not _is_mark(value) and not (none and value == "none"):
+                raise self._wrong(name, f"None or one character of ASCII, no letter, digit or end of line{none}")
+        if self.schema is not None and not isinstance(self.schema, Schema):
+            raise self._wrong("schema", "that of a model")
+        for name in ("zero_based", "need_label", "header"):
             if not isinstance(getattr(self, name), bool):
                 raise self._wrong(name, "True or False")
         if not isinstance(self.max_error_share, numbers.Real) or not 0 <= float(self.max_error_share) <= 1:
@@ -100,7 +143,40 @@ class Options:
         for name in ("max_label", "max_name", "max_features"):
             self._integer(name, 1, 2**31 - 1)
         if self.memory is not None:
-            self._integer("memory", 1 << 26, 1 << 62)
+            self._integer("memory", LEAST_MEMORY, 1 << 62)
+
+    def _several(self, name: str) -> tuple[Any, ...]:
+        """Names or patterns of columns, from a list or from a text with commas between them."""
+        value: Any = getattr(self, name)
+        if isinstance(value, str):
+            value = [part.strip() for part in value.split(",") if part.strip()]
+        if not isinstance(value, Iterable) or isinstance(value, Mapping):
+            raise self._wrong(name, "a list of names of columns")
+        several = [tuple(each) if name == "interact" and isinstance(each, list | tuple) else each for each in value]
+        for each in several:
+            parts = each if isinstance(each, tuple) else (each,)
+            if not parts or not all(isinstance(part, str) and part for part in parts):
+                raise self._wrong(name, "a list of names of columns")
+        return tuple(several)
+
+    def _chars(self) -> Any:
+        """Lengths of runs of characters, from a pair, a number or a text such as "3-5"."""
+        value: Any = self.chars
+        if isinstance(value, str):
+            ends = value.split("-")
+            if len(ends) > 2 or not all(end.strip().isdecimal() for end in ends):
+                raise self._wrong("chars", "a pair of integers, or a text such as '3-5'")
+            value = [int(end) for end in ends]
+        if type(value) is int:
+            value = [value]
+        if isinstance(value, list | tuple):
+            value = (value[0], value[-1]) if len(value) in (1, 2) else value
+        return value
+
+    @property
+    def words(self) -> Words:
+        """The features of a text."""
+        return Words(self.ngrams, self.chars, self.keep_case)
 
     def _wrong(self, name: str, what: str) -> ValueError:
         return ValueError(f"The {name!r} parameter of read must be {what}. Got {getattr(self, name)!r} instead.")
@@ -117,16 +193,29 @@ class Options:
     def with_fallback(self, format: str, fallback: Mapping[str, Any]) -> Options:
         """With the values in `fallback` where an option has its default and means something for the format."""
         known = {each.name: each.default for each in fields(self)}
+        if "schema" in fallback and format in TABLES:
+            for name in (*OVERRIDES, *_WORDS):
+                if getattr(self, name) != known[name]:
+                    raise ValueError(
+                        f"The {name!r} parameter of read cannot be set here: the columns are those of the model."
+                    )
         taken = {
             name: value
-            for name, value in fallback.items()
+            for name, value in restored(fallback).items()
             if name in known and getattr(self, name) == known[name] and format in _MEANT_FOR.get(name, FORMATS)
         }
         return replace(self, **taken)
 
     def of_model(self, format: str) -> dict[str, Any]:
         """The options that a model keeps, so that other rows are read in the same way."""
-        return {name: getattr(self, name) for name in _OF_MODEL if format in _MEANT_FOR[name]}
+        values = {name: getattr(self, name) for name in _OF_MODEL if format in _MEANT_FOR[name]}
+        for name in _WORDS:  # of a table they are in its schema
+            if format in TABLES or values.get(name) == getattr(Options, name):
+                values.pop(name, None)
+        if "chars" in values:
+            values["chars"] = list(values["chars"])  # as JSON has it
+        schema = values.pop("schema", None)
+        return values if schema is None else {**values, "schema": schema.to_dict()}
 
     def check_format(self, format: str) -> None:
         """Refuse what has no meaning for the format."""
@@ -158,15 +247,24 @@ class Options:
 
     def n_threads(self, format: str) -> int:
         """How many threads parse; one where that happens in Python, which does one thing at a time."""
-        if format in ("csv", "tsv", "jsonl", "text"):
+        if format in ("jsonl", "text"):
             return 1
         wanted = self.threads or min(cores(), MOST_THREADS)
         return max(1, min(wanted, self.room // _OF_A_THREAD))
 
     def block_size(self, format: str) -> int:
-        size = self.block or (BLOCK if format in NATIVE else TABLE_BLOCK)
+        size = self.block or (BLOCK if format in NATIVE else CELL_BLOCK if format in DELIMITED else TABLE_BLOCK)
+        if self.schema is not None and not self.block:
+            size = max(1 << 14, size // self.schema.expansion)
         return min(size, self.max_line or size)
 
     def longest_line(self, format: str) -> int:
         """64 MiB, and 8 MiB where it becomes Python objects."""
         return self.max_line or ((64 << 20) if format in NATIVE else (8 << 20))
+
+
+def _is_mark(value: Any) -> bool:
+    """True for a character that may stand between or around cells."""
+    return (
+        isinstance(value, str) and len(value) == 1 and value.isascii() and not value.isalnum() and value not in "\r\n"
+    )

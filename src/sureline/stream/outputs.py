@@ -117,6 +117,10 @@ def _refuse_unwritable(name: str, path: PATH, *, append: bool) -> None:
     shown = os.fspath(path)
     try:
         try_to_write(path, append=append)
+        if append and os.path.exists(path):
+            with open(path, "rb") as file:
+                if file.read(1) not in (b"", b"{"):
+                    raise OutputError(name, f"{shown} is no log of progress, and would be spoiled by one.")
     except NotADirectoryError:
         raise OutputError(name, f"there is no folder {os.path.dirname(shown)} to write {shown} into.") from None
     except OSError as error:

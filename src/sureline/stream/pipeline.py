@@ -17,12 +17,15 @@ from typing import Protocol
 from .chunk import Chunk
 from .source import Stop
 
+_WAKE_UP = 0.05  # seconds
+
 
 class Room:
     """The memory of a worker, used again for every piece."""
 
-    def __init__(self) -> None:
+    def __init__(self, wanted: Callable[[], bool] = bool) -> None:
         self.buffer = bytearray()
+        self.wanted = wanted  # True if the consumer waits for the very piece that is being cut
 
     def make(self, n: int, keep: int = 0) -> bytearray:
         """At least n bytes, the first `keep` of which are as before. What a very long line took is given back."""
@@ -76,9 +79,18 @@ class Pipeline:
         How many work on them.
     limit : int
         No further piece is cut while those that are not yet consumed weigh as much.
+    while_waiting : callable, default=None
+        Called by the consumer every now and then while it waits for the next piece. What it raises ends the waiting.
     """
 
-    def __init__(self, tasks: Tasks, stop: Stop, threads: int, limit: int) -> None:
+    def __init__(
+        self,
+        tasks: Tasks,
+        stop: Stop,
+        threads: int,
+        limit: int,
+        while_waiting: Callable[[], None] | None = None,
+    ) -> None:
         self._tasks, self._stop, self._limit = tasks, stop, limit
         self._turn = threading.Lock()
         self._lock = threading.Lock()  # of everything below
@@ -86,6 +98,8 @@ class Pipeline:
         self._lighter = threading.Condition(self._lock)  # for whoever has the turn
         self._done: dict[int, tuple[Task, Chunk] | BaseException | None] = {}
         self._wanted = 0
+        self._waits = False  # the consumer
+        self._while_waiting = while_waiting
         self._n_cut = 0
         self._weight = 0
         self._all_cut = False
@@ -102,7 +116,7 @@ class Pipeline:
             raise
 
     def _work(self) -> None:
-        room = Room()
+        room = Room(self.nothing_under_way)
         while True:
             with self._turn:
                 ticket = self._n_cut
@@ -143,11 +157,29 @@ class Pipeline:
             if ticket == self._wanted:
                 self._next_done.notify()
 
-    def __iter__(self) -> Iterator[tuple[Task, Chunk]]:
+    def nothing_under_way(self) -> bool:
+        """True if the consumer waits, and has had all pieces that were cut."""
+        return self._waits and self._wanted == self._n_cut
+
+    def _wait(self) -> None:
+        """Until the next piece is done."""
+        seconds = None if self._while_waiting is None else _WAKE_UP
         while True:
             with self._lock:
-                while self._wanted not in self._done:
-                    self._next_done.wait()
+                self._waits = self._wanted not in self._done
+                if self._waits:
+                    self._next_done.wait(seconds)
+                    self._waits = self._wanted not in self._done
+                if not self._waits:
+                    return
+                self._waits = True
+            if self._while_waiting is not None:
+                self._while_waiting()
+
+    def __iter__(self) -> Iterator[tuple[Task, Chunk]]:
+        while True:
+            self._wait()
+            with self._lock:
                 result = self._done.pop(self._wanted)
                 self._wanted += 1
                 if isinstance(result, tuple):

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 
 from .blocks import AtThisLine, Lines, Parse, QuotedLines, RandomBlocks, SequentialBlocks, count_lines, row_start
 from .chunk import BlockFacts, Chunk
 from .errors import KEPT, DataError, Fault, Faults
 from .formats.arrow import ColumnPieces, open_batches
+from .formats.delimited import DelimitedRows, Dialect, dialect_of, header_of
 from .formats.json_lines import JsonLines
 from .formats.native import NativeParser
-from .formats.tables import DelimitedRows, TextLines, Wrong
+from .formats.tables import TextLines, Wrong
 from .memory import MemoryLimit
-from .options import BINARY, NATIVE, PIECE, Options
+from .options import BINARY, DELIMITED, NATIVE, PIECE, Options
 from .passed import Passed, refuse_other_text, text_before
 from .pipeline import Pipeline, Room, Task, Tasks
 from .position import Position
+from .recognise import LOOK
+from .schema import Schema
 from .source import Reader, Source, Stop
 
 # Blocks that are parsed and not yet consumed, at least: on two cores, which three threads share, now this one and now
 # that one is ahead, and none of them shall have to wait for it.
 _AHEAD = 8
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
 _ENOUGH_FAULTS = 100
 
 
@@ -42,9 +44,20 @@ class Part:
 class FileTasks:
     """The pieces of all files of a stream, from a position on."""
 
-    def __init__(self, parts: list[Part], format: str, options: Options, position: Position, stop: Stop) -> None:
+    def __init__(
+        self,
+        parts: list[Part],
+        format: str,
+        options: Options,
+        position: Position,
+        stop: Stop,
+        *,
+        rows_at_once: bool = False,
+        watched: bool = False,
+    ) -> None:
         self._parts, self._format, self._options, self._stop = parts, format, options, stop
-        self._position = position
+        self._position, self._rows_at_once, self._watched = position, rows_at_once, watched
+        self._parsed: tuple[tuple[int, int, int], Chunk] | None = None  # the latest look at what has come
         self.file = position.file - 1  # that is being read
         self._tasks: Tasks | None = None
         self.line: int | None = None  # to be said with the next piece
@@ -71,6 +84,9 @@ class FileTasks:
 
     def _open(self, file: int, position: Position | None) -> Tasks:
         part, options, format = self._parts[file], self._options, self._format
+        how = {"rows_at_once": False, "watched": False}
+        if not part.source.regular:
+            how = {"rows_at_once": self._rows_at_once, "watched": self._watched}
         offset, before = (None, None) if position is None else (position.offset, position.before)
         self.line = 0
         reader = self._opened.pop(file, None) or part.source.open()
@@ -82,25 +98,26 @@ class FileTasks:
                 )
                 return ColumnPieces(file, reader, batches, offset or 0, options)
             size, longest = options.block_size(format), options.longest_line(format)
-            if format in _DELIMITERS:
-                header = _header(reader, size, longest)
-                parse = (
-                    self._delimited(reader, header) if header else TextLines(options)
-                )  # which then has nothing to do
+            if format in DELIMITED:
+                dialect = self._dialect(reader, part.source)
+                first = _first_row(reader, longest, dialect)
+                parse = self._delimited(reader, first, dialect) if first else TextLines(options)  # has nothing to do
+                header = first if options.header else b""
                 self.line = 0 if part.begin else header.count(b"\n")
+                reader.raw.header = header
                 if part.begin or part.end is not None:  # a piece of a file whose rows are lines
                     start = row_start(reader.raw.fd, part.begin, part.source.size or 0) if offset is None else offset
                     start = max(start, len(header))
                     return self._random_blocks(file, reader, start, parse, offset, before)
                 start = max(offset or 0, len(header))
-                passed = self._skip(reader, part.source, start, before, quoted=True)
-                return SequentialBlocks(file, reader, passed, QuotedLines(), size, longest, parse)
+                passed = self._skip(reader, part.source, start, before, quoted=bool(dialect.quote))
+                return SequentialBlocks(file, reader, passed, QuotedLines(dialect.quote), size, longest, parse, **how)
             assert self._parse is not None
             if part.source.regular and part.source.size and reader.compression is None:
                 start = row_start(reader.raw.fd, part.begin, part.source.size) if offset is None else offset
                 return self._random_blocks(file, reader, start, self._parse, offset, before)
             passed = self._skip(reader, part.source, offset or 0, before)
-            return SequentialBlocks(file, reader, passed, Lines(), size, longest, self._parse)
+            return SequentialBlocks(file, reader, passed, Lines(), size, longest, self._parse, **how)
         except BaseException:
             reader.close()
             raise
@@ -122,12 +139,42 @@ class FileTasks:
             refuse_other_text(reader.name, passed, not reader.peek(1), before)
         return passed
 
-    def _delimited(self, reader: Reader, header: bytes) -> Parse:
+    def _dialect(self, reader: Reader, source: Source) -> Dialect:
+        lines = 1 + self._options.header  # of a pipe, a row besides the header
+
+        def enough(head: bytes) -> bool:
+            return not source.regular and head.count(b"\n") >= lines
+
+        head = reader.peek_until(enough, LOOK)
+        return dialect_of(head, source.regular and len(head) < LOOK, self._format, self._options)
+
+    def _delimited(self, reader: Reader, first: bytes, dialect: Dialect) -> Parse:
         try:
-            return DelimitedRows(self._options, _DELIMITERS[self._format], header)
+            names = header_of(first, dialect, self._options)
+            return DelimitedRows(self._options, self._options.schema or Schema(()), dialect, names)
         except Wrong as wrong:
-            column = None if wrong.column is None else wrong.column + 3 * header.startswith(b"\xef\xbb\xbf")
+            column = None if wrong.column is None else wrong.column + 3 * first.startswith(b"\xef\xbb\xbf")
             raise DataError(reader.name, wrong.reason, 1, column) from None
+
+    def come_so_far(self) -> tuple[Chunk, int, int] | None:
+        """Rows that have come of the piece that is being read, its file, and where it begins; None if there are none.
+
+        Only of text that is read from the beginning to the end.
+        """
+        file, tasks = self.file, self._tasks
+        come = tasks.come_so_far() if isinstance(tasks, SequentialBlocks) else None
+        if come is None or not isinstance(tasks, SequentialBlocks):
+            return None
+        text, start = come
+        key = file, start, len(text)
+        if self._parsed is None or self._parsed[0] != key:
+            self._parsed = key, tasks.parse(text, start)
+        return self._parsed[1], file, start
+
+    def cut_now(self) -> None:
+        """Let the piece that is being read end with the rows that have come."""
+        if isinstance(self._tasks, SequentialBlocks):
+            self._tasks.cut_now()
 
     def close(self) -> None:
         if self._tasks is not None:
@@ -145,29 +192,41 @@ def _parser(format: str, options: Options) -> Parse | None:
     return TextLines(options) if format == "text" else None
 
 
-def _header(reader: Reader, size: int, longest: int) -> bytes:
+def _first_row(reader: Reader, longest: int, dialect: Dialect) -> bytes:
     """The first row of the content."""
-    while True:
-        head = bytearray(reader.peek(size))
-        end = QuotedLines().first(head, 0, len(head))
-        if end:
-            return bytes(head[:end])
-        if len(head) < size:
-            reader.check()
-            return bytes(head)
-        if size >= longest:
-            raise DataError(reader.name, f"the header is longer than {longest} bytes", 1)
-        size = min(2 * size, longest)
+
+    def end(head: bytes) -> int:
+        return QuotedLines(dialect.quote).first(bytearray(head), 0, len(head))
+
+    head = reader.peek_until(end, longest)
+    if found := end(head):
+        return head[:found]
+    if len(head) >= longest:
+        raise DataError(reader.name, f"the header is longer than {longest} bytes", 1)
+    reader.check()
+    return head
 
 
 class Reading:
     """Goes over a stream once: an iterator over its chunks."""
 
-    def __init__(self, parts: list[Part], format: str, options: Options, position: Position) -> None:
+    def __init__(
+        self,
+        parts: list[Part],
+        format: str,
+        options: Options,
+        position: Position,
+        *,
+        rows_at_once: bool = False,
+        while_waiting: Callable[[], None] | None = None,
+        look: Callable[[Chunk], None] | None = None,
+    ) -> None:
         if position.file > len(parts):
             raise ValueError(f"The position is in file number {position.file}, and there are {len(parts)} files.")
         self._parts, self._format, self._options = parts, format, options
-        self._position = position
+        self._position, self._at = position, position
+        self._rows_at_once, self._while_waiting, self._look = rows_at_once, while_waiting, look
+        self._under_way: tuple[FileTasks, Pipeline] | None = None
         self._line_bases: dict[int, int] = {}
         self.faults = Faults(count=position.faults)
         self.memory = MemoryLimit(options.memory)
@@ -177,14 +236,18 @@ class Reading:
         options = self._options
         stop = Stop()
         try:
-            tasks = FileTasks(self._parts, self._format, options, self._position, stop)
+            at_once, watched = self._rows_at_once, self._while_waiting is not None
+            tasks = FileTasks(
+                self._parts, self._format, options, self._position, stop, rows_at_once=at_once, watched=watched
+            )
         except BaseException:
             stop.close()
             raise
         threads = options.n_threads(self._format)
         weight = 8 * PIECE if self._format in BINARY else options.block_size(self._format)
         ahead = max(threads + 2, _AHEAD if self._format in NATIVE else 0)
-        pipeline = Pipeline(tasks, stop, threads, limit=ahead * weight)
+        pipeline = Pipeline(tasks, stop, threads, ahead * weight, self._while_waiting)
+        self._under_way = tasks, pipeline
         at = self._position
         try:
             for task, chunk in pipeline:
@@ -202,11 +265,12 @@ class Reading:
                     faults=self.faults.count,
                     before=facts.before,
                 )
-                self.consumed = (task.file, task.consumed)
+                self.consumed, self._at = (task.file, task.consumed), at
                 self._check_share(at, finished=False)
                 if len(chunk):
-                    self.memory.foresee(chunk)
-                    yield replace(chunk, end=at, block=BlockFacts())
+                    if self._look is not None:
+                        self._look(chunk)
+                    yield replace(chunk, end=at, block=BlockFacts(), memory=self.memory)
                 self.memory.check()
                 if facts.rows_end is not None:
                     raise self._fault(task, before.line, facts.faults[0])
@@ -215,9 +279,32 @@ class Reading:
             line = at.line if tasks.line is None else tasks.line
             raise self._error(tasks.file, wrong.reason, line + 1, None) from None
         finally:
+            self._under_way = None
             pipeline.close()
         self.consumed = (len(self._parts), 0)
         self._check_share(at, finished=True)
+
+    @property
+    def under_way(self) -> bool:
+        """True if chunks are being read."""
+        return self._under_way is not None
+
+    def come_so_far(self) -> Chunk | None:
+        """Rows that have come after those that were handed over, and will be with the next; None if there are none.
+
+        For `while_waiting`. A line that cannot be read ends the block that it is in.
+        """
+        if self._under_way is None:
+            return None
+        tasks, pipeline = self._under_way
+        come = tasks.come_so_far()
+        if come is None or not pipeline.nothing_under_way():
+            return None
+        chunk, file, start = come
+        if chunk.block.rows_end is not None:
+            tasks.cut_now()  # so that it is told without waiting for the rest of the block
+        at = self._at if self._at.file == file else replace(self._at, file=file, line=0)
+        return replace(chunk, end=replace(at, offset=start, rows=at.rows + len(chunk)), block=BlockFacts())
 
     def _account(self, at: Position, task: Task, facts: BlockFacts) -> None:
         """Note the faults of a piece."""
@@ -252,6 +339,32 @@ class Reading:
                 f"{count} of {count + at.rows} rows so far cannot be read, "
                 f"more than the share of {self._options.max_error_share} that max_error_share allows{first}",
             )
+
+
+def again(
+    held: list[tuple[Chunk, tuple[int, int]]],
+    rest: Generator[Chunk, None, None],
+    wrong: DataError | None,
+    reading: Reading | None,
+) -> Generator[Chunk, None, None]:
+    """The chunks that were looked at, then the rest of the pass. Each comes with how far the pass had come by then."""
+    come_to = (0, 0) if reading is None else reading.consumed
+    try:
+        while held:
+            chunk, consumed = held.pop(0)
+            if reading is not None:
+                reading.consumed = consumed
+            yield chunk
+            del chunk
+            if reading is not None:
+                reading.memory.check()
+        if reading is not None:
+            reading.consumed = come_to
+        if wrong is not None:
+            raise wrong
+        yield from rest
+    finally:
+        rest.close()
 
 
 def _lines_before(part: Part) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from .errors import DataError
-from .options import FORMATS
+from .options import FORMATS, TEXT
 from .source import Source, ending_of
 
 LOOK = 1 << 16  # bytes that are looked at
@@ -33,15 +34,16 @@ _LIBSVM = re.compile(r"[^\s:|{,]+(?:\s+qid:[0-9]+)?(?P<entries>(?:\s+[0-9]+:[^\s
 _TEXT = re.compile(r"\S+\t[^\t]*[^\W\d_]{2}[^\t]*")
 
 
-def recognise(sources: list[Source]) -> str:
+def recognise(sources: list[Source], before: str | None = None) -> str:
     """The format of the first file that has content, by the ending of its name and by the content.
 
-    The content decides between text and the binary formats, and where the name says nothing.
+    The content decides between text and the binary formats, and where the name says nothing. Of a pipe no more lines
+    are waited for than it takes: one, if that of earlier data (`before`) is known as well.
     """
     named = None
     for source in sources:
         named = named or _ENDINGS.get(ending_of(source.path))
-        head = source.peek(LOOK)
+        head = source.peek(LOOK, partial(_enough, named=named, before=before))
         if head:
             found = _binary(head) or named or _text(head)
             if found is None:
@@ -58,6 +60,26 @@ def recognise(sources: list[Source]) -> str:
             f"{', '.join(FORMATS)}",
         )
     return named
+
+
+def recognised(sources: list[Source], before: str | None) -> str:
+    """The format, where that of earlier data helps if there is doubt."""
+    try:
+        format = recognise(sources, before)
+    except DataError:
+        if before in TEXT:
+            return before
+        raise
+    return "text" if (format, before) == ("tsv", "text") else format
+
+
+def _enough(head: bytes, named: str | None, before: str | None) -> bool:
+    """True if more of a pipe would not change the answer, or need not."""
+    if len(head) < 12 and b"\n" not in head:  # Arrow or Parquet, perhaps
+        return False
+    lines = head.rpartition(b"\n")[0]
+    known = _binary(head) or named or (lines and before)
+    return bool(known or (lines and _text(lines)))
 
 
 def _binary(head: bytes) -> str | None:

@@ -7,11 +7,13 @@ from bisect import bisect_right
 
 from .blocks import quoted_row_ends
 from .formats.arrow import count_units
-from .options import BINARY
+from .formats.delimited import dialect_of
+from .options import BINARY, DELIMITED, Options
 from .reading import Part
+from .recognise import LOOK
 
 _PIECE = 1 << 20
-_NOT_CUT = ("csv", "tsv")  # where a row begins can only be told by reading everything before it
+_NOT_CUT = DELIMITED  # where a row begins can only be told by reading everything before it
 
 
 def cut(parts: list[Part], format: str, size: int, n: int, *, rows_are_lines: bool = False) -> list[list[Part]]:
@@ -46,18 +48,22 @@ def is_cut(part: Part, format: str) -> bool:
     return (count_units(part.source, format) or 1) > 1 if format in BINARY else not _compressed(part)
 
 
-def rows_are_lines(part: Part, format: str) -> bool:
+def rows_are_lines(part: Part, format: str, options: Options) -> bool:
     """True if no quoted cell of a CSV or TSV file holds a newline. It is read whole for that, but not parsed."""
     if format not in _NOT_CUT:
+        return True
+    head = part.source.peek(LOOK, bool)
+    quote = dialect_of(head, len(head) < LOOK, format, options).quote.encode()
+    if not quote:
         return True
     reader, quotes, at = part.source.open(), 0, 0
     try:
         while piece := os.pread(reader.raw.fd, _PIECE, at):
             at += len(piece)
-            if b'"' in piece:
-                if len(quoted_row_ends(piece, 0, len(piece), odd=quotes % 2)) < piece.count(b"\n"):
+            if quote in piece:
+                if len(quoted_row_ends(piece, 0, len(piece), odd=quotes % 2, quote=quote)) < piece.count(b"\n"):
                     return False
-                quotes += piece.count(b'"')
+                quotes += piece.count(quote)
             elif quotes % 2 and b"\n" in piece:
                 return False
     finally:

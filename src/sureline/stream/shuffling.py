@@ -56,11 +56,13 @@ class Shuffle:
         reading = pieces.read_from(position)
         held: list[Chunk] = []
         wrong: DataError | None = None
+        pieces.hold(held)
         try:
             for chunk in reading:
                 held.append(chunk)
                 if sum(map(len, held)) >= self.buffer or sum(len(c.indices) for c in held) >= _ENTRIES:
-                    mixed, held = self._mixed(held, number), []
+                    mixed = self._mixed(held, number)
+                    held.clear()
                     yield mixed
                     del mixed
                 del chunk
@@ -74,6 +76,8 @@ class Shuffle:
             raise wrong
 
     def _mixed(self, held: list[Chunk], number: int) -> Chunk:
+        if held[0].memory is not None:
+            held[0].memory.check(2 * sum(chunk.nbytes for chunk in held))  # joined, and then permuted
         chunk = joined(held)
         before = held[0].end.rows - len(held[0])
         return permuted(chunk, np.random.default_rng([self.seed, 2, number, before]).permutation(len(chunk)))
@@ -102,7 +106,7 @@ def can_be_cut(stream: Stream, *, to_look: bool = False) -> bool:
     """
     if stream.size is None or not all(is_cut(part, stream.format) for part in stream.parts):
         return False
-    return to_look or all(rows_are_lines(part, stream.format) for part in stream.parts)
+    return to_look or all(rows_are_lines(part, stream.format, stream.options) for part in stream.parts)
 
 
 def sampled_runs(stream: Stream) -> LabelRuns:

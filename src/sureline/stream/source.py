@@ -6,13 +6,14 @@ import contextlib
 import glob
 import os
 import select
+import socket
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .decompress import compression_of, decoder
+from .decompress import compression_of, decoder, may_be_compressed
 from .errors import DataError
 
 STDIN = "-"
@@ -30,7 +31,7 @@ def expand(paths: PATH | Iterable[PATH]) -> list[str]:
     for each in given:
         path = os.fspath(each) if isinstance(each, (str, os.PathLike)) else None
         if not isinstance(path, str):
-            raise TypeError(f"A path must be text or a pathlib.Path. Got {paths!r} instead.")
+            raise TypeError(f"A path must be text or a pathlib.Path. Got a {type(each).__name__} instead.")
         if path == STDIN or not glob.has_magic(path) or os.path.lexists(path):
             files.append(path)
         else:
@@ -59,13 +60,16 @@ class Stop:
             self.is_set = True
             os.write(self._wake, b"!")
 
-    def wait_for(self, fd: int) -> None:
-        """Return when there is something to read, or raise."""
+    def wait_for(self, fd: int | None, seconds: float | None = None) -> bool:
+        """True when there is something to read, False if so many seconds pass before; raises if it is stopped."""
         waiting = select.poll()
-        waiting.register(fd, select.POLLIN)
+        if fd is not None:
+            waiting.register(fd, select.POLLIN)
         waiting.register(self._listen, select.POLLIN)
-        if any(ready == self._listen for ready, _ in waiting.poll()):
+        ready = [each for each, _ in waiting.poll(None if seconds is None else 1000 * seconds)]
+        if self._listen in ready:
             raise Stopped
+        return bool(ready)
 
     def close(self) -> None:
         os.close(self._listen)
@@ -92,6 +96,19 @@ class RawFile:
         self.consumed = 0
         self._pushed = b""
         self._keep_open = keep_open
+
+    cut_short = False  # True if there may be more, and an unfinished line at the end is none
+    header = b""  # of a table
+
+    def ready(self, seconds: float = 0.0) -> bool:
+        """True if reading does not have to wait longer than that."""
+        if self._pushed or self.regular:
+            return True
+        if self.stop is None:  # a look before anything is read
+            waiting = select.poll()
+            waiting.register(self.fd, select.POLLIN)
+            return bool(waiting.poll(1000 * seconds))
+        return self.stop.wait_for(self.fd, seconds)
 
     def _fetch(self, n: int) -> bytes:
         if not self.regular and self.stop is not None:
@@ -134,6 +151,9 @@ class RawObject(RawFile):
         super().__init__(name, fd=-1, regular=False, keep_open=True)
         self._file = file
 
+    def ready(self, seconds: float = 0.0) -> bool:
+        return True  # nobody can tell
+
     def _fetch(self, n: int) -> bytes:
         return self._file.read(n)
 
@@ -144,7 +164,7 @@ class Reader:
     def __init__(self, raw: RawFile) -> None:
         self.raw, self.name = raw, raw.name
         head = b""
-        while len(head) < 16:  # a pipe may give less at a time
+        while len(head) < 16 and may_be_compressed(head):  # a pipe may give less at a time
             piece = raw.read(16 - len(head))
             if not piece:
                 break
@@ -159,9 +179,14 @@ class Reader:
         """True if the content ends because something is wrong with it."""
         return self._decoder.failure is not None
 
+    @property
+    def cut_short(self) -> bool:
+        """True if reading was ended where there may be more, perhaps in the middle of a line."""
+        return self.raw.cut_short
+
     def check(self) -> None:
         """Say what is wrong, if something is."""
-        if self._decoder.failure is not None:
+        if self._decoder.failure is not None and not self.cut_short:
             raise DataError(self.name, self._decoder.failure)
 
     def readinto(self, view: memoryview) -> int:
@@ -171,6 +196,32 @@ class Reader:
             view[:n] = self._pushed[:n]
             self._pushed = self._pushed[n:]
         return n + self._decoder.readinto(view[n:])
+
+    def some(self, view: memoryview) -> int | None:
+        """The bytes that have come, at least one unless the content ends or fails; None if there is none after all."""
+        if self._pushed:
+            return self.readinto(view[: len(self._pushed)])
+        piece = self._decoder.some(min(len(view), 1 << 18))
+        if piece is not None:
+            view[: len(piece)] = piece
+        return None if piece is None else len(piece)
+
+    def ready(self, seconds: float = 0.0) -> bool:
+        """True if `some` does not have to wait longer than that."""
+        return bool(self._pushed) or self.more(seconds)
+
+    def more(self, seconds: float = 0.0) -> bool:
+        """True if what comes after the bytes that were looked at, or the end, is not waited for longer than that."""
+        return self._decoder.holds or self.raw.ready(seconds)
+
+    def peek_until(self, enough: Callable[[bytes], object], limit: int) -> bytes:
+        """The next bytes as they come, until they are enough; at most so many, and fewer where the content ends."""
+        while len(self._pushed) < limit and not (self._pushed and enough(self._pushed)):
+            piece = self._decoder.some(min(limit - len(self._pushed), 1 << 16))
+            if piece == b"":
+                break
+            self._pushed += piece or b""
+        return self._pushed[:limit]
 
     def peek(self, n: int) -> bytes:
         """The next n bytes, or fewer where the content ends or fails."""
@@ -204,6 +255,8 @@ class Reader:
 class Source:
     """One file of a stream. What is no regular file (a pipe, standard input) can be read only once."""
 
+    grows = False  # what it has now is all there is to look at
+
     def __init__(self, path: str) -> None:
         self.path = path
         self.status = None if path == STDIN else os.stat(path)  # when the stream was made
@@ -228,9 +281,12 @@ class Source:
             raise ValueError(f"{what} can be read only once.")
         self._used = True
         reader, self._once = self._once, None
-        return reader or self._open_once()
+        return reader or self.open_once()
 
-    def _open_once(self) -> Reader:
+    def open_once(self) -> Reader:
+        """A source that can be read only once."""
+        if self.status is not None and stat.S_ISSOCK(self.status.st_mode):
+            return Reader(RawFile(self.path, _connected(self.path), regular=False))
         if self.path != STDIN:
             return Reader(RawFile(self.path, os.open(self.path, os.O_RDONLY), regular=False))
         if sys.stdin is None:
@@ -241,8 +297,8 @@ class Source:
             return Reader(RawFile(STDIN, fd, stat.S_ISREG(os.fstat(fd).st_mode), keep_open=True))
         return Reader(RawObject(STDIN, file))
 
-    def peek(self, n: int) -> bytes:
-        """The first n bytes of the content, for a look at what it is."""
+    def peek(self, n: int, enough: Callable[[bytes], object]) -> bytes:
+        """The first n bytes of the content, for a look at what it is; of a pipe fewer if they are enough."""
         if self.regular:
             reader = self.open()
             try:
@@ -250,8 +306,19 @@ class Source:
             finally:
                 reader.close()
         if self._once is None:
-            self._once = self._open_once()
-        return self._once.peek(n)
+            self._once = self.open_once()
+        return self._once.peek_until(enough, n)
+
+    def silent(self, seconds: float) -> bool:
+        """True if for so long no more comes of a pipe that was looked at."""
+        return self._once is not None and not self._once.more(seconds)
+
+
+def _connected(path: str) -> int:
+    """A connection to the socket of this name."""
+    with naming(path), socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(path)
+        return connection.detach()
 
 
 def ending_of(path: str) -> str:

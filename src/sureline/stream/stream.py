@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from .chunk import Chunk, joined
 from .errors import DataError, Faults
-from .formats.arrow import origin_of, pyarrow, width_of
-from .options import BINARY, FORMATS, TEXT, Options
+from .follow import Followed
+from .formats.arrow import origin_of, width_of
+from .options import BINARY, Options
 from .position import Position
-from .reading import Part, Reading
+from .reading import Part, Reading, again
 from .recognise import recognise
+from .sampling import guessed
+from .schema import Schema
 from .shards import cut
-from .source import PATH, STDIN, Source, expand
+from .source import Source
 
 
 class Stream:
@@ -42,8 +45,17 @@ class Stream:
         self.paths = [part.source.path for part in parts]
         self._model_options: dict[str, Any] | None = None
         self._format_recognised = format_recognised
+        self._looked = False
+
+    # For pipes, set before a pass begins. With `rows_at_once` a chunk has the rows that have come when it is asked for.
+    # `while_waiting` is called now and then by whoever waits for a chunk, and may ask for `come_so_far`; `look` with
+    # every chunk that is read.
+    rows_at_once = False
+    while_waiting: Callable[[], None] | None = None
+    look: Callable[[Chunk], None] | None = None
 
     _reading: Reading | None = None
+    _held: Sequence[Chunk] = ()  # that have come, and nobody has had yet
     _begun: Generator[Chunk, None, None] | None = None  # a pass whose first chunks were looked at
 
     def __repr__(self) -> str:
@@ -51,6 +63,16 @@ class Stream:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_reading": None, "_begun": None}
+
+    @property
+    def schema(self) -> Schema | None:
+        """The columns of a table: those of the model, or guessed from the first rows. None of other formats."""
+        if self.options.schema is None and not self._looked:
+            self._looked = True
+            found = guessed(self.sources, self.format, self.options, self.rows_at_once)
+            if found is not None:
+                self.options = replace(self.options, schema=found)
+        return self.options.schema
 
     @property
     def sources(self) -> list[Source]:
@@ -64,7 +86,17 @@ class Stream:
 
     def of_parts(self, parts: list[Part]) -> Stream:
         """A stream of other parts of the same files, read in the same way."""
-        return Stream(parts, self.format, self.options, format_recognised=self._format_recognised)
+        return self._derived(parts, self._known())
+
+    def _derived(self, parts: list[Part], options: Options) -> Stream:
+        """A stream of the same files, which need no second look."""
+        stream = Stream(parts, self.format, options, format_recognised=self._format_recognised)
+        stream._looked = self._looked
+        return stream
+
+    def _known(self) -> Options:
+        """The options with the schema, so that all parts of a stream are read by the same."""
+        return self.options if self.schema is None else replace(self.options, schema=self.schema)
 
     @property
     def dtype(self) -> str:
@@ -113,7 +145,7 @@ class Stream:
     def model_options(self) -> dict[str, Any]:
         """The format, and the options that decide what a column means; of a converted file those of the original."""
         if self._model_options is None:
-            self._model_options = {"format": self.format, **self.options.of_model(self.format)}
+            self._model_options = {"format": self.format, **self._known().of_model(self.format)}
             source = self._parts[0].source
             if self.format in BINARY and source.regular:
                 self._model_options |= origin_of(source, self.format, self.options)
@@ -134,7 +166,15 @@ class Stream:
         begun, self._begun = self._begun, None
         if begun is not None and position == Position():
             return begun
-        reading = Reading(self._parts, self.format, self.options, position)
+        reading = Reading(
+            self._parts,
+            self.format,
+            self._known(),
+            position,
+            rows_at_once=self.rows_at_once,
+            while_waiting=self.while_waiting,
+            look=self.look,
+        )
         self._reading = reading
         return reading.chunks()
 
@@ -161,9 +201,12 @@ class Stream:
         held: list[tuple[Chunk, tuple[int, int]]] = []
         wrong: DataError | None = None
         reading = self._reading
+        looked_at: list[Chunk] = []
+        self.hold(looked_at)
         try:
             while rows > 0 and entries > 0:
                 chunk = next(chunks)
+                looked_at.append(chunk)
                 held.append((chunk, (0, 0) if reading is None else reading.consumed))
                 rows -= len(chunk)
                 entries -= len(chunk.indices)
@@ -171,9 +214,39 @@ class Stream:
             pass
         except DataError as error:
             wrong = error
-        looked_at = [chunk for chunk, _ in held]
-        self._begun = _again(held, chunks, wrong, reading)
+        finally:
+            self.hold(())
+        self._begun = again(held, chunks, wrong, reading)
         return looked_at
+
+    @property
+    def endless(self) -> bool:
+        """True if there is something that can be read only once, and so may have no end."""
+        return not all(part.source.regular for part in self._parts)
+
+    def stop_following(self) -> bool:
+        """Let a file that is followed end after the last row that has come. False if there is none."""
+        followed = [part.source for part in self._parts if isinstance(part.source, Followed)]
+        for source in followed:
+            source.end()
+        return bool(followed)
+
+    @property
+    def under_way(self) -> bool:
+        """True in the middle of a pass."""
+        return self._reading is not None and self._reading.under_way
+
+    def come_so_far(self) -> list[Chunk]:
+        """Rows that have come and were not handed over yet, those that are being looked at among them.
+
+        To be called by `while_waiting`. The next chunks have these rows again.
+        """
+        last = None if self._reading is None else self._reading.come_so_far()
+        return [*self._held, *([] if last is None else [last])]
+
+    def hold(self, chunks: Sequence[Chunk]) -> None:
+        """These have come, and are kept back from whoever reads. The list may grow."""
+        self._held = chunks
 
     @property
     def looked_at(self) -> bool:
@@ -194,176 +267,15 @@ class Stream:
             if n == 1:
                 return [self]
             raise ValueError("Pipes and standard input cannot be cut into shards.")
-        return [Stream(parts, self.format, self.options) for parts in cut(self._parts, self.format, size, n)]
+        known = self._known()
+        return [self._derived(parts, known) for parts in cut(self._parts, self.format, size, n)]
 
     def with_options(self, **changes: Any) -> Stream:
         """The same files, read with some options of `read` changed."""
-        return Stream(
-            self._parts, self.format, replace(self.options, **changes), format_recognised=self._format_recognised
-        )
+        return self._derived(self._parts, replace(self._known(), **changes))
 
     def hashed_width(self) -> int:
         """Columns that names are hashed to, or were before the files were converted; 0 if columns are numbered."""
         if self.format not in BINARY:
             return 0 if self.format == "libsvm" else 1 << self.options.bits
         return width_of(self._parts[0].source, self.format, self.options) if self._parts else 0
-
-
-def _again(
-    held: list[tuple[Chunk, tuple[int, int]]],
-    rest: Generator[Chunk, None, None],
-    wrong: DataError | None,
-    reading: Reading | None,
-) -> Generator[Chunk, None, None]:
-    """The chunks that were looked at, then the rest of the pass. Each comes with how far the pass had come by then."""
-    come_to = (0, 0) if reading is None else reading.consumed
-    try:
-        while held:
-            chunk, consumed = held.pop(0)
-            if reading is not None:
-                reading.consumed = consumed
-            yield chunk
-            del chunk
-            if reading is not None:
-                reading.memory.check()
-        if reading is not None:
-            reading.consumed = come_to
-        if wrong is not None:
-            raise wrong
-        yield from rest
-    finally:
-        rest.close()
-
-
-def _recognised(sources: list[Source], before: str | None) -> str:
-    """The format, where that of earlier data helps if there is doubt."""
-    try:
-        format = recognise(sources)
-    except DataError:
-        if before in TEXT:
-            return before
-        raise
-    return "text" if (format, before) == ("tsv", "text") else format
-
-
-def read(
-    paths: PATH | Iterable[PATH],
-    *,
-    format: str | None = None,
-    dtype: str = "float64",
-    zero_based: bool = False,
-    duplicates: str = "error",
-    errors: str = "stop",
-    max_error_share: float = 0.01,
-    bits: int = 20,
-    label: str = "label",
-    weight: str | None = None,
-    need_label: bool = True,
-    collect_names: int = 0,
-    threads: int | None = None,
-    max_line: int | None = None,
-    max_label: int = 1000,
-    max_name: int = 1 << 16,
-    max_features: int = 1 << 20,
-    memory: int | None = None,
-    fallback: Mapping[str, Any] | None = None,
-) -> Stream:
-    """Rows and labels from files of any size, chunk by chunk.
-
-    Parameters
-    ----------
-    paths : str, Path or a sequence of them
-        Files, globs (in sorted order), "-" for standard input. What is compressed (gz, bz2, xz, zst) is recognised by
-        content and decompressed on the way.
-    format : str or None, default=None
-        "libsvm", "vw", "csv", "tsv", "jsonl", "text" (label TAB text), "arrow" or "parquet"; None recognises it by the
-        ending of the name, or else by the content.
-    dtype : {"float64", "float32"}, default="float64"
-        Of the values. Numbers are read exactly and rounded once.
-    zero_based : bool, default=False
-        Add 1 to the indices of LIBSVM, because the file counts from 0. By default indices are taken as written.
-    duplicates : {"error", "sum"}, default="error"
-        What to do where an index comes twice in a row (LIBSVM, list columns).
-    errors : {"stop", "skip"}, default="stop"
-        Stop with a DataError at the first line that cannot be read, after the rows before it; or leave such lines out
-        and account for them in `Stream.faults`.
-    max_error_share : float, default=0.01
-        With ``errors="skip"``, stop with a DataError if more than this share of the rows cannot be read. It is looked
-        at from the hundredth such line on, after each chunk, and at the end of the stream. Lines that are no rows,
-        such as empty ones and comments, do not count.
-    bits : int, default=20
-        Names are hashed to 2**bits columns (all formats but LIBSVM and list columns).
-    label, weight : str, str or None, default="label", None
-        The columns or keys that hold label and weight of a row (CSV, TSV, JSON lines, Arrow, Parquet).
-    need_label : bool, default=True
-        Whether a row without a label is an error (all formats but LIBSVM, where every row has one). If it is not, its
-        code is -1.
-    collect_names : int or bool, default=0
-        Count the names behind the columns in `Chunk.names`, where columns have names: those of every row with 1, of
-        every k-th with k. True is 1, except that of VW text it is 16 after the first 16 MiB of a file.
-    threads : int or None, default=None
-        How many threads read and parse; None for as many as there are cores, up to 16. CSV, TSV, JSON lines and text
-        take one.
-    max_line : int or None, default=None
-        The longest line in bytes, at least 1 MiB; None for 64 MiB, and for 8 MiB in CSV, TSV, JSON lines and text. A
-        longer one is an error, also with ``errors="skip"``. A row of CSV counts as one line.
-    max_label, max_name, max_features : int, default=1000, 65536, 1048576
-        The longest label, the longest name of a feature (both in bytes; a text counts as "name=text"), and the most
-        features of a row. What exceeds them is a line that cannot be read.
-    memory : int or None, default=None
-        Bytes that the process may take more than at the beginning of a pass, looked at after each chunk: beyond, the
-        pass ends with a MemoryError. It also bounds how many threads parse, and what one row may become. None looks
-        at nothing, and bounds as half of the usable memory would.
-    fallback : mapping or None, default=None
-        Values for options that are at their defaults, such as `Stream.model_options` of the stream that a model was
-        trained with. What has no meaning for the format is left out.
-
-    Returns
-    -------
-    Stream
-        Iterate over it for chunks, which unpack as X and y.
-
-    Notes
-    -----
-    A label that reads as a number is that number, so that +1, 1 and 1.0 are the same; any other is text.
-
-    CSV, TSV, JSON lines and wide Arrow or Parquet columns give the rows that scikit-learn's ``FeatureHasher`` gives
-    for a dict of each: numbers under their names, a text as "name=text", and nothing for what is empty or null. JSON
-    objects in objects are flattened with dots, lists of texts are several texts, and booleans are 0 and 1. "text"
-    gives the rows of ``HashingVectorizer(norm=None)``.
-
-    Arrow and Parquet with the list columns `indices` and `values` are rows as they are; `label`, `weight` and `tag`
-    are then found by these names.
-    """
-    options = Options(
-        dtype=dtype,
-        zero_based=zero_based,
-        duplicates=duplicates,
-        errors=errors,
-        max_error_share=max_error_share,
-        bits=bits,
-        label=label,
-        weight=weight,
-        need_label=need_label,
-        collect_names=collect_names,
-        threads=threads,
-        max_line=max_line,
-        max_label=max_label,
-        max_name=max_name,
-        max_features=max_features,
-        memory=memory,
-    )
-    if format is not None and format not in FORMATS:
-        raise ValueError(
-            f"The 'format' parameter of read must be None or one of {', '.join(FORMATS)}. Got {format!r} instead."
-        )
-    sources = [Source(path) for path in expand(paths)]
-    before = (fallback or {}).get("format")
-    recognised = True if format is None and before is None and STDIN not in [s.path for s in sources] else None
-    format = format or _recognised(sources, before)
-    options.check_format(format)
-    options = options.with_fallback(format, fallback or {})
-    if format in BINARY:
-        pyarrow()
-    parts = [Part(source, None if source.size is None else (0, source.size)) for source in sources]
-    return Stream(parts, format, options, format_recognised=recognised)

@@ -1,6 +1,8 @@
 """One pass over a stream: training of one learner, and tournaments of many."""
 
 from .in_one_call import train
-from .train import BATCH, Progress, Training
+from .predicting import predict
+from .progress import Progress
+from .train import BATCH, Training
 
-__all__ = ["BATCH", "Progress", "Training", "train"]
+__all__ = ["BATCH", "Progress", "Training", "predict", "train"]

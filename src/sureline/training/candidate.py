@@ -17,14 +17,16 @@ from ..models.numbers import MISTAKES, UPDATES
 from ..models.precision.state import PrecisionState
 from ..models.state import State
 from ..stream import Chunk
+from ..stream.buffer import RowBuffer
 from ..stream.classes import Classes
-from .chunks import LabelledChunk, RowBuffer
+from .chunks import LabelledChunk
 from .frozen import FrozenError
 from .grid import Entry
 from .metric import Counts
 from .race import points
 from .reliability import Reliability
 from .result import Status
+from .room import refuse_batch
 
 
 class Candidate:
@@ -154,6 +156,7 @@ class BatchCandidate(Candidate):
     def _learn_batch(self, batch: Chunk) -> None:
         learner = cast(BatchLearner, self.learner)
         codes = self._classes.of(batch, "", self.done)
+        refuse_batch(learner, batch, len(self._classes.labels))
         wrong = codes != 0
         if self.begun:
             begin = time.thread_time()
@@ -166,8 +169,9 @@ class BatchCandidate(Candidate):
         else:
             learner.begin(self._classes.array(), batch.n_columns)
             self.begun = True
-        learner.take_batch(batch.X, codes, batch.weights)
-        learner.classes_ = self._classes.array()
+        classes = self._classes.array()
+        learner.take_batch(batch.X, codes, batch.weights, learner.weighing(len(classes), classes))
+        learner.classes_ = classes
         self._count(wrong if batch.weights is None else wrong & (batch.weights > 0), codes)
 
     def _count(self, wrong: npt.NDArray[np.bool_], codes: npt.NDArray[np.int32]) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from .._inputs import label_array
+from ..learners.alarms import Rises
+from ..learners.asking import Asking
 from ..learners.batch import BatchLearner
 from ..learners.learner import Learner
 from ..learners.rule import RuleLearner
@@ -21,15 +23,19 @@ from ..stream import Label, Position, Stream
 from ..stream.options import BINARY
 from ..stream.runs import LabelRuns
 from ..stream.shuffling import Shuffle
+from .beginning import Beginning
 from .frozen import FrozenError
 from .identity import Files, checked_facts
 
-VERSION = 3  # of what a checkpoint has besides a model; the second knew of no start, and of no order but the rows' own
+# Of what a checkpoint has besides a model. The second knew of no start, and of no order but the rows' own; the third of
+# no label budget, no race and no alarms.
+VERSION = 4
 _FIELDS = {
     *("version", "position", "rows_ahead", "pass", "rows_of_a_pass", "labels", "batch", "paths", "files", "start"),
-    *("shuffle", "runs", "frozen", "seal"),
+    *("shuffle", "runs", "frozen", "asking", "race", "rises", "seal"),
 }
-_SINCE_2 = {"start", "shuffle", "runs", "frozen"}
+_NEW = {"asking", "race", "rises"}
+_NOT_IN = {2: {"start", "shuffle", "runs", "frozen"} | _NEW, 3: _NEW, VERSION: set[str]()}
 
 
 @dataclass
@@ -67,6 +73,10 @@ class Checkpoint:
     shuffle: Shuffle | None = None  # the position is then among the pieces of the files
     runs: LabelRuns = field(default_factory=LabelRuns)
     frozen: FrozenError = field(default_factory=FrozenError)
+    asking: Asking | None = None  # the label budget, and how it was spent
+    race: dict[str, Any] | None = None  # of learners that are not decided between yet, which checks it
+    beginning: Beginning | None = None  # of a pipe, by which nothing is decided yet: one goes on at its beginning
+    rises: Rises = field(default_factory=Rises)  # of the error so far
 
     def to_dict(self, examples: int) -> dict[str, Any]:
         """For a file, with the number of examples that have been learned from."""
@@ -84,7 +94,12 @@ class Checkpoint:
             "shuffle": None if self.shuffle is None else asdict(self.shuffle),
             "runs": {"seen": self.runs.seen.tolist(), "runs": self.runs.runs.tolist(), "last": self.runs.last},
             "frozen": asdict(self.frozen),
+            "asking": None if self.asking is None else self.asking.to_dict(),
+            "race": self.race,
+            "rises": self.rises.to_dict(),
         }
+        if self.beginning is not None:
+            place["beginning"] = self.beginning.to_dict()
         return place | {"seal": _seal(place, examples)}
 
     @classmethod
@@ -104,14 +119,17 @@ class Checkpoint:
 
 def _checked(kind: type[Checkpoint], place: dict[str, Any], saved: ModelFile) -> Checkpoint:
     version, seal = place["version"], _seal({k: v for k, v in place.items() if k != "seal"}, saved.learner.n_seen_)
-    if type(version) is not int or version not in (2, VERSION):
+    if type(version) is not int or version not in _NOT_IN:
         raise ValueError(f"it is in version {version!r}, and this sureline reads version {VERSION}")
-    if version == 2 and not _SINCE_2 & set(place):
-        place = {**dict.fromkeys(_SINCE_2), **place}
-    if set(place) != _FIELDS:
+    if not _NOT_IN[version] & set(place):
+        place = {**dict.fromkeys(_NOT_IN[version]), **place}
+    if set(place) - {"beginning"} != _FIELDS:
         raise ValueError(f"it must have {', '.join(sorted(_FIELDS))}")
+    beginning = Beginning.from_dict(place["beginning"]) if "beginning" in place else None
     start, shuffle = _checked_start(place["start"]), _checked_shuffle(place["shuffle"])
     runs, frozen = _checked_runs(place["runs"]), _checked_frozen(place["frozen"])
+    asking = None if place["asking"] is None else Asking.from_dict(place["asking"])
+    rises = Rises() if place["rises"] is None else Rises.from_dict(place["rises"])
     position, labels = Position.from_dict(place["position"]), place["labels"]
     pass_number = _count(place, "pass", 1)
     rows_of_a_pass = None if place["rows_of_a_pass"] is None else _count(place, "rows_of_a_pass", 1)
@@ -128,13 +146,19 @@ def _checked(kind: type[Checkpoint], place: dict[str, Any], saved: ModelFile) ->
     in_files = shuffle is not None or position.file < len(paths)
     if not in_files or len(files) != (len(paths) if all_begun else position.file + 1):
         raise ValueError("its position is not in one of its files, or there are not facts about each that was read")
-    if (batch is not None) != isinstance(saved.learner, BatchLearner) or (ahead and (batch is None or pass_number > 1)):
+    race = place["race"]
+    if race is not None and not isinstance(race, dict):
+        raise ValueError("its race is none")
+    may_be_ahead = race is not None or pass_number == 1
+    if (batch is not None) != isinstance(saved.learner, BatchLearner) or (ahead and not may_be_ahead):
         raise ValueError("batches do not fit the learner")
     passes = saved.learner.passes if isinstance(saved.learner, RuleLearner) else 1
     if pass_number > passes or (rows_of_a_pass is None) != (pass_number == 1):
         raise ValueError(f"pass {pass_number} is not one of {passes}, or the rows of a pass are not known")
     before, seen = 0 if start is None else start["examples"], saved.learner.n_seen_
     learned = before + (pass_number - 1) * (rows_of_a_pass or 0) + position.rows + ahead
+    if asking is not None:  # of the rows that came, those whose labels were asked for
+        learned, seen = learned - before, asking.rows if before + asking.asked == seen else -1
     fits = seen <= learned if _may_be_weighted(saved.input_options) else seen == learned
     if not fits or position.rows > (rows_of_a_pass or position.rows):
         raise ValueError(f"it is after {learned:,} examples, and the model has seen {seen:,}")
@@ -142,7 +166,8 @@ def _checked(kind: type[Checkpoint], place: dict[str, Any], saved: ModelFile) ->
         raise ValueError("its position has more lines than bytes, or text before the beginning")
     if place["seal"] != seal:
         raise ValueError("its fields do not belong together")
-    return kind(position, ahead, pass_number, rows_of_a_pass, labels, batch, paths, files, start, shuffle, runs, frozen)
+    more = start, shuffle, runs, frozen, asking, race, beginning, rises
+    return kind(position, ahead, pass_number, rows_of_a_pass, labels, batch, paths, files, *more)
 
 
 def _checked_start(start: Any) -> dict[str, int] | None:
@@ -207,6 +232,14 @@ def _same(some: Sequence[Any], others: Sequence[Any]) -> bool:
     """True if they are equal and of the same types, unlike 1 and True."""
     pairs = zip(some, others, strict=False)
     return len(some) == len(others) and all(type(a) is type(b) and a == b for a, b in pairs)
+
+
+def refuse_other_budget(path: Path, then: Asking | None, now: Asking | None) -> None:
+    """Raise ValueError if a checkpoint is of another label budget."""
+    was, to_be = (None if one is None else (one.rate, one.seed) for one in (then, now))
+    if was != to_be:
+        words = ["all labels" if one is None else f"ask={one[0]:g} and seed {one[1]}" for one in (was, to_be)]
+        raise ValueError(f"{path} was saved with {words[0]}, and cannot be gone on with {words[1]}.")
 
 
 def refuse_other_job(

@@ -17,8 +17,9 @@ import numpy.typing as npt
 from .._inputs import Array
 from .._system import threads
 from ..learners.catalogue import LEARNERS
-from ..learners.learner import ClassLearner, Learner
+from ..learners.learner import Learner
 from ..learners.online import OnlineLearner
+from ..learners.race.candidates import entrants
 from ..models.model import Model
 from ..models.numbers import MISTAKES
 from ..stream import Chunk, DataError, Label, Stream
@@ -30,27 +31,6 @@ from .metric import Metric
 from .result import MetricName
 
 AUTO = "auto"
-
-# What is tried where no learner is named. No single setting is near the best on every kind of data: noisy tables,
-# sparse text and streams that drift want different rates and measures. Between them these are; `make defaults` shows
-# how near. All of them can tell how sure they are. The first one is used where the first rows cannot decide.
-CANDIDATES: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("SCW", {}),
-    ("SCW", {"C": 0.5, "eta": 0.75}),
-    ("SCW", {"C": 0.125, "eta": 0.9}),
-    ("SCW", {"C": 1.0, "eta": 0.95}),
-    ("SCW", {"C": 1.0, "eta": 0.9, "normalize": "none"}),
-    ("SCW", {"C": 1.0, "eta": 0.75, "normalize": "row"}),
-    ("CW", {"eta": 0.95, "normalize": "none"}),
-    ("AROW", {"r": 0.25, "normalize": "row"}),
-    ("SSOL", {"r": 2.0**-4, "eta": 1.0, "normalize": "row"}),
-    ("SOFS", {"r": 0.25}),
-    ("FTRL", {"alpha": 0.2, "beta": 0.125}),
-    ("FTRL", {"alpha": 0.5, "beta": 2.0**-6}),
-    ("FTRL", {"alpha": 0.5, "beta": 1.0}),
-    ("FTRL", {"alpha": 1.0, "beta": 2.0**-6, "normalize": "row"}),
-    ("FTRL", {"alpha": 2.0**-6, "beta": 2.0**-6, "normalize": "none"}),
-)
 
 ROWS = 20_000
 ENTRIES = 1 << 21  # not zero, in these rows
@@ -115,21 +95,14 @@ def chosen_before(path: Path, saved: Learner, candidates: Sequence[Learner]) -> 
     )
 
 
-def candidates(parameters: dict[str, Any]) -> list[ClassLearner]:
-    """The learners that are tried where none is named, with parameters that all learners have."""
+def candidates(parameters: dict[str, Any]) -> list[OnlineLearner]:
+    """The learners that race where none is named, with parameters that all learners have."""
     if own := sorted(set(parameters) - _SHARED):
         owners = [name.lower() for name, kind in LEARNERS.items() if own[0] in kind.__dataclass_fields__]
         if not owners:
             raise ValueError(f"There is no parameter {own[0]!r}.")
         raise ValueError(f"{own[0]} is a parameter of {', '.join(owners)}: name the one that is meant with algorithm.")
-    found: dict[tuple[Any, ...], ClassLearner] = {}
-    for name, settings in CANDIDATES:
-        kind = LEARNERS[name]
-        learner = kind(**{"dtype": kind.stream_dtype, **settings, **parameters})
-        assert isinstance(learner, ClassLearner)
-        learner.check_parameters()
-        found.setdefault((name, *map(repr, learner.parameters().values())), learner)
-    return list(found.values())
+    return entrants({"dtype": "float32", **parameters})
 
 
 def choose(

@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from .._inputs import Array
 from .._native import _core
+from ..learners.asking import Asking
+from ..learners.batch import BatchLearner
 from ..learners.learner import ClassLearner, Learner
 from ..learners.online import OnlineLearner
 from ..learners.origin import Origin
@@ -20,7 +22,7 @@ from ..learners.rule import RuleLearner
 from ..models.rows import RefusedRow
 from ..models.scaling import Normalizer
 from ..stream import Chunk, Label, Stream
-from ..stream.chunk import joined
+from .room import in_steps, refuse_factors
 
 
 class LabelledChunk:
@@ -109,6 +111,7 @@ class LabelledChunk:
 
     def begin(self, learner: Learner) -> None:
         """Let a learner forget everything, and be ready for these rows."""
+        refuse_factors(learner, self.chunk, 1 if self.classes is None else len(self.classes))
         if isinstance(learner, TargetLearner):
             learner.begin(self.chunk.n_columns)
         elif isinstance(learner, ClassLearner) and self.classes is not None:
@@ -117,20 +120,37 @@ class LabelledChunk:
             learner.normalizer = self._normalizers.of(learner)
 
     def fit(self, learner: Learner, start: int, stop: int) -> None:
-        """Let a learner that has begun learn from the rows from `start` to `stop`."""
+        """Let a learner that has begun learn from the rows from `start` to `stop`, within the memory of the stream."""
         if start >= stop:
             return
         self.prepare(learner)
+        n_classes = 1 if self.classes is None else len(self.classes)
+        for begin, end in in_steps(learner, self.chunk, n_classes, start, stop):
+            self._fit(learner, begin, end)
+
+    def _fit(self, learner: Learner, start: int, stop: int) -> None:
         rows, chunk = self._rows_for(learner), self.chunk
         part = None if stop - start == chunk.n_rows else (start, stop)
         with self._by_rows_of_the_stream():
             if isinstance(learner, TargetLearner):
                 learner.take(rows, chunk.n_columns, self.labels.astype(np.float64, copy=False), chunk.weights, part)
             elif isinstance(learner, OnlineLearner):
-                labels, n_classes = self.labels.astype(np.int32, copy=False), None
-                if self.classes is not None:
-                    n_classes = len(self.classes)
-                learner.take(rows, chunk.n_columns, labels, chunk.weights, part, n_classes, record=self.record)
+                labels, classes = self.labels.astype(np.int32, copy=False), self.classes
+                n_classes = None if classes is None else len(classes)
+                learner.take(
+                    rows, chunk.n_columns, labels, chunk.weights, part, n_classes, classes=classes, record=self.record
+                )
+
+    def fit_asking(self, learner: OnlineLearner, asking: Asking, start: int, stop: int) -> None:
+        """As `fit`, by the labels alone that the learner asks for."""
+        if start >= stop:
+            return
+        self.prepare(learner)
+        labels = self.labels.astype(np.int32, copy=False)
+        with self._by_rows_of_the_stream():
+            learner.take_asking(
+                asking, self._rows_for(learner), self.chunk.n_columns, labels, self.chunk.weights, (start, stop)
+            )
 
     def end(self, learner: Learner) -> None:
         """All of it has been learned from."""
@@ -164,53 +184,6 @@ def _normalized(chunk: Chunk, normalizer: Normalizer) -> Chunk:
     return replace(chunk, values=values)
 
 
-class RowBuffer:
-    """Rows of a stream on their way into batches of a fixed size, wherever the chunks of the stream end.
-
-    `ahead` rows at the beginning have been: those of a chunk that a batch ended in. It is all that must be known,
-    besides the end of the last chunk that is done with, to go on later in the same batches.
-    """
-
-    def __init__(self, ahead: int = 0) -> None:
-        self.ahead = ahead
-        self._chunks: list[Chunk] = []
-
-    def add(self, chunk: Chunk) -> bool:
-        """Add the rows that come next. False if the rows at the beginning that have been are more than a chunk."""
-        self._chunks.append(chunk)
-        return self.ahead < len(self._chunks[0])
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows that are still to be learned from."""
-        return sum(len(chunk) for chunk in self._chunks) - self.ahead
-
-    def batches(self, size: int, *, last: bool) -> Iterator[Chunk]:
-        """Batches of `size` rows, without names; if they are the `last` ones, with the rest, whatever its number.
-
-        The rows of a batch stay here until they are `done`, which they must be before the next.
-        """
-        while self.n_rows >= size or (last and self.n_rows > 0):
-            yield self._next(min(size, self.n_rows))
-
-    def _next(self, n_rows: int) -> Chunk:
-        parts, start, stop = [], self.ahead, self.ahead + n_rows
-        for chunk in self._chunks:
-            if start < len(chunk) and stop > 0:
-                parts.append(replace(chunk, names=None, tags=None).part(max(start, 0), stop))
-            start, stop = start - len(chunk), stop - len(chunk)
-        return joined(parts)
-
-    def done(self, n_rows: int) -> list[Chunk]:
-        """Rows have been learned from. The chunks that are done with."""
-        self.ahead += n_rows
-        finished = []
-        while self._chunks and self.ahead >= len(self._chunks[0]):
-            finished.append(self._chunks.pop(0))
-            self.ahead -= len(finished[-1])
-        return finished
-
-
 def attach(learner: Learner, stream: Stream, labels: Sequence[Label] | None) -> None:
     """Tell a learner of the stream that it is to learn from. ValueError if it cannot learn from that."""
     if labels is not None and not isinstance(learner, ClassLearner):
@@ -232,3 +205,13 @@ def _refuse_costs_without_labels(learner: Learner) -> None:
             f"{type(learner).__name__} with unequal costs or margins must know which class is the positive one: "
             "name both with labels, the negative one first."
         )
+
+
+def refuse_batch_size(learner: Learner, batch: int | None) -> None:
+    """Raise ValueError if the learner takes no batches, or none of that size."""
+    if batch is not None and not isinstance(learner, BatchLearner):
+        raise ValueError(
+            f"{type(learner).__name__} learns from one row after the other: batch is for learners of batches."
+        )
+    if batch is not None and batch < 1:
+        raise ValueError(f"batch must be a number of rows, at least 1. Got {batch!r} instead.")

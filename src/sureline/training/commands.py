@@ -11,13 +11,16 @@ from ..learners.batch import BatchLearner
 from ..learners.learner import Learner
 from ..stream import Label, Stream, from_text
 from ..stream.arrays import ArrayStream
+from ..stream.formats.frames import FrameSource
 from ..stream.source import STDIN
 from .train import BATCH
 
-_SWITCHES = {"zero_based": "--zero-based"}
+_SWITCHES = {"zero_based": "--zero-based", "keep_case": "--keep-case", "header": "--no-header"}
 _READING = (
     *("zero_based", "duplicates", "bits", "label", "weight", "errors", "max_error_share"),
     *("max_line", "max_label", "max_name", "max_features"),
+    *("numeric", "categorical", "text", "ignore", "id", "interact", "ngrams", "chars", "keep_case"),
+    *("header", "delimiter", "quote"),
 )
 
 
@@ -54,13 +57,31 @@ def options_of(learner: Any, given: Collection[str] = ()) -> list[str] | None:
 
 
 def _option(name: str, value: Any) -> list[str] | None:
+    if name == "average" and isinstance(value, bool):
+        return [flag(name), "all" if value else "none"]
     if isinstance(value, bool):
         return [flag(name) if value else "--no-" + name.replace("_", "-")]
     if value is None:
         return None
+    if isinstance(value, Mapping):  # class_weight
+        pairs = [f"{label}={weight!r}" for label, weight in value.items()]
+        whole = all("," not in str(label) and from_text(str(label)) == label for label in value)
+        return [flag(name), ",".join(pairs)] if whole and pairs else None
     if isinstance(value, tuple | list):
         return [flag(name), ",".join(map(repr, value))]
     return [f"{flag(name)}={value!r}"] if isinstance(value, float | int) and value < 0 else [flag(name), str(value)]
+
+
+def _text(value: Any) -> str | None:
+    """An option of reading as the command line takes it; None if it cannot be said there."""
+    if not isinstance(value, tuple):
+        return str(value)
+    if all(type(each) is int for each in value):
+        return "-".join(map(str, value))
+    parts = [[each] if isinstance(each, str) else list(each) for each in value]
+    if any("," in name or (":" in name and len(part) > 1) for part in parts for name in part):
+        return None
+    return ",".join(":".join(part) for part in parts)
 
 
 class TrainCommands:
@@ -72,12 +93,15 @@ class TrainCommands:
         self._batch = [] if batch == BATCH else ["--batch", str(batch)]
         self._data: list[str] | None = None
         self._reading: list[str] = []
-        if isinstance(stream, ArrayStream):
+        if isinstance(stream, ArrayStream) or any(isinstance(source, FrameSource) for source in stream.sources):
             return
         for field in fields(stream.options):
             value = getattr(stream.options, field.name)
             if field.name in _READING and value != field.default:
-                self._reading += [_SWITCHES[field.name]] if field.name in _SWITCHES else [flag(field.name), str(value)]
+                text = _text(value)
+                if text is None:
+                    return
+                self._reading += [_SWITCHES[field.name]] if field.name in _SWITCHES else [flag(field.name), text]
         if in_order:
             self._reading.append("--no-shuffle")
         if not stream.options.collect_names:

@@ -49,8 +49,8 @@ class Files:
 
     def difference(self, k: int, before: dict[str, Any] | None) -> str | None:
         """The difference of file k from the facts before, in words; None if there is none."""
-        if before is None or not self._sources[k].regular:
-            same = before is None and not self._sources[k].regular
+        if before is None or not self._sources[k].regular or self._sources[k].status is None:
+            same = before is None and (not self._sources[k].regular or self._sources[k].status is None)
             return None if same else "it is a file in one case, and in the other it can be read only once"
         now = facts_of(self._sources[k], full=self.verify == "full")
         assert now is not None

@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..learners.asking import Asking
 from ..learners.catalogue import learner_named, learner_of
 from ..learners.learner import Learner
+from ..learners.online import OnlineLearner
 from ..stream import READING, Label, Stream, read
 from ..stream.outputs import check_outputs
 from ..stream.runs import LabelRunsWarning
@@ -19,16 +21,17 @@ from .choosing import AUTO, candidates, settings_of
 from .identity import Verify
 from .metric import Metric
 from .order import Asked, decide
+from .progress import Progress
 from .result import MetricName
 from .start import Start, refuse_finished
-from .train import Progress, Training
+from .train import Training
 
 if TYPE_CHECKING:
     from ..estimators.saving import Estimator
 
 
 def train(
-    data: str | Path | Sequence[str | Path] | Stream,
+    data: str | Path | Sequence[str | Path] | Stream | Any,
     algorithm: str | Estimator = AUTO,
     *,
     start: str | Path | Estimator | None = None,
@@ -38,11 +41,13 @@ def train(
     checkpoint: str | Path | None = None,
     checkpoint_every: int = 1_000_000,
     metric: MetricName = "error",
+    committee: bool = True,
     resume: bool = False,
     verify: Verify = "sample",
     shuffle: Asked = "auto",
     shuffle_buffer: int = BUFFER,
     seed: int = 0,
+    ask: float | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     **options: Any,
 ) -> Estimator:
@@ -50,11 +55,14 @@ def train(
 
     Parameters
     ----------
-    data : path, glob, list of them, or sureline.stream.Stream
+    data : path, glob, list of them, data frame, or sureline.stream.Stream
+        A data frame may be one of pandas or Polars, also a lazy one, a table of pyarrow, or anything else with the
+        Arrow C stream interface; `label` names the column to learn.
     algorithm : str or estimator, default="auto"
-        A name such as "scw" or "ssol", or an estimator whose parameters are used; it is not changed. "auto" tries
-        settings of several learners on the first 20,000 rows, and trains the one with the fewest mistakes. A name
-        without any of its own parameters or `normalize` tries settings of that learner in the same way.
+        A name such as "scw" or "ssol", or an estimator whose parameters are used; it is not changed. "auto" lets
+        settings of several learners race along the stream, and makes one linear model of the best. A name without any
+        of its own parameters or `normalize` takes the setting of that learner with the fewest mistakes on the first
+        20,000 rows.
     start : path or model, default=None
         A model to continue from; it stays as it is. Its weights, labels, names, scales and counters go on, and `data`
         is read as its rows were. The result has the bits of one training over both data in order, except for batch
@@ -71,6 +79,8 @@ def train(
         File for a checkpoint every `checkpoint_every` examples, to go on from after a crash. It is removed at the end.
     metric : {"error", "log_loss", "brier", "auc"}, default="error"
         Metric that chooses among settings: mistakes, or how good the probabilities are.
+    committee : bool, default=True
+        With "auto" make one model of the best learners together; if False, that of the best one alone.
     resume : bool, default=False
         Continue from `checkpoint`; from the beginning if there is none and no finished `model` either.
     verify : {"sample", "full"}, default="sample"
@@ -83,13 +93,18 @@ def train(
     shuffle_buffer : int, default=100000
         Rows of that buffer.
     seed : int, default=0
-        Seed of the random order. The same files give the same order, with checkpoints and without.
+        Seed of the random order, and of the labels that `ask` asks for at random. The same files give the same order,
+        with checkpoints and without.
+    ask : float, default=None
+        A label budget: learn from the labels of at most this share of the rows at any time, mostly of those that the
+        learner is least sure of. No other label decides anything, so no settings are tried: "auto" is AROW, and a name
+        has its defaults. Rows keep their order unless `shuffle` is True.
     on_progress : callable, default=None
         Called with a Progress now and then.
     **options
         Parameters of the algorithm if it is given by name (with "auto", those that all learners share), and options of
-        `sureline.stream.read` such as `format`, `label` and `bits`. `dtype` is "float32" by default ("float64" for ODCA
-        and ODCARegressor), which halves the memory.
+        `sureline.stream.read` such as `format`, `label`, `bits`, `categorical` and `interact`. `dtype` is "float32" by
+        default ("float64" for ODCA and ODCARegressor), which halves the memory.
 
     Returns
     -------
@@ -101,11 +116,14 @@ def train(
     reading = {name: options.pop(name) for name in READING if name in options}
     parameters = options
     learners: Sequence[Learner]
+    racers: Sequence[OnlineLearner] = ()
     begin = None if start is None else _begin(start, algorithm, parameters, labels)
     if begin is not None:
         learners = [begin.learner]
+    elif isinstance(algorithm, str) and ask is not None:
+        learners = [asking_learner(algorithm, parameters)]
     elif isinstance(algorithm, str) and algorithm.lower() == AUTO:
-        learners = candidates(parameters)
+        learners = racers = candidates(parameters)
     elif isinstance(algorithm, str):
         kind = learner_named(algorithm)
         learners = [kind(**{"dtype": kind.stream_dtype, **settings}) for settings in settings_of(kind, parameters)]
@@ -132,14 +150,19 @@ def train(
     if resume and path is not None and not path.exists() and model is not None:
         refuse_finished(Path(model), path, None if start is None or begin is None else begin.name, "start=")
     going_on = resume and path is not None and path.exists()
-    asked = False if going_on and shuffle == "auto" else shuffle
+    asked = False if (going_on or ask is not None) and shuffle == "auto" else shuffle
     order = decide(stream, learner, asked, buffer=shuffle_buffer, seed=seed)
-    training = Training(learner, stream, labels=labels, batch=batch, verify=verify, start=begin, order=order)
+    budget = None if ask is None else Asking(ask, seed)
+    training = Training(
+        learner, stream, labels=labels, batch=batch, verify=verify, start=begin, order=order, ask=budget
+    )
+    if len(racers) > 1:
+        training.enter(racers, metric, committee=committee)
     if going_on and path is not None:
         training.resume(path, candidates=learners, decided=shuffle == "auto")
     elif order.runs is not None and order.notice is not None:
         warnings.warn(order.notice.replace("--no-shuffle", "shuffle=False"), LabelRunsWarning, stacklevel=2)
-    if len(learners) > 1 and not training.begun:
+    if len(learners) > 1 and not racers and not training.begun:
         training.choose(learners, Metric(metric))
     training.run(
         checkpointing=None if path is None else Checkpointing(path, examples=checkpoint_every), on_progress=on_progress
@@ -152,6 +175,12 @@ def train(
     if path is not None:
         training.done_with(path)
     return as_estimator(training.learner)
+
+
+def asking_learner(algorithm: str, parameters: dict[str, Any]) -> Learner:
+    """The learner of a label budget: no settings are tried, since that takes labels."""
+    kind = learner_named("AROW" if algorithm.lower() == AUTO else algorithm)
+    return kind(**{"dtype": kind.stream_dtype, **parameters})
 
 
 def _begin(start: Any, algorithm: str | Estimator, parameters: dict[str, Any], labels: Sequence[Label] | None) -> Start:

@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypedDict
 
+from ..models.tables import Tabular, text_table
+
 Status = Literal["finished", "dropped", "failed"]
 MetricName = Literal["error", "cost", "balanced_accuracy", "log_loss", "brier", "auc"]
 Label = str | int | float | bool
@@ -44,6 +46,13 @@ class ReliabilityBin(TypedDict):
     count: int
 
 
+class CoveragePoint(TypedDict):
+    """The surest predictions of a learner."""
+
+    coverage: float  # their share
+    error: float  # the share of them that was wrong
+
+
 # "class" is no name for an attribute, so this one is written as a call.
 TopFeature = TypedDict(
     "TopFeature",
@@ -55,6 +64,9 @@ TopFeature = TypedDict(
         "class": Label | None,  # the label that a positive weight speaks for, with more than two
     },
 )
+
+
+_FORMATS = {"learner": "{}", "status": "{}", "nonzeros": "{:,}", "seconds": "{:.3g}"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +97,7 @@ class Run:
         Of learning alone.
     model_bytes : int
         Memory of the state.
-    curve, reliability, top_features
+    curve, reliability, coverage, top_features
         What the pictures show.
     train_command : str or None
         The command that makes this model alone, bit for bit; None if there is none, as for rows in memory and for a
@@ -118,6 +130,7 @@ class Run:
     model_bytes: int = 0
     curve: Curve = field(default_factory=lambda: Curve(examples=[], error=[]))
     reliability: list[ReliabilityBin] | None = None
+    coverage: list[CoveragePoint] | None = None
     top_features: list[TopFeature] = field(default_factory=list)
     train_command: str | None = None
 
@@ -127,8 +140,8 @@ class Run:
         return None if self.error_interval is None else (self.error_interval[0], self.error_interval[1])
 
 
-@dataclass(frozen=True, kw_only=True)
-class TournamentResult:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TournamentResult(Tabular):
     """The result of a tournament.
 
     Attributes
@@ -166,7 +179,7 @@ class TournamentResult:
     runs: list[Run] = field(default_factory=list)
     best: str | None = None
     ties: list[str] = field(default_factory=list)
-    models: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    models: dict[str, Any] = field(default_factory=dict, compare=False)
 
     def run(self, name: str) -> Run:
         """The run of that name."""
@@ -179,6 +192,40 @@ class TournamentResult:
         """How many weights the model of a run has, zero or not: one a feature, for each class if there are more."""
         n_classes = len(self.stream["classes"])
         return run.features * (n_classes if n_classes > 2 else 1)
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each run, the best first: how it ended, its errors, and what its model takes."""
+        better = -1 if self.metric in ("balanced_accuracy", "auc") else 1
+        order = sorted(
+            self.runs,
+            key=lambda run: (run.status != "finished", run.score is None, better * (run.score or 0.0)),
+        )
+        measured = {} if self.metric in ("error", "balanced_accuracy") else {self.metric: "score"}
+        return [
+            {
+                "learner": run.name,
+                "status": run.status,
+                **{name: getattr(run, attribute) for name, attribute in measured.items()},
+                "error": run.error,
+                "error_low": None if run.interval is None else run.interval[0],
+                "error_high": None if run.interval is None else run.interval[1],
+                "frozen_error": run.frozen_error,
+                "balanced_accuracy": run.balanced_accuracy,
+                "nonzeros": run.nonzeros,
+                "seconds": run.seconds,
+            }
+            for run in order
+        ]
+
+    def __repr__(self) -> str:
+        rows = [
+            ["-" if value is None else _FORMATS.get(name, "{:.4f}").format(value) for name, value in row.items()]
+            for row in self.table()
+        ]
+        heading = f"Tournament of {len(self.runs)} learners by {self.metric}, best: {self.best}"
+        if len(self.ties) > 0:
+            heading += f" (cannot be told from it: {', '.join(self.ties)})"
+        return heading + ("\n" + text_table([list(self.table()[0]), *rows], "<<") if rows else "")
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it: dicts, lists, text and plain numbers. A number that is not finite is None."""

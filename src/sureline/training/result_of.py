@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..learners.abstention import errors_by_coverage
 from ..learners.origin import Origin
 from .candidate import Candidate
 from .commands import TrainCommands
 from .metric import Z95, Counts, Measures, Metric, quality, tied
 from .race import RULE
-from .result import Curve, Label, Run, StreamFacts, TopFeature, TournamentResult
+from .result import CoveragePoint, Curve, Label, Run, StreamFacts, TopFeature, TournamentResult
 from .tournament import Tournament
 
 _TOP = 20
@@ -115,10 +116,20 @@ def _run(tournament: Tournament, candidate: Candidate, commands: TrainCommands) 
         model_bytes=candidate.n_bytes,
         curve=_curve(tournament, candidate, points, seen, mistakes),
         reliability=None if candidate.reliability is None else candidate.reliability.table(),
+        coverage=_coverage(candidate),
         top_features=_top(tournament, candidate),
         # Of a stream that was not read whole there is none: it would read on, or fail where this one did.
         train_command=commands.of(learner, candidate.parameters) if tournament.complete else None,
     )
+
+
+def _coverage(candidate: Candidate) -> list[CoveragePoint] | None:
+    """The error of the surest predictions; None if confidences were not asked for, or if nothing is on record."""
+    if candidate.reliability is None or not candidate.begun:
+        return None
+    model = candidate.learner.model
+    points = errors_by_coverage(model.record, model.n_heads)
+    return [CoveragePoint(coverage=coverage, error=error) for coverage, error in points] or None
 
 
 def _score(candidate: Candidate, measures: Measures, metric: Metric) -> tuple[float | None, float | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -12,8 +12,14 @@ from ..learners.learner import Learner
 from ..learners.online_batch import BCW
 from ..learners.rule import RuleLearner
 from ..models.file import MOST_BYTES
-from ..models.precision.state import most_bytes
+from ..models.precision.state import PrecisionState, most_bytes
+from ..models.state import State
+from ..models.touched import Touched
 from ..stream import Chunk, Position, Stream
+from ..stream.memory import LARGE_PAGE, MOST_IN_LARGE_PAGES, PAGE
+
+_PARTS = 16  # of the memory: a model grows by one of them at most before it is looked at again
+_SCALE = 16  # bytes of a column's scale
 
 
 def model_bytes(learner: Learner, n_columns: int, n_classes: int, n_rows: int, batch: int) -> int:
@@ -23,11 +29,8 @@ def model_bytes(learner: Learner, n_columns: int, n_classes: int, n_rows: int, b
     sliding window and of a batch, are not counted.
     """
     slots, heads = n_columns + 1, n_classes if n_classes > 2 else 1
-    size = np.dtype(learner.dtype).itemsize
     if isinstance(learner, RuleLearner):
-        shape = learner.shape
-        factors = heads * slots * (slots + 1) // 2 if shape.has_factors else 0
-        return size * (slots * heads * shape.width + factors)
+        return learner.most_bytes(n_columns, n_classes)
     scales = 2 * scale_bytes(n_columns) if learner.normalize == "scale" else 0  # its own, before a batch and after it
     if isinstance(learner, BCW):
         return scales + most_bytes(slots, heads, n_rows)
@@ -53,9 +56,68 @@ def refuse_too_large(learner: Learner, stream: Stream, n_columns: int, n_classes
     )
 
 
+def refuse_factors(learner: Learner, chunk: Chunk, n_classes: int) -> None:
+    """Raise MemoryError if a model that is to begin would have a full covariance that takes too much."""
+    if chunk.memory is not None and isinstance(learner, RuleLearner) and learner.shape.has_factors:
+        chunk.memory.check(model_bytes(learner, chunk.n_columns, n_classes, 0, 0))
+
+
+def refuse_batch(learner: Learner, batch: Chunk, n_classes: int) -> None:
+    """Raise MemoryError if a learner of batches would take too much while it learns from this one."""
+    if batch.memory is None:
+        return
+    model = learner.model if learner.has_begun else None
+    slots = 1 + max(batch.n_columns, 0 if model is None else model.n_columns)
+    heads, entries = n_classes if n_classes > 2 else 1, len(batch.indices)
+    touched = min(slots, entries * PAGE // 8)  # numbers of which each column has one
+    size = 3 * 8 * batch.n_rows * heads + 2 * batch.nbytes  # scores and such, and rows that are divided
+    if learner.normalize == "scale":
+        size += 2 * _SCALE * touched
+    if isinstance(learner, BCW):
+        n_rows = batch.n_rows if model is None else learner.n_seen_ + batch.n_rows
+        size += most_bytes(slots, heads, n_rows) - (model.nbytes if isinstance(model, PrecisionState) else 0)
+    elif isinstance(learner, SBCW | FGM):
+        size += learner.most_bytes(touched, heads, 1)
+    batch.memory.check(size)
+
+
+def in_steps(learner: Learner, chunk: Chunk, n_classes: int, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """The rows of a chunk from start to stop in parts, between which the memory is looked at.
+
+    A model takes the pages of memory that its columns lie in. In each part it can grow only by a small share of what
+    it may take. Raises MemoryError if it has taken too much, or the next row alone would.
+    """
+    memory, model = chunk.memory, learner.model
+    if memory is None or memory.limit is None or not isinstance(learner, RuleLearner) or not isinstance(model, State):
+        yield start, stop
+        return
+    width = max(chunk.n_columns, model.n_columns)
+    if learner.shape.has_factors:
+        size = model_bytes(learner, width, n_classes, 0, 0)
+        memory.check(size if size > model.nbytes else 0)  # the old ones are there until the new ones are
+        yield start, stop
+        return
+    slot = model_bytes(learner, 0, n_classes, 0, 0)
+    whole, a_part, ends = (slot + _SCALE) * width, memory.limit // _PARTS, chunk.indptr
+    per_entry = max(slot, LARGE_PAGE if slot * width <= MOST_IN_LARGE_PAGES else PAGE) + PAGE  # one for its scale
+    if min(int(ends[stop] - ends[start]) * per_entry, whole) <= a_part:
+        yield start, stop
+        return
+    while start < stop:
+        end = int(np.searchsorted(ends, ends[start] + a_part // per_entry, side="right")) - 1
+        end = min(max(end, start + 1), stop)
+        if slot > model_bytes(learner, 0, model.n_heads, 0, 0):  # with more classes, the old model is there meanwhile
+            memory.check(slot * Touched(model.weights).count())
+        if end == start + 1 and whole > memory.limit:
+            memory.check(min(int(ends[end] - ends[start]) * max(slot, per_entry - PAGE), whole))
+        yield start, end
+        memory.check()
+        start = end
+
+
 def scale_bytes(n_columns: int) -> int:
     """Bytes of the scales that rows are divided by, which all learners of one dtype share."""
-    return 16 * n_columns
+    return _SCALE * n_columns
 
 
 def shared_scale_bytes(learners: Iterable[Learner], n_columns: int) -> int:

@@ -31,7 +31,7 @@ class Start:
     def read(cls, path: str | Path) -> Start:
         """From a model file."""
         saved = read_learner(Path(path))
-        if saved.place is not None:
+        if saved.place is not None and not _of_a_pipe(saved.place):
             raise ValueError(f"{path} is a checkpoint of a training that was stopped; go on with it by resuming that.")
         if saved.compact:
             raise ValueError(
@@ -85,6 +85,12 @@ class Start:
                 )
         if labels is not None and label_array(labels).tolist() != self.learner.labels:
             raise ValueError(f"{self.name} has the labels {self.learner.labels}, not {list(labels)}.")
+
+
+def _of_a_pipe(place: Mapping[str, Any]) -> bool:
+    """True of a checkpoint whose rows cannot be read again, unless somebody sends them again."""
+    files = place.get("files")
+    return isinstance(files, list) and None in files
 
 
 def refuse_finished(model: Path, checkpoint: Path, start: str | None, option: str) -> None:

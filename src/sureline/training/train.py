@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,48 +11,37 @@ import numpy as np
 import numpy.typing as npt
 
 from .._atomic import remove_stale
+from ..learners.alarms import Rises
+from ..learners.asking import Asking, refuse_asking
 from ..learners.batch import BatchLearner
+from ..learners.class_weight import either, without_rows
 from ..learners.learner import ClassLearner, Learner
+from ..learners.online import OnlineLearner, watch
+from ..learners.race.race import Race
+from ..learners.race.verdict import Verdict, outcome
 from ..learners.regression import TargetLearner
 from ..learners.rule import RuleLearner
-from ..learners.saving import read_learner, write_learner
+from ..learners.saving import write_learner
 from ..stream import Chunk, DataError, Label, Position, Stream
+from ..stream.buffer import RowBuffer
 from ..stream.chunk import merged_names
 from ..stream.classes import Classes, targets_of
-from .checkpoint import Checkpoint, Checkpointing, refuse_other_job
-from .choosing import Choice, choose, chosen_before
-from .chunks import LabelledChunk, RowBuffer, attach
+from .beginning import Beginning
+from .checkpoint import Checkpointing
+from .choosing import Choice, choose
+from .chunks import LabelledChunk, attach, refuse_batch_size
 from .frozen import FrozenError
 from .identity import Files, Verify
 from .metric import Metric
 from .order import Order
-from .room import refuse_too_large
+from .progress import Progress, powers_of_two, since
+from .racing import Racing, is_long, race_on
+from .result import MetricName
+from .resuming import resume, save_checkpoint
+from .room import refuse_batch, refuse_too_large
 from .start import Start
 
 BATCH = 100_000  # rows, for the learners that take batches
-
-
-@dataclass(frozen=True)
-class Progress:
-    """The progress of a training."""
-
-    examples: int
-    mistakes: int | None  # None of a regressor
-    seconds: float  # since this run began
-    share: float | None  # of the stream that has been read, where its size is known
-    pass_number: int
-    losses: float | None = None  # of a regressor: the sum of those of its predictions
-    frozen_error: float | None = None  # of the model at the end of a block on the next one; None of a regressor
-
-    @property
-    def error(self) -> float | None:
-        """Mistakes among the examples so far, each predicted before it was learned from; None of a regressor."""
-        return None if self.mistakes is None else self.mistakes / max(self.examples, 1)
-
-    @property
-    def loss(self) -> float | None:
-        """Of a regressor: the mean loss of its predictions so far, each made before it was learned from."""
-        return None if self.losses is None else self.losses / max(self.examples, 1)
 
 
 class Training:
@@ -69,14 +57,11 @@ class Training:
         verify: Verify = "sample",
         start: Start | None = None,
         order: Order | None = None,
+        ask: Asking | None = None,
     ) -> None:
         learner = learner if start is None else start.learner
-        if batch is not None and not isinstance(learner, BatchLearner):
-            raise ValueError(
-                f"{type(learner).__name__} learns from one row after the other: batch is for learners of batches."
-            )
-        if batch is not None and batch < 1:
-            raise ValueError(f"batch must be a number of rows, at least 1. Got {batch!r} instead.")
+        self.asking = refuse_asking(learner, ask)
+        refuse_batch_size(learner, batch)
         known = labels if start is None or not learner.labels else learner.labels
         names = learner.origin.names
         attach(learner, stream, known)
@@ -88,18 +73,26 @@ class Training:
         self.buffer = RowBuffer()
         self.stream = stream
         self.files = Files(stream, verify)
-        self.order = order or Order()
-        self._source = stream if self.order.shuffle is None else self.order.shuffle.pieces(stream)
+        self.use_order(order or Order())
         self.frozen = FrozenError()
+        self.rises = Rises()  # of the error, along the first pass
         self.classes = Classes(known, fixed=labels is not None)
         self.position = Position()
         self.pass_number = 1
         self.rows_of_a_pass: int | None = None  # known after the first one
-        self._own_checkpoints: set[Path] = set()  # written, or gone on from
+        self.own_checkpoints: set[Path] = set()  # written, or gone on from
+        self.racing: Racing | None = None  # as long as learners race
+        self.verdict: Verdict | None = None  # of a race that is over
         self.begun = start is not None
         self._before = self._measures()
         self._learning = False
         self._stop_asked = False
+        self.ahead = 0  # rows of the next chunk that have been learned from
+
+    def use_order(self, order: Order) -> None:
+        """Read the rows in this order."""
+        self.order = order
+        self._source = self.stream if order.shuffle is None else order.shuffle.pieces(self.stream)
 
     # -- which learner ---------------------------------------------------------------------------------------
 
@@ -110,6 +103,17 @@ class Training:
         self.learner = choice.learner
         attach(self.learner, self.stream, self.labels if self.classes.fixed else None)
         return choice
+
+    def enter(self, learners: Sequence[OnlineLearner], metric: MetricName = "error", *, committee: bool = True) -> None:
+        """Before it begins, let these learners race along the stream; the model is that of their committee."""
+        for learner in learners:
+            attach(learner, self.stream, self.labels if self.classes.fixed else None)
+        self.racing = Racing(Race(learners, metric=metric, committee=committee, long=is_long(self.stream)))
+        self.lead(learners[0])
+
+    def lead(self, learner: Learner) -> None:
+        """Another learner is in front: it has the names of the stream from now on."""
+        learner.origin, self.learner = self.learner.origin, learner
 
     # -- the loop --------------------------------------------------------------------------------------------
 
@@ -126,7 +130,7 @@ class Training:
         """
         started = time.monotonic()
         if checkpointing is not None:
-            checkpointing.done(self.examples)
+            checkpointing.done(self.rows)
 
         def tell() -> None:
             if on_progress is not None:
@@ -142,14 +146,14 @@ class Training:
                     self._take(chunk, tell)
                     self._learning = False
                     tell()
-                    if checkpointing is not None and checkpointing.due(self.examples):
+                    if checkpointing is not None and checkpointing.due(self.rows):
                         self.save_checkpoint(checkpointing.path)
-                        checkpointing.done(self.examples)
+                        checkpointing.done(self.rows)
                     if self._stop_asked:
                         raise KeyboardInterrupt
                 if self.buffer.n_rows > 0:
                     self._learning = True
-                    self._learn_batches(last=True)
+                    self._learn_blocks(last=True)
                     self._learning = False
                     tell()
             finally:
@@ -163,6 +167,7 @@ class Training:
             self._learning = False
         if self.rows_of_a_pass == 0:
             raise DataError(self.stream.paths[0], "there are no examples")
+        self.end_race()
 
     def _chunks(self) -> Generator[Chunk, None, None]:
         """The rest of this pass, in its order."""
@@ -183,6 +188,10 @@ class Training:
             )
         self.rows_of_a_pass = rows
 
+    def ask_to_stop(self) -> None:
+        """Stop after the chunk at hand."""
+        self._stop_asked = True
+
     def interrupt(self) -> None:
         """Stop after the chunk at hand; at once, with KeyboardInterrupt, if the stream is being waited for."""
         if self._learning:
@@ -201,11 +210,17 @@ class Training:
         return self.begun and not self._learning
 
     def _take(self, chunk: Chunk, tell: Callable[[], None]) -> None:
-        if isinstance(self.learner, BatchLearner):
+        if self.racing is not None or isinstance(self.learner, BatchLearner):
             if not self.buffer.add(chunk):
                 raise ValueError("The checkpoint is not of these data: its batches end after other rows.")
-            self._learn_batches()
+            self._learn_blocks(tell)
             return
+        self.take_whole(chunk, tell)
+        self.ahead = 0
+        self.pass_over(chunk)
+
+    def take_whole(self, chunk: Chunk, tell: Callable[[], None]) -> None:
+        """Learn from a chunk row by row, but for those rows that have been, before it was complete."""
         if chunk.n_rows:
             batch = self._labelled(chunk)
             width = max(chunk.n_columns, self.learner.n_features_in_ if self.begun else 0)
@@ -213,51 +228,69 @@ class Training:
             if not self.begun:
                 batch.begin(self.learner)
                 self.begun = True
-            start, seen_before = 0, self.examples
-            for stop in _powers_of_two(seen_before, seen_before + chunk.n_rows):
-                self._fit(batch, start, stop - seen_before)
-                start = stop - seen_before
+            start, before = self.ahead, self.rows - self.ahead
+            if start > chunk.n_rows:
+                raise ValueError("The checkpoint is not of these data: its rows end after other ones.")
+            for stop in powers_of_two(self.rows, before + chunk.n_rows):
+                self._fit(batch, start, stop - before)
+                start = stop - before
                 if start < chunk.n_rows:  # the end of the chunk is told by the caller
                     tell()
             self._fit(batch, start, chunk.n_rows)
             batch.end(self.learner)
-        self._pass(chunk)
 
     def _fit(self, batch: LabelledChunk, start: int, stop: int) -> None:
+        if self.asking is not None and isinstance(self.learner, OnlineLearner):
+            batch.fit_asking(self.learner, self.asking, start, stop)
+            return
         if self.pass_number == 1:
             self.frozen.look(self.learner, batch.chunk, batch.labels, start, stop)
+            watch(self.learner, self.rises)
         batch.fit(self.learner, start, stop)
+        watch(self.learner, None)
 
     def _labelled(self, chunk: Chunk) -> LabelledChunk:
         if isinstance(self.learner, TargetLearner):
             return LabelledChunk(chunk, targets_of(chunk, self._file(chunk), self.position.rows))
-        codes = self._class_codes(chunk)
+        codes = self.codes_of(chunk)
         labelled = LabelledChunk(chunk, codes, self.classes.array())
         labelled.record = self.pass_number == 1  # predictions of what was learned from say nothing of others
         return labelled
 
-    def _pass(self, chunk: Chunk) -> None:
+    def pass_over(self, chunk: Chunk) -> None:
         """All of this chunk has been learned from."""
         self.learner.origin.names = merged_names(self.learner.origin.names, chunk)
         self.position = chunk.end
 
-    def _learn_batches(self, *, last: bool = False) -> None:
-        """Learn from the rows that are pending in batches; `last` with the rest of them, whatever their number."""
+    def _learn_blocks(self, tell: Callable[[], None] = lambda: None, *, last: bool = False) -> None:
+        """Learn from the rows that are pending in batches or blocks; `last` with the rest, whatever its number."""
         learner = self.learner
-        if not isinstance(learner, BatchLearner):
+        if self.racing is not None:
+            race_on(self, self.racing, tell, last=last)
+        if self.racing is not None or not isinstance(learner, BatchLearner):
             return
         for batch in self.buffer.batches(self.batch, last=last):
-            codes = self._class_codes(batch)
+            codes = self.codes_of(batch)
+            refuse_batch(learner, batch, len(self.labels))
             if not self.begun:
                 learner.begin(self.classes.array(), batch.n_columns)
                 self.begun = True
             self.frozen.look(learner, batch, codes, 0, batch.n_rows)
-            learner.take_batch(batch.X, codes, batch.weights)
+            weighing = learner.weighing(len(self.labels), self.classes.array())
+            learner.take_batch(batch.X, codes, batch.weights, weighing)
             learner.classes_ = self.classes.array()
             for chunk in self.buffer.done(batch.n_rows):
-                self._pass(chunk)
+                self.pass_over(chunk)
 
-    def _class_codes(self, chunk: Chunk) -> npt.NDArray[np.int32]:
+    def end_race(self) -> None:
+        """Go on with the model of a race, if there is one."""
+        if self.racing is not None and self.begun:
+            self.verdict = outcome(self.racing.race)
+            self.lead(self.verdict.learner)
+            self.racing = None
+
+    def codes_of(self, chunk: Chunk) -> npt.NDArray[np.int32]:
+        """The class of each row of the chunk that comes next."""
         return self.classes.of(chunk, self._file(chunk), self.position.rows + self.buffer.ahead)
 
     def _file(self, chunk: Chunk) -> str:
@@ -266,13 +299,19 @@ class Training:
     @property
     def warning(self) -> str | None:
         """The reason why the model is worse than its progressive error, in a sentence; None if there is none."""
-        return self.order.warning(self.classes.runs)
+        runs = None if self.asking is not None else self.order.warning(self.classes.runs)
+        return either(runs, without_rows(self.learner, self.labels))
 
     # -- where it stands -------------------------------------------------------------------------------------
 
     @property
     def examples(self) -> int:
         return self.learner.n_seen_ if self.begun else 0
+
+    @property
+    def rows(self) -> int:
+        """Rows that have come; with a label budget not all of them are examples."""
+        return self.examples if self.asking is None else self.asking.rows
 
     @property
     def labels(self) -> list[Label]:
@@ -302,17 +341,13 @@ class Training:
         """Of a training that went on from a model: examples since then, and how they were predicted."""
         if self.start is None:
             return None
-        (before, wrong_before), (now, wrong) = self._before, self._measures()
-        examples, wrong = now - before, wrong - wrong_before
-        share = wrong / max(examples, 1)
-        if self.mistakes is None:
-            return {"examples": examples, "loss": share}
-        return {"examples": examples, "mistakes": int(wrong), "error": share}
+        return since(self._before, self._measures(), classes=self.mistakes is not None)
 
     def progress(self, seconds: float = 0.0) -> Progress:
         """Progress so many seconds after the run began."""
-        frozen = self.frozen.error
-        return Progress(self.examples, self.mistakes, seconds, self._share(), self.pass_number, self.losses, frozen)
+        mistakes = self.mistakes if self.asking is None else round((self.asking.error or 0.0) * self.rows)
+        told = seconds, self._share(), self.pass_number, self.losses, self.frozen.error
+        return Progress(self.rows, mistakes, *told)
 
     def _share(self) -> float | None:
         share = self._source.progress
@@ -324,36 +359,19 @@ class Training:
         """Write what has been learned so far; `compact` as for `sureline.save`."""
         write_learner(path, self.learner, compact=compact)
 
-    def save_checkpoint(self, path: Path) -> None:
-        """Write all that is needed to go on as if nothing had happened."""
+    def save_checkpoint(self, path: Path, *, beginning: Beginning | None = None) -> None:
+        """Write all that is needed to go on; at the `beginning` of a pipe, by which nothing is decided, from there."""
         if not self.can_be_saved:
             raise ValueError("There is nothing to go on from: the training has not begun, or stopped inside a chunk.")
-        paths = self.stream.paths
-        in_order = self.pass_number == 1 and self.order.shuffle is None
-        begun = min(self.position.file + 1, len(paths)) if in_order else len(paths)
-        place = Checkpoint(
-            position=self.position,
-            rows_ahead=self.buffer.ahead,
-            pass_number=self.pass_number,
-            rows_of_a_pass=self.rows_of_a_pass if self.pass_number > 1 else None,
-            labels=list(self.labels),
-            batch=self._batch_size,
-            paths=paths,
-            files=self.files.first(begun),
-            start=self.start,
-            shuffle=self.order.shuffle,
-            runs=self.classes.runs,
-            frozen=self.frozen,
-        )
-        self._own_checkpoints.add(path)
-        write_learner(path, self.learner, place=place.to_dict(self.learner.n_seen_))
+        save_checkpoint(self, path, beginning)
+        self.own_checkpoints.add(path)
 
     def done_with(self, path: Path) -> None:
         """Remove a checkpoint that this training wrote or went on from, and what a killed run has left of one.
 
         One of another training is left.
         """
-        if path in self._own_checkpoints:
+        if path in self.own_checkpoints:
             path.unlink(missing_ok=True)
         remove_stale(path)
 
@@ -361,38 +379,14 @@ class Training:
         """Go on where the checkpoint in `path` was saved.
 
         The learner and the stream must be those of then: another algorithm, parameter or file is refused. A learner
-        that was to be chosen among the `candidates` is the one of them that the checkpoint has. If the order of
-        rows was `decided` by the data, it is that of the checkpoint.
+        that was to be chosen among the `candidates` is the one of them that the checkpoint has, and a race goes on. If
+        the order of rows was `decided` by the data, it is that of the checkpoint.
         """
-        saved = read_learner(path)
-        place = Checkpoint.of(path, saved)
-        fixed = self.labels if self.classes.fixed else None
-        if len(candidates) > 1:
-            self.learner = chosen_before(path, saved.learner, candidates)
-            attach(self.learner, self.stream, fixed)
-        if decided and (self.order.shuffle is None) != (place.shuffle is None):
-            self.order = Order(place.shuffle, self.order.whole)
-            self._source = self.stream if place.shuffle is None else place.shuffle.pieces(self.stream)
-        job = self.learner, self.stream, self.start, self.order.shuffle
-        refuse_other_job(path, saved, place, job, files=self.files, labels=fixed)
-        if place.batch != self._batch_size:
-            raise ValueError(
-                f"{path} was saved with batches of {place.batch} rows, and cannot be gone on with {self._batch_size}."
-            )
-        self.learner = saved.learner
-        self.classes.labels = place.labels
-        self.classes.runs, self.frozen = place.runs, place.frozen
-        self.position = place.position
-        self.buffer = RowBuffer(place.rows_ahead)
-        self.pass_number, self.rows_of_a_pass = place.pass_number, place.rows_of_a_pass
+        resume(self, path, candidates, decided=decided)
         self.begun = True
-        self._own_checkpoints.add(path)
+        self.own_checkpoints.add(path)
 
     @property
-    def _batch_size(self) -> int | None:
+    def batch_size(self) -> int | None:
+        """Rows of a batch; None of a learner that takes none."""
         return self.batch if isinstance(self.learner, BatchLearner) else None
-
-
-def _powers_of_two(after: int, up_to: int) -> list[int]:
-    """Powers of two larger than `after` and not larger than `up_to`."""
-    return [1 << k for k in range(up_to.bit_length()) if after < 1 << k <= up_to]

@@ -19,7 +19,7 @@ from ..._inputs import Array
 from ..scaling import Normalizer
 from .canonical import canonical, pack, parse, unpack
 from .codec import MOST_BYTES, AnyState, decode, encode
-from .container import Tensor, read_container, write_container
+from .container import Tensor, container_bytes, container_of, read_container, write_container
 from .errors import ModelFileError, Refusal
 from .record import arrays_of_record, checked_record
 from .scales import arrays_of_scales, checked_scales
@@ -29,6 +29,7 @@ __all__ = [
     "ModelContents",
     "ModelFileError",
     "WriteError",
+    "model_bytes",
     "read_model",
     "remove_stale",
     "write_model",
@@ -96,6 +97,36 @@ def write_model(
     WriteError
         If the file could not be written. It is an OSError, and the old file is as it was.
     """
+    write_container(path, *_encoded(class_name, parameters, labels, state, kind, extra_metadata, extra_tensors, scales))
+
+
+def model_bytes(
+    *,
+    class_name: str,
+    parameters: Mapping[str, Any],
+    labels: Sequence[Label] | Array,
+    state: AnyState,
+    extra_metadata: Mapping[str, Any] | None = None,
+    extra_tensors: Mapping[str, Array] | None = None,
+    scales: Normalizer | None = None,
+) -> bytes:
+    """The bytes of the file that `write_model` writes."""
+    return container_bytes(
+        *_encoded(class_name, parameters, labels, state, "model", extra_metadata, extra_tensors, scales)
+    )
+
+
+def _encoded(
+    class_name: str,
+    parameters: Mapping[str, Any],
+    labels: Sequence[Label] | Array,
+    state: AnyState,
+    kind: str,
+    extra_metadata: Mapping[str, Any] | None,
+    extra_tensors: Mapping[str, Array] | None,
+    scales: Normalizer | None,
+) -> tuple[str, dict[str, Tensor]]:
+    """The metadata and the tensors."""
     for name in (class_name, kind):
         if not _IDENTIFIER.fullmatch(name):
             raise ValueError(f"{name!r} is not a name that a model file can hold.")
@@ -119,11 +150,11 @@ def write_model(
         tensors |= {name: Tensor.of(array) for name, array in arrays.items()}
     for name, array in (extra_tensors or {}).items():
         tensors[_EXTRA + name] = Tensor.of(np.asarray(array))
-    write_container(path, canonical(metadata), tensors)
+    return canonical(metadata), tensors
 
 
-def read_model(path: str | os.PathLike[str]) -> ModelContents:
-    """The contents of a model file.
+def read_model(path: str | os.PathLike[str] | bytes) -> ModelContents:
+    """The contents of a model file, or of the bytes of one.
 
     Raises
     ------
@@ -132,12 +163,13 @@ def read_model(path: str | os.PathLike[str]) -> ModelContents:
     OSError
         If there is no such file, or it cannot be read.
     """
+    name = "the bytes of a model" if isinstance(path, bytes) else os.fsdecode(path)
     try:
-        return _contents(*read_container(path))
+        return _contents(*(container_of(path) if isinstance(path, bytes) else read_container(path)))
     except Refusal as refusal:
-        raise ModelFileError(os.fsdecode(path), str(refusal)) from None
+        raise ModelFileError(name, str(refusal)) from None
     except MemoryError:
-        raise ModelFileError(os.fsdecode(path), "needs more memory than there is") from None
+        raise ModelFileError(name, "needs more memory than there is") from None
 
 
 def _contents(text: str, tensors: dict[str, Array]) -> ModelContents:

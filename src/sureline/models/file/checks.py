@@ -46,6 +46,18 @@ def everywhere(check: Callable[[Array], Array], numbers: Array, overlap: int = 0
     return all(bool(check(numbers[i : i + _BLOCK + overlap]).all()) for i in range(0, len(numbers), _BLOCK))
 
 
+def index_dtype(n_places: int) -> np.dtype[Any]:
+    """That of places in an array of so many."""
+    return np.dtype(np.uint32 if n_places <= 1 << 32 else np.int64)
+
+
+def increasing(places: Array, n_places: int) -> bool:
+    """True if they ascend, so that none is there twice and the last is the largest, and are in range."""
+    return everywhere(lambda block: block[1:] > block[:-1], places, overlap=1) and (
+        len(places) == 0 or 0 <= int(places[0]) <= int(places[-1]) < n_places
+    )
+
+
 def sparse_rows_fit(values: Array, columns: Array, starts: Array, n_columns: int) -> bool:
     """True if these are rows in compressed form, finite, with columns that ascend in each."""
     fits = values.ndim == columns.ndim == starts.ndim == 1 and len(starts) > 0 and values.shape == columns.shape

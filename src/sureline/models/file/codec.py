@@ -28,8 +28,18 @@ from ..numbers import (
 from ..precision.state import PrecisionState
 from ..state import State
 from ..touched import Touched
+from .average import AVERAGE, checked_average, tensors_of_average
 from .batches import arrays_of, group_state, precision_state
-from .checks import MOST_COLUMNS, MOST_ROUNDS, Common, everywhere, integer, take_tensor
+from .checks import (
+    MOST_COLUMNS,
+    MOST_ROUNDS,
+    Common,
+    everywhere,
+    increasing,
+    index_dtype,
+    integer,
+    take_tensor,
+)
 from .container import Tensor
 from .errors import Refusal
 from .kernel import kernel_arrays, kernel_state
@@ -40,6 +50,8 @@ MOST_BYTES = 1 << 42  # of addresses that the weights take, touched or not
 _SHAPES = {shape.name: shape for shape in Shape}
 _POLICIES = {policy.name: policy for policy in Policy}
 _DUAL = tuple(shape.name for shape in Shape if shape.is_dual)
+_REGRESSION = *_DUAL, Shape.diagonal.name, Shape.full.name
+_WITH_AVERAGE = tuple(shape.name for shape in Shape if not shape.is_dual)
 # States that are not arrays of weights, by the name of their shape.
 _OTHER_STATES: dict[str, Callable[[dict[str, Array], Common], AnyState]] = {
     PrecisionState.shape: precision_state,
@@ -88,7 +100,11 @@ def encode(state: AnyState) -> tuple[dict[str, Any], dict[str, Tensor]]:
     if state.ascent is not None:
         arrays |= arrays_of_ascent(state.ascent)
         words[WINDOW] = state.length
-    return words, {name: Tensor.of(array) for name, array in arrays.items()} | _weights(state)
+    tensors = {name: Tensor.of(array) for name, array in arrays.items()} | _weights(state)
+    if state.average is not None and state.sums is not None:
+        words[AVERAGE] = True
+        tensors |= tensors_of_average(state, state.average, state.sums)
+    return words, tensors
 
 
 def _bytes_of(state: State) -> int:
@@ -101,7 +117,7 @@ def _weights(state: State) -> dict[str, Tensor]:
     numbers = state.weights[: state.n_columns + 1].reshape(-1, width)
     touched = Touched(numbers)
     count = touched.count()
-    index = _index_dtype(len(numbers))
+    index = index_dtype(len(numbers))
     if count * (index.itemsize + width * dtype.itemsize) >= numbers.nbytes:
         return {"weights": Tensor(dtype, (state.n_columns + 1, state.n_heads, width), Tensor.of(numbers).pieces)}
     return {
@@ -115,8 +131,10 @@ def _weights(state: State) -> dict[str, Tensor]:
 
 def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
     """The state, or a Refusal. The tensors that belong to it are taken out of `tensors`."""
-    fields = _FIELDS | {WINDOW} if isinstance(words, dict) and words.get("shape") in _DUAL else _FIELDS
-    if not isinstance(words, dict) or words.keys() != fields:
+    words = words if isinstance(words, dict) else {}
+    averaged = words.get(AVERAGE) is True and words.get("shape") in _WITH_AVERAGE
+    fields = _FIELDS | ({WINDOW} if words.get("shape") in _DUAL else set()) | ({AVERAGE} if averaged else set())
+    if words.keys() != fields:
         raise Refusal("the description of the state does not have the fields it should have")
     word = words["shape"]
     if word == "projection":
@@ -138,8 +156,8 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
         raise Refusal("the policy does not fit the number of heads")
     if n_labels != n_heads and (n_heads > 1 or n_labels > 2):
         raise Refusal("the number of labels does not fit the number of heads")
-    if policy is Policy.regression and (n_labels > 0 or word not in _DUAL):
-        raise Refusal("a regression has labels, or another shape than those of dual coordinate ascent")
+    if policy is Policy.regression and (n_labels > 0 or word not in _REGRESSION):
+        raise Refusal("a regression has labels, or another shape than those of its learners")
     if word not in _SHAPES:
         tally = _checked_tally(words["counters"], max(n_heads, 2))
         common = Common(n_columns, n_heads, words["intercept"], policy, dtype, tally)
@@ -176,6 +194,11 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
         budget = _checked_selection(words["budget"], take, n_heads, n_slots, weights)
     else:
         budget = _checked_budget(words["budget"], shape, take, n_heads, n_slots)
+    average, sums = None, None
+    if averaged:
+        if budget is not None:
+            raise Refusal("it has an average, and a bound on its nonzero weights")
+        average, sums = checked_average(take, shape, n_problems, n_heads, n_slots)
     return State.restored(
         weights,
         shape=shape,
@@ -191,6 +214,8 @@ def decode(words: Any, tensors: dict[str, Array], n_labels: int) -> AnyState:
         budget=budget,
         rounds=rounds,
         ascent=checked_ascent(words[WINDOW], take, n_problems, n_heads, n_columns) if shape.is_dual else None,
+        average=average,
+        sums=sums,
     )
 
 
@@ -212,20 +237,13 @@ def _checked_weights(
         weights = take("weights", dtype, (n_slots, n_heads, width))
         _check_numbers(shape, weights.reshape(-1, width))
         return weights
-    places, values = take("places", _index_dtype(n_slots * n_heads)), take("values", dtype)
+    places, values = take("places", index_dtype(n_slots * n_heads)), take("values", dtype)
     if places.ndim != 1 or values.shape != (len(places), width):
         raise Refusal("the tensors places and values do not fit each other")
-    # Ascending, so that none is there twice and the last is the largest.
-    if not everywhere(lambda block: block[1:] > block[:-1], places, overlap=1) or (
-        len(places) > 0 and not 0 <= int(places[0]) <= int(places[-1]) < n_slots * n_heads
-    ):
+    if not increasing(places, n_slots * n_heads):
         raise Refusal("the places of the weights do not ascend, or are out of range")
     _check_numbers(shape, values)
     return n_heads, places, values
-
-
-def _index_dtype(n_places: int) -> np.dtype[Any]:
-    return np.dtype(np.uint32 if n_places <= 1 << 32 else np.int64)
 
 
 def _check_numbers(shape: Shape, numbers: Array) -> None:

@@ -74,28 +74,41 @@ class Tensor:
 
 def write_container(path: str | os.PathLike[str], metadata: str, tensors: Mapping[str, Tensor]) -> None:
     """Write the file, whose metadata is a text in ASCII; in place of an old one only when all of it is on the disk."""
+    with replacing(path) as output:
+        output.overwrite(_DIGEST.start, _put(output.write, metadata, tensors))
+
+
+def container_bytes(metadata: str, tensors: Mapping[str, Tensor]) -> bytes:
+    """The bytes of such a file."""
+    out = bytearray()
+    digest = _put(out.extend, metadata, tensors)
+    out[_DIGEST] = digest
+    return bytes(out)
+
+
+def _put(write: Callable[[bytes | memoryview], Any], metadata: str, tensors: Mapping[str, Tensor]) -> bytes:
+    """Write all but the checksum, which is returned."""
     ordered = sorted(tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
     header = _header(metadata, ordered)
     checksum = hashlib.sha256()
-    with replacing(path) as output:
 
-        def put(data: bytes | memoryview) -> None:
-            checksum.update(data)
-            output.write(data)
+    def put(data: bytes | memoryview) -> None:
+        checksum.update(data)
+        write(data)
 
-        put(len(header).to_bytes(8, "little") + header)
-        for _, tensor in ordered:
-            left = tensor.nbytes
-            dtype = tensor.dtype.newbyteorder("<")
-            for piece in tensor.pieces():
-                numbers = np.ascontiguousarray(piece, dtype=dtype).reshape(-1)
-                left -= numbers.nbytes
-                if left < 0:
-                    break
-                put(numbers.view(np.uint8).data)
-            if left != 0:
-                raise RuntimeError("The model changed while it was being written.")
-        output.overwrite(_DIGEST.start, checksum.hexdigest().encode())
+    put(len(header).to_bytes(8, "little") + header)
+    for _, tensor in ordered:
+        left = tensor.nbytes
+        dtype = tensor.dtype.newbyteorder("<")
+        for piece in tensor.pieces():
+            numbers = np.ascontiguousarray(piece, dtype=dtype).reshape(-1)
+            left -= numbers.nbytes
+            if left < 0:
+                break
+            put(numbers.view(np.uint8).data)
+        if left != 0:
+            raise RuntimeError("The model changed while it was being written.")
+    return checksum.hexdigest().encode()
 
 
 def _header(metadata: str, tensors: list[tuple[str, Tensor]]) -> bytes:
@@ -133,14 +146,31 @@ def read_container(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array]]
             raise Refusal("is a folder")
         if not stat.S_ISREG(status.st_mode):
             raise Refusal("is not a regular file")
-        return _read(fd, status.st_size)
+        return _read(lambda view: _fill(fd, view), status.st_size)
     finally:
         os.close(fd)
 
 
-def _read(fd: int, size: int) -> tuple[str, dict[str, Array]]:
+def container_of(data: bytes) -> tuple[str, dict[str, Array]]:
+    """As `read_container`, of the bytes of a file."""
+    at = 0
+
+    def fill(view: memoryview) -> None:
+        nonlocal at
+        view[:] = data[at : at + len(view)]
+        at += len(view)
+
+    return _read(fill, len(data))
+
+
+def digest_of(data: bytes) -> str:
+    """The checksum that the bytes of a file carry."""
+    return data[_DIGEST].decode("ascii", "replace")
+
+
+def _read(fill: Callable[[memoryview], None], size: int) -> tuple[str, dict[str, Array]]:
     head = bytearray(min(size, _DIGEST.stop))
-    _fill(fd, memoryview(head))
+    fill(memoryview(head))
     if len(head) < _DIGEST.stop or head[8 : _DIGEST.start] != _BEFORE:
         raise Refusal("is empty" if size == 0 else "is not a sureline model file")
     length = int.from_bytes(head[:8], "little")
@@ -149,7 +179,7 @@ def _read(fd: int, size: int) -> tuple[str, dict[str, Array]]:
     if size < 8 + length:
         raise Refusal(f"is cut short: it ends in its header, after {size} bytes")
     rest = bytearray(8 + length - len(head))
-    _fill(fd, memoryview(rest))
+    fill(memoryview(rest))
     claimed = bytes(head[_DIGEST])
     head[_DIGEST] = b"0" * _DIGITS
     checksum = hashlib.sha256(head)
@@ -167,7 +197,7 @@ def _read(fd: int, size: int) -> tuple[str, dict[str, Array]]:
         octets = array.view(np.uint8)
         for start in range(0, len(octets), PIECE):
             piece = octets[start : start + PIECE].data
-            _fill(fd, piece)
+            fill(piece)
             checksum.update(piece)
         arrays[name] = array.astype(tensor.dtype.newbyteorder("="), copy=False).reshape(tensor.shape)
     if checksum.hexdigest().encode() != claimed:

@@ -8,7 +8,20 @@ import numpy as np
 
 from ..._inputs import Array, Floats
 from ..numbers import SEEN
-from ..record import CELLS, FIRST_MARGIN, LOGS, ROWS, SHAPE, SIZE, SQUARES, fresh_record, is_empty, places_and_numbers
+from ..record import (
+    CELLS,
+    FIRST_MARGIN,
+    GUARDS,
+    HIGHEST_GUARD,
+    LOGS,
+    ROWS,
+    SHAPE,
+    SIZE,
+    SQUARES,
+    fresh_record,
+    is_empty,
+    places_and_numbers,
+)
 from .checks import MOST_ROUNDS, take_tensor
 from .errors import Refusal
 
@@ -39,12 +52,14 @@ def checked_record(tensors: dict[str, Array], state: Any) -> Floats | None:
         raise Refusal("the places of the record do not ascend, are out of range, or have a zero")
     record = fresh_record()
     record[places] = numbers
-    logs, cells = record[LOGS], record[CELLS:].reshape(SHAPE)
+    logs, cells, guards = record[LOGS], record[CELLS].reshape(SHAPE), record[GUARDS]
     margins = state.n_heads > 1
     rows, squares, total = float(record[ROWS]), float(record[SQUARES]), float(cells.sum())
-    between = record[LOGS.stop : CELLS]
+    between = record[LOGS.stop : CELLS.start]
     if not (np.isfinite(record).all() and (logs <= 0).all() and (cells >= 0).all() and not between.any()):
         raise Refusal("a number of the record is out of range")
+    if not ((guards >= 0) & (guards <= HIGHEST_GUARD)).all() or (guards.any() and not total > 0):
+        raise Refusal("a guard of the record is out of range")
     if not (0 <= rows <= MOST_ROUNDS and rows == int(rows) and squares >= 0 and (squares > 0) == (total > 0)):
         raise Refusal("the counts of the record do not fit each other")
     # Of the weights w of n rows: (sum of w)^2 / n <= sum of w^2 <= (sum of w)^2, but for rounding.

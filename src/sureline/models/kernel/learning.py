@@ -175,7 +175,7 @@ class Block:
             self._step(h, j, z, b)
         if moves:
             self.stored.append(i)
-        model.count(f, told, label, s, moved=bool(moves))
+        model.count(f, told, label, moved=bool(moves))
 
     def store(self, seen: int) -> None:
         """Keep the rows that moved something."""

@@ -40,7 +40,7 @@ class KernelModel:
         self.born = Tail(np.empty(0, np.int64))  # of each example, how many rows came before it
         self.begun = 0  # how many rows came before the block that is under way
         self.record = fresh_record()
-        self._told: list[tuple[Floats, Floats, int, float]] = []  # predictions of the batch at hand
+        self._told: list[tuple[Floats, Floats, int]] = []  # predictions of the batch at hand
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -57,8 +57,8 @@ class KernelModel:
 
     # -- learning --------------------------------------------------------------------------------------------
 
-    def after(self, rule: _core.Rule, X: Any, labels: Labels, weight: Floats) -> Self:
-        """The model after these rows. Raises Refused with the position of a row."""
+    def after(self, rule: _core.Rule, X: Any, labels: Labels, weight: Floats, recorded: Floats) -> Self:
+        """The model after these rows, put on record by the weights in `recorded`. Raises Refused with a position."""
         model = copy.copy(self)
         model.tally, model.record, model._told = self.tally.copy(), self.record.copy(), []
         model.heads = [copy.copy(head) for head in self.heads]
@@ -79,8 +79,8 @@ class KernelModel:
                 model.begun = seen
             start = stop
         if model._told:
-            scores, variances, codes, weights = (np.array(part) for part in zip(*model._told, strict=True))
-            _core.put_on_record(model.record, scores, variances, codes.astype(np.int32), weights)
+            scores, variances, codes = (np.array(part) for part in zip(*model._told, strict=True))
+            _core.put_on_record(model.record, scores, variances, codes.astype(np.int32), recorded)
             model._told = []
         return model
 
@@ -126,9 +126,9 @@ class KernelModel:
         others[label] = -np.inf
         return [[(label, 1), (int(np.argmax(others)), -1)]]
 
-    def count(self, f: Floats, v: Floats, label: int, s: float, *, moved: bool) -> None:
+    def count(self, f: Floats, v: Floats, label: int, *, moved: bool) -> None:
         """An example with these scores and variances, which came before its label."""
-        self._told.append((f, v, label, s))
+        self._told.append((f, v, label))
         predicted = int(f[0] > 0) if self.policy is Policy.binary else int(np.argmax(f))
         self.tally[label, SEEN] += 1
         self.tally[label, MISTAKES] += predicted != label

@@ -62,8 +62,8 @@ class PrecisionState:
     def nbytes(self) -> int:
         return self.mu.nbytes + self.precision.nbytes
 
-    def after(self, X: Any, labels: Labels, C: Floats, q: int) -> PrecisionState:
-        """The model after a batch: Algorithm 1."""
+    def after(self, X: Any, labels: Labels, C: Floats, q: int, recorded: Floats) -> PrecisionState:
+        """The model after a batch: Algorithm 1. Predictions are put on record by the weights in `recorded`."""
         batch = Batch(X, labels, C, self.intercept, self.dtype, same_C=bool((C == C[0]).all()))
         precision = self.precision.absorbed(batch)
         tally, record = self.tally.copy(), self.record.copy()
@@ -75,7 +75,7 @@ class PrecisionState:
         scores = state.scores(X) - steps.moves * steps.squares[:, np.newaxis]
         v = steps.squares / np.maximum(1 - C * steps.squares, 1e-3)
         variances = np.repeat(v[:, np.newaxis], self.n_heads, axis=1)
-        _core.put_on_record(record, scores, variances, labels, C)
+        _core.put_on_record(record, scores, variances, labels, recorded)
         return state
 
     def grown(self, n_columns: int, n_classes: int, policy: Policy) -> PrecisionState:

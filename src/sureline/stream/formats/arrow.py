@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import bisect
 import contextlib
-import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -15,77 +13,21 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..._native import _core
 from ..chunk import Chunk
 from ..errors import DataError, shown
-from ..options import FORMATS, PIECE, Options
+from ..options import PIECE, Options
 from ..pipeline import Room, Task
 from ..source import Reader, Source, Stop
 from .arrow_arrays import is_list, is_text, numbers
-from .columns import ColumnLayout
+from .arrow_metadata import NAMES, pyarrow, stated_origin, stated_width, unpack_names
+from .columns import ColumnLayout, is_listed
+from .frames import FrameSource
 from .ipc import FileContent, StreamContent, TooLarge
 from .parquet_pages import largest_page
 
 T = TypeVar("T")
 
 _MAGIC = b"ARROW1\0\0"
-METADATA = b"sureline"  # the key under which `convert` says what a file was made of
-NAMES = b"sureline.names"  # and the one for the table of names, in the metadata of the last batch
-
-
-def pyarrow() -> Any:
-    """The package, or a sentence on how to get it."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise ImportError("Arrow and Parquet files need pyarrow: pip install 'sureline[arrow]'") from None
-    return pyarrow
-
-
-def pack_names(names: _core.NameTable) -> bytes:
-    """A table of names as text: its arrays one after the other, and before them what they are."""
-    arrays = names.to_arrays()
-    header = json.dumps({name: [str(array.dtype), len(array)] for name, array in arrays.items()})
-    return base64.b64encode(header.encode() + b"\n" + b"".join(array.tobytes() for array in arrays.values()))
-
-
-def unpack_names(packed: bytes) -> _core.NameTable:
-    """The table of names that `pack_names` wrote; ValueError if it is none."""
-    header, _, content = base64.b64decode(packed, validate=True).partition(b"\n")
-    arrays = {}
-    at = 0
-    try:
-        for name, (kind, n) in json.loads(header).items():
-            arrays[name] = np.frombuffer(
-                content, np.dtype({"uint8": "u1", "uint32": "<u4", "int64": "<i8"}[kind]), n, at
-            )
-            at += arrays[name].nbytes
-    except (TypeError, AttributeError, KeyError, RecursionError):
-        raise ValueError("its table of names is not one") from None
-    return _core.NameTable.from_arrays(arrays)
-
-
-def stated_width(schema: Any) -> int:
-    """How many columns a file that `convert` wrote says that names were hashed to; 0 if it says nothing."""
-    try:
-        about = json.loads((schema.metadata or {}).get(METADATA, b"{}"))
-        width = about.get("n_columns")
-    except (ValueError, AttributeError, RecursionError):
-        return 0
-    return width if isinstance(width, int) and 0 < width <= 1 << 30 else 0
-
-
-def stated_origin(schema: Any) -> dict[str, Any]:
-    """Format and options with which the rows of a file that `convert` wrote were read; empty if it says nothing."""
-    try:
-        about = json.loads((schema.metadata or {}).get(METADATA, b"{}"))
-        format, shift = about.get("format"), about.get("shift")
-    except (ValueError, AttributeError, RecursionError):
-        return {}
-    if format == "libsvm":
-        return {"format": format, "zero_based": shift == 1}
-    bits = stated_width(schema).bit_length() - 1
-    return {"format": format, "bits": bits} if format in FORMATS and 1 <= bits <= 30 else {}
 
 
 class Batches(ABC):
@@ -93,6 +35,7 @@ class Batches(ABC):
 
     schema: Any
     n_rows = 0  # if it is known from the beginning
+    n_batches: int | None = None  # likewise
     names: bytes | None = None  # that came with the latest batch
 
     @abstractmethod
@@ -111,8 +54,8 @@ class IpcFile(Batches):
         self._length = os.fstat(reader.raw.fd).st_size
         self._file = pa.ipc.open_file(pa.PythonFile(FileContent(reader.raw.fd, room), mode="r"))
         self.schema = self._file.schema
-        self.n_batches = self._file.num_record_batches
-        self._first, self._end = first, self.n_batches if end is None else end
+        self.n_batches = self._all = self._file.num_record_batches
+        self._first, self._end = first, self._all if end is None else end
 
     def __iter__(self) -> Iterator[tuple[int, int, Any]]:
         row = 0
@@ -120,7 +63,7 @@ class IpcFile(Batches):
             batch, metadata = self._file.get_batch_with_custom_metadata(i)
             self.names = None if metadata is None else metadata.get(NAMES)
             if i >= self._first:
-                yield row, self._length * (i + 1) // self.n_batches, batch
+                yield row, self._length * (i + 1) // self._all, batch
             row += batch.num_rows
             del batch
 
@@ -211,6 +154,18 @@ class ParquetFile(Batches):
 
     def close(self) -> None:
         self._file.close()
+
+
+class FrameBatches(Batches):
+    """The rows of a data frame: `first` and `end` are numbers of pieces, None for the rest of them."""
+
+    def __init__(self, source: FrameSource, first: int, end: int | None) -> None:
+        self._source, self._first = source, first
+        self.schema, self.n_batches, self.n_rows = source.schema, source.n_pieces, source.n_rows or 0
+        self._end = end
+
+    def __iter__(self) -> Iterator[tuple[int, int, Any]]:
+        yield from self._source.pieces(self._first, self._end)
 
 
 def _guarded(reader: Reader, action: Callable[[], T]) -> T:
@@ -319,6 +274,8 @@ def open_batches(
 
     None of them, and no page of Parquet, may take more than `room` bytes.
     """
+    if isinstance(source, FrameSource):
+        return FrameBatches(source, *units)
     plain = source.regular and reader.compression is None
     if format == "parquet":
         if not plain:
@@ -332,21 +289,61 @@ def open_batches(
 def width_of(source: Source, format: str, options: Options) -> int:
     """How many columns names are, or were, hashed to; 0 if rows are as they are."""
     with _opened(source, format, options) as batches:
-        layout = ColumnLayout(source.path, batches.schema, options)
-        return stated_width(batches.schema) if layout.listed else 1 << options.bits
+        return stated_width(batches.schema) if is_listed(batches.schema) else 1 << options.bits
 
 
 def origin_of(source: Source, format: str, options: Options) -> dict[str, Any]:
     """The `stated_origin` of a file with list columns; empty for wide ones."""
     with _opened(source, format, options) as batches:
-        listed = ColumnLayout(source.path, batches.schema, options).listed
-        return stated_origin(batches.schema) if listed else {}
+        return stated_origin(batches.schema) if is_listed(batches.schema) else {}
+
+
+def first_rows(source: Source, format: str, options: Options, n: int, head: bytes | None = None) -> Any:
+    """The first n rows as a table, or those that there are; None if columns are lists of indices and values.
+
+    `head` is the beginning of what can be read only once; of it the batches that are whole are looked at.
+    """
+    pa = pyarrow()
+    if head is not None:
+        return _rows_of_head(head, n)
+
+    def gathered() -> Any:
+        with _opened(source, format, replace(options, schema=None)) as batches:
+            if is_listed(batches.schema):
+                return None
+            return pa.Table.from_batches(list(_until(n, (batch for _, _, batch in batches))), batches.schema)
+
+    reader = source.open()
+    try:
+        return _guarded(reader, gathered)
+    finally:
+        reader.close()
+
+
+def _until(n: int, batches: Iterator[Any]) -> Iterator[Any]:
+    """Batches, until they have n rows."""
+    while n > 0 and (batch := next(batches, None)) is not None:
+        yield batch.slice(0, n)
+        n -= batch.num_rows
+
+
+def _rows_of_head(head: bytes, n: int) -> Any:
+    pa = pyarrow()
+    batches: list[Any] = []
+    try:
+        with pa.ipc.open_stream(head.removeprefix(_MAGIC)) as stream:
+            if is_listed(stream.schema):
+                return None
+            batches.extend(_until(n, iter(stream)))
+    except (pa.ArrowException, OSError):
+        pass  # the rest has not come yet
+    return pa.Table.from_batches(batches) if batches else pa.table({})
 
 
 def count_units(source: Source, format: str) -> int | None:
     """How many batches or row groups a file has; None if it has to be read in one go."""
     with _opened(source, format, Options()) as batches:
-        return getattr(batches, "n_batches", None)
+        return batches.n_batches
 
 
 @contextlib.contextmanager

@@ -22,6 +22,8 @@ def encoded(column: Any) -> tuple[Any, npt.NDArray[np.int64]]:
     """The distinct values of a column, and for each row which of them it has; -1 where it has none."""
     import pyarrow as pa
 
+    if "string_view" in str(column.type):  # as Polars has texts
+        column = (column.dictionary_decode() if hasattr(column, "dictionary") else column).cast(pa.large_string())
     if not hasattr(column, "dictionary"):
         column = column.dictionary_encode()
     indices = numbers(column.indices).astype(np.int64)
@@ -88,7 +90,7 @@ def is_feature(type: Any) -> bool:
     if pa.types.is_dictionary(type):
         type = type.value_type
     kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null, is_text)
-    return any(is_such(type) for is_such in kinds)
+    return str(type) == "string_view" or any(is_such(type) for is_such in kinds)
 
 
 def tags(column: Any) -> list[bytes] | None:

@@ -11,15 +11,20 @@ import numpy.typing as npt
 
 from ..._native import _core
 from ..chunk import BlockFacts, Chunk, keep_rows
-from ..errors import KEPT, DataError, Fault, listed, shown
+from ..errors import DataError, listed, shown
 from ..labels import BadLabel, Codes, Label, from_number, from_text
 from ..options import Options
 from .arrow_arrays import NUMBERS, Array, encoded, is_feature, is_list, is_text, nulls, numbers, sizes, tags
-from .tables import Row, hashed
+from .arrow_cells import flat_fields
+from .wide import RowFaults, WideRows
 
 LARGEST_INDEX = 2**31 - 2
 _PLAIN_KINDS = {"float32": ("int32", "float"), "float64": ("int32", "double")}
-_WIDE_ROWS, _WIDE_CELLS = 4096, 1 << 19  # rows, and cells, at a time where each row becomes a dict
+
+
+def is_listed(schema: Any) -> bool:
+    """True if rows are list columns of indices and values."""
+    return all(name in schema.names and is_list(schema.field(name).type) for name in ("indices", "values"))
 
 
 class ColumnLayout:
@@ -34,29 +39,32 @@ class ColumnLayout:
 
         self._file, self._options, self.width = file, options, width
         names = schema.names
-        twice = [name for name, count in Counter(names).items() if count > 1]
+        flat = list(flat_fields(schema))
+        self._flat = {field.name: field for field in flat}
+        twice = [name for name, count in Counter(field.name for field in flat).items() if count > 1]
         if twice:
             raise DataError(file, f"the column {shown(twice[0])} comes more than once")
         lists = [n for n in ("indices", "values") if n in names and is_list(schema.field(n).type)]
         self.listed = len(lists) == 2
         if len(lists) == 1:
             raise DataError(file, "there must be list columns for both, indices and values")
-        self.label = options.label if options.label in names else None
+        known = list(names) if self.listed else list(self._flat)
+        self.label = options.label if options.label in known else None
         if self.label is None and options.need_label:
-            raise DataError(file, f"there is no column {shown(options.label)} among the columns {listed(names)}")
-        elif self.label is not None and not is_feature(schema.field(self.label).type):
-            raise DataError(file, f"the labels must be numbers or text; they are {_typed(schema, self.label)}")
+            reason = f"there is no column {shown(options.label)} among the columns {listed(known)}; --label names it"
+            raise DataError(file, reason)
+        elif self.label is not None and not is_feature(self._type(self.label)):
+            raise DataError(file, f"the labels must be numbers or text; they are {self._typed(self.label)}")
         self.weight = options.weight
-        if self.weight is not None and self.weight not in names:
-            raise DataError(file, f"there is no column {shown(self.weight)} among the columns {listed(names)}")
+        if self.weight is not None and self.weight not in known:
+            reason = f"there is no column {shown(self.weight)} among the columns {listed(known)}; --weight names it"
+            raise DataError(file, reason)
         if self.weight is None and self.listed and "weight" in names:
             self.weight = "weight"
-        if self.weight is not None and str(schema.field(self.weight).type) not in NUMBERS:
-            raise DataError(
-                file, f"the column {shown(self.weight)} must be numbers; it is {_typed(schema, self.weight)}"
-            )
+        if self.weight is not None and str(self._type(self.weight)) not in NUMBERS:
+            raise DataError(file, f"the column {shown(self.weight)} must be numbers; it is {self._typed(self.weight)}")
         self.tag = None
-        self.features: list[str] = []
+        self.wide: WideRows | None = None
         if self.listed:
             if "tag" in names and is_text(schema.field("tag").type, binary=True):
                 self.tag = "tag"
@@ -69,25 +77,31 @@ class ColumnLayout:
                 raise DataError(
                     file, f"values must be lists of numbers; they are lists of {shown(str(values), quotes=False)}"
                 )
+            top = {*lists, self.label, self.weight, self.tag}
         else:
-            self.features = [name for name in names if name not in (self.label, self.weight)]
-            if len(self.features) > options.max_features:
-                raise DataError(file, f"there are more than {options.max_features} columns (max_features)")
-            for name in self.features:
-                if not is_feature(schema.field(name).type):
-                    raise DataError(
-                        file, f"the column {shown(name)} has the type {_typed(schema, name)}, no number and no text"
-                    )
-        self.rows_at_once = max(1, min(_WIDE_ROWS, _WIDE_CELLS // max(1, len(self.features))))
-        self.columns = [n for n in (*lists, *self.features, self.label, self.weight, self.tag) if n is not None]
+            self.wide = WideRows(file, self._flat, options, (self.label, self.weight))
+            used = [*self.wide.names, self.label, self.weight]
+            top = {self._flat[name].top for name in used if name is not None}
+        self.columns = [name for name in names if name in top]
+
+    def _type(self, name: str) -> Any:
+        return self._flat[name].type
+
+    def _typed(self, name: str) -> str:
+        return shown(str(self._type(name)), quotes=False)
+
+    @property
+    def rows_at_once(self) -> int:
+        """Rows of a piece of wide columns."""
+        return 1 << 16 if self.wide is None else self.wide.rows_at_once
 
     def parse(self, batch: Any) -> Chunk:
         """The rows of a batch. The lines of faults are the places of the rows in it."""
         n = batch.num_rows
-        faults = _RowFaults(n)
+        faults = RowFaults(n)
         labels = self._labels(batch, faults)
         weights = self._weights(batch, faults)
-        chunk = self._list_rows(batch, faults) if self.listed else self._wide_rows(batch, faults)
+        chunk = self._list_rows(batch, faults) if self.wide is None else self.wide.rows(batch, faults)
         chunk = Chunk(
             values=chunk.values,
             indices=chunk.indices,
@@ -95,7 +109,7 @@ class ColumnLayout:
             labels=labels,
             n_columns=max(chunk.n_columns, self.width),
             weights=weights,
-            tags=None if self.tag is None else tags(batch.column(self.tag)),
+            tags=chunk.tags if self.tag is None else tags(batch.column(self.tag)),
             names=chunk.names,
             block=BlockFacts(n),
         )
@@ -106,10 +120,10 @@ class ColumnLayout:
         stop = int(np.argmin(faults.keep))
         return replace(chunk.first(stop), block=BlockFacts(n, 1, faults.first()[:1], rows_end=stop))
 
-    def _labels(self, batch: Any, faults: _RowFaults) -> tuple[Codes, list[Label]]:
+    def _labels(self, batch: Any, faults: RowFaults) -> tuple[Codes, list[Label]]:
         if self.label is None:
             return np.full(batch.num_rows, -1, np.int32), []
-        values, indices = encoded(batch.column(self.label))
+        values, indices = encoded(self._flat[self.label].of(batch))
         lengths = sizes(values)
         table = np.full(len(values) + 1, -1, np.int32)  # the last is for rows without a label
         labels: dict[Label, int] = {}
@@ -127,17 +141,17 @@ class ColumnLayout:
             faults.add(codes == -1, "the row has no label")
         return codes, list(labels)
 
-    def _weights(self, batch: Any, faults: _RowFaults) -> npt.NDArray[np.float64] | None:
+    def _weights(self, batch: Any, faults: RowFaults) -> npt.NDArray[np.float64] | None:
         if self.weight is None:
             return None
-        weights = numbers(batch.column(self.weight), instead_of_null=-1).astype(np.float64, copy=False)
+        weights = numbers(self._flat[self.weight].of(batch), instead_of_null=-1).astype(np.float64, copy=False)
         with np.errstate(invalid="ignore"):
             faults.add(
                 ~((weights >= 0) & np.isfinite(weights)), "the weight must be a number that is finite and not negative"
             )
         return None if (weights == 1).all() else weights
 
-    def _list_rows(self, batch: Any, faults: _RowFaults) -> Chunk:
+    def _list_rows(self, batch: Any, faults: RowFaults) -> Chunk:
         n = batch.num_rows
         if (plain := self._plain_rows(batch)) is not None:
             return plain
@@ -188,7 +202,7 @@ class ColumnLayout:
         no_labels: tuple[Codes, list[Label]] = np.empty(batch.num_rows, np.int32), []
         return Chunk(value_content[entries[1]], index_content[entries[0]], starts, no_labels, width)
 
-    def _list(self, column: Any, faults: _RowFaults) -> tuple[Array, npt.NDArray[np.int32]]:
+    def _list(self, column: Any, faults: RowFaults) -> tuple[Array, npt.NDArray[np.int32]]:
         """The contents of a list column and where each row's begin, from 0; without a copy if nothing is null."""
         offsets = numbers(column.offsets).astype(np.int64, copy=False)
         child = column.values
@@ -206,7 +220,7 @@ class ColumnLayout:
         return content, starts
 
     def _in_order(
-        self, indices: Array, values: Array, starts: npt.NDArray[np.int32], faults: _RowFaults
+        self, indices: Array, values: Array, starts: npt.NDArray[np.int32], faults: RowFaults
     ) -> tuple[Array, Array, npt.NDArray[np.int32]]:
         """Rows with ascending indices; those that come twice are added up, or the row is refused."""
         n = len(starts) - 1
@@ -228,61 +242,6 @@ class ColumnLayout:
                 faults.add(unfit, f"the row has a value that is not a number that {dtype} can hold")
         with np.errstate(over="ignore"):
             return indices, values.astype(dtype, copy=False), starts
-
-    def _wide_rows(self, batch: Any, faults: _RowFaults) -> Chunk:
-        n = batch.num_rows
-        rows: list[Row] = [{} for _ in range(n)]
-        for name in self.features:
-            for row, value in zip(rows, self._cells(batch.column(name), name, faults), strict=True):
-                if value is not None and value != "":
-                    row[name] = value if isinstance(value, str) else float(value)
-        chunk, bad = hashed(rows, self._options)
-        for place, wrong in bad.items():
-            faults.add(np.arange(n) == place, wrong.reason)
-        return chunk
-
-    def _cells(self, column: Any, name: str, faults: _RowFaults) -> list[Any]:
-        """The cells of a column. A text of many rows is one object, and none is longer than a name may be."""
-        if not hasattr(column, "dictionary") and not is_text(column.type):
-            return list(column.to_pylist())
-        values, indices = encoded(column)
-        lengths = sizes(values)
-        cells: list[Any] = [None] * (len(values) + 1)
-        for i, value in enumerate(values):
-            if lengths is None or len(name) + 1 + lengths[i] <= self._options.max_name:
-                cells[i] = value.as_py()
-            else:
-                reason = f"the feature {shown(name)} has a name of more than {self._options.max_name} bytes (max_name)"
-                faults.add(indices == i, reason)
-        return [cells[i] for i in indices.tolist()]
-
-
-class _RowFaults:
-    """The rows of a batch that cannot be read, and the first reason for each."""
-
-    def __init__(self, n: int) -> None:
-        self.keep = np.ones(n, bool)
-        self._reasons: dict[int, str] = {}
-
-    def add(self, bad: npt.NDArray[np.bool_], reason: str) -> None:
-        new = np.flatnonzero(bad & self.keep)
-        self.keep[new] = False
-        for row in new.tolist():
-            self._reasons[row] = reason
-
-    def __bool__(self) -> bool:
-        return bool(self._reasons)
-
-    @property
-    def count(self) -> int:
-        return len(self._reasons)
-
-    def first(self) -> list[Fault]:
-        return [Fault(row + 1, None, self._reasons[row]) for row in sorted(self._reasons)[:KEPT]]
-
-
-def _typed(schema: Any, name: str) -> str:
-    return shown(str(schema.field(name).type), quotes=False)
 
 
 def _label(value: Any) -> Label | None:

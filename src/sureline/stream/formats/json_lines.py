@@ -8,23 +8,30 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from json.decoder import scanstring  # type: ignore[attr-defined]  # the stubs leave it out
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from ..errors import shown
 from ..labels import BadLabel, Label, from_number
 from ..options import Options
-from .tables import Found, Row, TableParser, Wrong, column_of, label_of, text_lines, weight_of
+from ..schema import Schema
+from .tables import Encoder, Found, Row, TableParser, Wrong, column_of, label_of, text_lines, weight_of
 
 _DEEPEST = 100  # objects within objects
 _BLANKS = " \t\r"
 
 
 class JsonLines(TableParser):
-    """An object a line. Objects within it are flattened with dots, and lists hold texts."""
+    """An object a line. Objects within it are flattened with dots, and lists hold numbers or texts.
+
+    A key that the table does not have is read by what it holds.
+    """
 
     def __init__(self, options: Options) -> None:
-        super().__init__(options)
-        self._decode = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant).decode
+        self._schema = schema = options.schema or Schema(())
+        super().__init__(options, Encoder(options, schema.table, open=True))
+        self._no_features = {*schema.ids, *schema.ignored}
+        self._nested = {name for name in (options.label, options.weight) if name is not None and "." in name}
+        self._decode = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant).decode
 
     def _rows(self, block: Any, first: bool) -> Iterator[tuple[int, bytes | str]]:
         return text_lines(block, first)
@@ -49,6 +56,16 @@ class JsonLines(TableParser):
         except ValueError as error:  # an integer of thousands of digits
             raise Wrong(f"not JSON: {error}", _refused_at(row)) from None
 
+    def flat(self, row: str) -> dict[str, Any] | None:
+        """The names and values of a line, those of the label and the weight included; None if it is no row."""
+        if not row.strip(_BLANKS):
+            return None
+        try:
+            record = self._decode(row)
+            return self._flat(record)[0] if isinstance(record, dict) else None
+        except (ValueError, RecursionError) as error:
+            raise Wrong(str(error)) from None
+
     def _wrong_at(self, row: str, wrong: Wrong) -> int:
         """The column of the name that is wrong: the second one if it comes twice."""
         if not isinstance(wrong, _Twice):
@@ -58,6 +75,8 @@ class JsonLines(TableParser):
 
     def _found(self, record: dict[str, Any]) -> Found:
         options = self._options
+        for name in self._nested:
+            _lift(record, name)
         try:
             label = _label(record.pop(options.label, None), options)
         except (BadLabel, Wrong) as wrong:
@@ -70,18 +89,22 @@ class JsonLines(TableParser):
             except Wrong as wrong:
                 raise Wrong(wrong.reason, name=options.weight) from None
         row, expanded = self._flat(record)
-        return Found(row, label, weight, expanded)
+        tag = b""
+        if self._no_features:
+            values = {name: row.pop(name) for name in self._no_features if name in row}
+            tag = b",".join(_as_tag(values.get(name)) for name in self._schema.ids)
+        return Found(row, label, weight, expanded, tag)
 
     def _flat(self, record: dict[str, Any]) -> tuple[Row, int]:
         """Names and values, and how many characters the names have that are made here."""
         kinds = set(map(type, record.values()))
         if dict not in kinds and list not in kinds:
-            return {name: value for name, value in record.items() if value is not None and value != ""}, 0
+            return record, 0
         values: Row = {}
         expanded = 0
         most, longest, room = self._options.max_features, self._options.max_name, self._options.row_room
 
-        def put(name: str, value: float | str) -> None:
+        def put(name: str, value: Any) -> None:
             nonlocal expanded
             if name in values:
                 raise _Twice(f"the name {shown(name)} comes twice", name=name)
@@ -102,16 +125,36 @@ class JsonLines(TableParser):
                 name = prefix + key
                 if isinstance(value, dict):
                     waiting.append((f"{name}.", value, depth + 1))
-                elif isinstance(value, list):
-                    if not all(isinstance(item, str) for item in value):
-                        raise Wrong(f"the list {shown(name)} holds something else than text", name=name)
-                    for item, count in Counter(item for item in value if item).items():
-                        if len(name) + len(item) >= longest:
-                            raise Wrong(f"a name has more than {longest:,} bytes (max_name)", name=name)
-                        put(f"{name}={item}", float(count))
-                elif value is not None and value != "":
+                else:
+                    if isinstance(value, list) and name not in self._no_features:
+                        expanded += _room_of(name, value)
                     put(name, value)
         return values, expanded
+
+
+def _room_of(name: str, items: list[Any]) -> int:
+    """Characters of the names that a list of texts becomes; Wrong if it is a list of something else."""
+    kinds = set(map(type, items))
+    if not (kinds <= {str} or kinds <= {int, float}):
+        raise Wrong(f"the list {shown(name)} holds something else than texts alone, or numbers alone", name=name)
+    return len(items) * (len(name) + 1) + sum(map(len, items)) if kinds == {str} else 0
+
+
+def _lift(record: dict[str, Any], name: str) -> None:
+    """Bring what a name with dots means, such as that of the label, to where names without are."""
+    if name in record:
+        return
+    *path, last = name.split(".")
+    inner: Any = record
+    for key in path:
+        inner = inner.get(key) if isinstance(inner, dict) else None
+    if isinstance(inner, dict) and last in inner:
+        record[name] = inner.pop(last)
+
+
+def _as_tag(value: Any) -> bytes:
+    text = "" if value is None else value if isinstance(value, str) else json.dumps(value)
+    return text.encode(errors="replace")
 
 
 class _Twice(Wrong):
@@ -126,8 +169,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise Wrong(f"{name} is not a number that can be learned from")
+def _constant(name: str) -> None:
+    """NaN is a missing value; infinity is none."""
+    if name != "NaN":
+        raise Wrong(f"{name} is not a number that can be learned from")
 
 
 def _number(number: int | float) -> float:
@@ -224,6 +269,6 @@ def _refused_at(text: str) -> int:
         if place.owner is not None and (place.owner, place.name) in seen:
             return column_of(text, place.key)
         seen.add((place.owner, place.name))
-        if text.startswith(("NaN", "Infinity", "-Infinity"), place.value):
+        if text.startswith(("Infinity", "-Infinity"), place.value):
             break
     return column_of(text, last)

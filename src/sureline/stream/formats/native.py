@@ -62,7 +62,7 @@ class NativeParser:
         return None if bad or (chunk.block.n_faults and not self._options.skip) else chunk
 
     def _how_at(self, start: int) -> dict[str, Any]:
-        names = {"collect_names": self._every(start)} if self._hashed else {}
+        names = {"collect_names": every(self._options, start)} if self._hashed else {}
         return {**self._how, **names, "first_block": start == 0}
 
     def _parsed(self, raw: Any) -> tuple[Chunk, Any, dict[int, str]]:
@@ -84,11 +84,12 @@ class NativeParser:
             bad[-1] = "the row has no label"
         return chunk, raw, bad
 
-    def _every(self, start: int) -> int:
-        """Names are counted in one of this many rows: in all only at first, as counting takes longer than parsing."""
-        if self._options.collect_names is True:
-            return 1 if start < _ALL_NAMES else _SOME_NAMES
-        return int(self._options.collect_names)
+
+def every(options: Options, start: int) -> int:
+    """Names are counted in one of this many rows: in all only at first, as counting takes longer than parsing."""
+    if options.collect_names is True:
+        return 1 if start < _ALL_NAMES else _SOME_NAMES
+    return int(options.collect_names)
 
 
 def line_start(block: Any, line: int) -> int:

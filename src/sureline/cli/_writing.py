@@ -1,0 +1,259 @@
+"""Rows of `sureline predict` on their way out: CSV or JSON lines, to standard output or to a file."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import json
+import lzma
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from .._atomic import Output, replacing
+from .._inputs import printable
+from ..stream.decompress import zstd_module
+from ..stream.formats.arrow_metadata import pyarrow
+from ._columns import Batch, Column
+
+_AT_ONCE = 1 << 18  # characters
+_COMPRESSIONS = {".gz": "gz", ".bz2": "bz2", ".xz": "xz", ".zst": "zst"}
+_FORMATS = {
+    ".csv": "csv",
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
+}
+_TABLES = ("parquet", "arrow")
+# Spreadsheets take for a formula what begins with one of these; the last four are wide.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+class Writer(Protocol):
+    """Writes the columns of one batch after the other."""
+
+    def begin(self, columns: Sequence[Column]) -> None: ...
+
+    def write(self, batch: Batch) -> None: ...
+
+    def flush(self) -> None: ...
+
+
+class Text:
+    """Text into a file that takes bytes, some of it at a time."""
+
+    def __init__(
+        self,
+        write: Callable[[bytes], object],
+        *,
+        terminal: bool = False,
+        pass_on: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._write, self._terminal, self._pass_on = write, terminal, pass_on
+        self._waiting: list[str] = []
+        self._size = 0
+
+    def write(self, text: str) -> None:
+        self._waiting.append(text)
+        self._size += len(text)
+        if self._size >= _AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        text = "".join(self._waiting)
+        if self._terminal:
+            text = printable(text, but="\n\t")
+        self._write(text.encode(errors="surrogateescape"))
+        self._waiting.clear()
+        self._size = 0
+        self._pass_on()
+
+
+def format_of(path: Path, *, as_json: bool) -> tuple[str, str | None]:
+    """The format by the ending of a file's name (csv, jsonl, arrow or parquet), and how it is compressed.
+
+    Standard output, and what has no known ending, is CSV, or JSON lines if that is asked for.
+    """
+    endings = [ending.lower() for ending in path.suffixes]
+    compression = _COMPRESSIONS.get(endings[-1]) if endings else None
+    ending = (endings[-2:-1] if compression else endings[-1:]) or [""]
+    named = _FORMATS.get(ending[0])
+    if as_json and named not in (None, "csv", "jsonl"):
+        raise ValueError(f"--json writes JSON lines, and {path} is to be {named}.")
+    if compression and named in _TABLES:
+        raise ValueError(f"{path}: a file of {named} is compressed inside; leave the last ending out.")
+    return "jsonl" if as_json else named or "csv", compression
+
+
+def _compressor(kind: str) -> Any:
+    if kind == "gz":
+        return zlib.compressobj(wbits=31)
+    if kind == "bz2":
+        return bz2.BZ2Compressor()
+    return lzma.LZMACompressor() if kind == "xz" else zstd_module().ZstdCompressor()
+
+
+@contextmanager
+def opened_text(path: Path, compression: str | None = None) -> Iterator[Text]:
+    """Standard output, or a file that takes its place only when it is complete."""
+    if str(path) == "-":
+        buffer = sys.stdout.buffer
+        out = Text(buffer.write, terminal=sys.stdout.isatty(), pass_on=buffer.flush)
+        yield out
+        out.flush()
+        return
+    with replacing(path) as file:
+        if compression is None:
+            out = Text(file.write)
+            yield out
+            out.flush()
+            return
+        packed = _compressor(compression)
+        out = Text(lambda text: file.write(packed.compress(text)))
+        yield out
+        out.flush()
+        file.write(packed.flush())
+
+
+class Table:
+    """Arrow or Parquet: a record batch for each batch of rows."""
+
+    def __init__(self, file: Output, format: str, labels: Sequence[Any]) -> None:
+        self._file, self._format = file, format
+        self._whole = bool(labels) and all(isinstance(label, int) for label in labels)
+        self._columns: Sequence[Column] = ()
+        self._writer: Any = None
+        self._schema: Any = None
+
+    def begin(self, columns: Sequence[Column]) -> None:
+        pa = pyarrow()
+        self._columns = columns
+        self._schema = pa.schema([(column.name, self._type(pa, column)) for column in columns])
+        sink = pa.PythonFile(self._file, mode="w")
+        if self._format == "parquet":
+            from pyarrow import parquet
+
+            self._writer = parquet.ParquetWriter(sink, self._schema)
+        else:
+            self._writer = pa.ipc.new_file(sink, self._schema)
+
+    def write(self, batch: Batch) -> None:
+        pa = pyarrow()
+        arrays = [
+            pa.array([_in_table(cell, field.type, pa) for cell in column.cells(batch)], field.type)
+            for column, field in zip(self._columns, self._schema, strict=True)
+        ]
+        self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
+
+    def flush(self) -> None:
+        """Nothing: the file is there when it is complete."""
+
+    def close(self) -> None:
+        """Write the end of the file."""
+        self._writer.close()
+
+    def _type(self, pa: Any, column: Column) -> Any:
+        if column.shown:
+            return pa.float64()
+        if column.name == "explanation":
+            numbers = [("feature", pa.string()), ("value", pa.float64()), ("contribution", pa.float64())]
+            return pa.list_(pa.struct(numbers))
+        whole = column.name == "row" or (column.name == "label" and self._whole)
+        return pa.int64() if whole else pa.string()
+
+
+def _in_table(cell: Any, kind: Any, pa: Any) -> Any:
+    """A cell as its column has it; one that is empty is missing."""
+    if pa.types.is_list(kind):
+        return _plain(cell)["contributions"]
+    if pa.types.is_string(kind):
+        return str(cell)
+    return None if cell == "" else cell
+
+
+class Csv:
+    """A header, then a line for each row."""
+
+    def __init__(self, out: Text, *, safe: bool = False) -> None:
+        self._out, self._safe = out, safe
+        self._writer = csv.writer(_UnixLines(out))
+        self._columns: Sequence[Column] = ()
+
+    def begin(self, columns: Sequence[Column]) -> None:
+        self._columns = columns
+        self._writer.writerow([column.name for column in columns])
+
+    def write(self, batch: Batch) -> None:
+        self._writer.writerows(zip(*(self._cells(column, batch) for column in self._columns), strict=True))
+
+    def flush(self) -> None:
+        self._out.flush()
+
+    def _cells(self, column: Column, batch: Batch) -> Sequence[Any]:
+        cells = column.cells(batch)
+        if column.shown:
+            cells = [format(cell, column.shown) for cell in cells]
+        return [_safe(cell) for cell in cells] if self._safe else cells
+
+
+class _UnixLines:
+    """Rows of a csv.writer with the ends of lines of Unix. The writer's own end, CRLF, makes it quote both."""
+
+    def __init__(self, out: Text) -> None:
+        self._out = out
+
+    def write(self, row: str) -> None:
+        self._out.write(row.removesuffix("\r\n") + "\n")
+
+
+def _safe(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula."""
+    cell = cell if isinstance(cell, str | int | float) else str(cell)
+    formula = isinstance(cell, str) and cell.startswith(_FORMULAS) and not _NUMBER.fullmatch(cell)
+    return f"'{cell}" if formula else cell
+
+
+class Json:
+    """An object for each row."""
+
+    def __init__(self, out: Text) -> None:
+        self._out = out
+        self._columns: Sequence[Column] = ()
+
+    def begin(self, columns: Sequence[Column]) -> None:
+        self._columns = columns
+
+    def write(self, batch: Batch) -> None:
+        names = [column.name for column in self._columns]
+        for cells in zip(*(column.cells(batch) for column in self._columns), strict=True):
+            self._out.write(json.dumps(dict(zip(names, cells, strict=True)), default=_plain) + "\n")
+
+    def flush(self) -> None:
+        self._out.flush()
+
+
+def _plain(cell: Any) -> Any:
+    """A cell that JSON has no word for, such as an explanation."""
+    told = cell.to_dict()
+    return {"intercept": told["intercept"], "contributions": told["contributions"], "rest": told["rest"]}
+
+
+@contextmanager
+def opened_writer(
+    path: Path, format: str, compression: str | None, *, safe: bool, labels: Sequence[Any]
+) -> Iterator[Writer]:
+    """A writer to standard output, or to a file that takes its place only when it is complete."""
+    if format in _TABLES:
+        pyarrow()
+        with replacing(path) as file:
+            table = Table(file, format, labels)
+            yield table
+            table.close()
+        return
+    with opened_text(path, compression) as out:
+        yield Json(out) if format == "jsonl" else Csv(out, safe=safe)

@@ -1,0 +1,84 @@
+"""How estimators look in a notebook, and which of their names are for users."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+_LARGEST = 100_000  # numbers in an attribute that is shown
+
+# Of the names that learners without scikit-learn have, those that users call.
+_OF_LEARNERS = frozenset(
+    (
+        *("learn_one", "predict_one", "predict_proba_one", "predict_std_one", "explain_one", "wants_label_one"),
+        *("explain", "wants_label", "top_weights", "as_published", "published", "search_space", "algorithm", "paper"),
+    )
+)
+# Attributes with a number, or a pair of numbers, for each feature.
+_WIDE = frozenset(("coef_", "sparse_coef_", "covariance_", "intercept_covariance_", "scale_", "feature_names_in_"))
+
+
+class NotShown:
+    """Stands for what is as wide as the model."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    def __repr__(self) -> str:
+        return f"of {self.width:,} features"
+
+
+def names_for_users(self: Any) -> list[str]:
+    """An estimator's ``__dir__``, the names that are for users: parameters, what was learned, and what can be asked."""
+    inner = {
+        name
+        for kind in type(self).__mro__
+        if kind.__module__.startswith(("sureline.learners", "sureline.models"))
+        for name in vars(kind)
+        if not name.endswith("_")
+    }
+    own = set(self.get_params(deep=False)) | _OF_LEARNERS
+    outer = {
+        name
+        for kind in type(self).__mro__
+        if not kind.__module__.startswith(("sureline.learners", "sureline.models"))
+        for name in vars(kind)
+    }
+    names = {name for name in object.__dir__(self) if not name.startswith("_")}
+    return sorted(name for name in names if name not in inner or name in own or name in outer)
+
+
+def fitted_attributes(self: Any, doc_link: str = "") -> Any:
+    """An estimator's list in the HTML view of scikit-learn, which takes no time however wide it is."""
+    width = getattr(self, "n_features_in_", 0)
+    shown: dict[str, Any] = {}
+    for name in names_for_users(self):
+        if not name.endswith("_"):
+            continue
+        if name in _WIDE and (width > _LARGEST or (name.startswith("covariance") and width**2 > _LARGEST)):
+            shown[name] = NotShown(width)
+            continue
+        try:
+            shown[name] = getattr(self, name)
+        except AttributeError:  # what these parameters do not have
+            continue
+    return BaseEstimator._get_fitted_attr_html(_glance(type(self), shown), doc_link)
+
+
+def _glance(kind: type, attributes: dict[str, Any]) -> Any:
+    """An object that has these attributes and says that it is of that class."""
+
+    class Glance:
+        __class__ = property(lambda _: kind)
+
+        def __dir__(self) -> list[str]:
+            return list(attributes)
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return attributes[name]
+            except KeyError:
+                raise AttributeError(name) from None
+
+    return Glance()

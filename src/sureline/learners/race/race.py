@@ -1,0 +1,354 @@
+"""A race along a stream: all candidates start together, those behind leave, and the others become one linear model.
+
+Rows come in blocks, cut by their number alone. Before anybody learns from a block, all predict rows of it: that is how
+good the models are on what comes next. The last half of these predictions judges, so that recent ones count.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..._inputs import Array, Floats
+from ..._native import _core
+from ..._system import default_memory, threads
+from ...models.scaling import Normalizer
+from ...stream import Chunk
+from ...stream.shuffling import permuted
+from ..online import OnlineLearner
+from .candidates import NARROW
+from .fold import goes_on, same_rows
+from .predictions import Block, Sample
+from .stack import FIRST, Judged, losses_of, scales_of
+
+BLOCK = 8192  # rows of a block at most
+ENTRIES = 1 << 22  # not zero, in a block
+JUDGED = 1 << 14  # predictions of a member that judge it, at most
+PAGE = 4096  # bytes
+FEWEST = 50  # and at least, else nothing can be decided
+Z = 4.0  # standard errors that a member must be behind
+# At most so many are left after so many rows, with a committee and without.
+LEFT = ((1 << 13, 16, 8), (1 << 14, 12, 5), (1 << 15, 10, 2), (1 << 16, 8, 1), (1 << 17, 4, 1))
+
+RULE = (
+    "After 8,192, 16,384, 32,768, ... rows a member leaves if its mean loss on the judged predictions exceeds the "
+    "least by more than 4 standard errors of the difference, but for the three best of a committee; or if a better one "
+    "predicts just the same. A standard error is that of rows, or of blocks if they differ by more. Of the others at "
+    "most 16, 12, 10 and 8 stay after 8,192, 16,384, 32,768 and 65,536 rows, and 4 from 131,072 rows on: those with "
+    "the least loss. Where one learner is to be chosen, 8, 5, 2 and 1 stay. The best of the learners that a "
+    "committee can go on with always stays. Along a pipe or a file of more than 256 MB, members with a full covariance "
+    "learn from the first 131,072 rows, and vote after that; where one learner is to be chosen they leave."
+)
+
+
+@dataclass
+class Member:
+    """A learner in the race."""
+
+    number: int  # among the candidates
+    learner: OnlineLearner
+    loss: float = 0.0  # at the last look
+    looked: bool = False
+    left: int | None = None  # after so many rows
+    why: str = ""
+
+    @property
+    def alive(self) -> bool:
+        return self.left is None
+
+
+class Race:
+    """Candidates on their way through a stream."""
+
+    def __init__(
+        self,
+        learners: Sequence[OnlineLearner],
+        *,
+        metric: str = "error",
+        committee: bool = True,
+        limit: int | None = None,
+        long: bool = False,
+    ) -> None:
+        self.members = [Member(k, learner) for k, learner in enumerate(learners)]
+        self.metric, self.committee, self.long = metric, committee, long
+        self.limit = default_memory() if limit is None else limit
+        self.rows = self.nonzeros = 0
+        self.memory_bytes = 0  # that the models may take, at the width of the first rows
+        self.blocks: list[Block] = []
+        self.normalizers: dict[str, Normalizer] = {}  # by kind, which members share
+
+    def copy(self) -> Race:
+        """One that goes on by itself."""
+        twin = copy.copy(self)
+        twin.members = [
+            replace(member, learner=copy.deepcopy(member.learner) if member.alive else member.learner)
+            for member in self.members
+        ]
+        twin.blocks = [*self.blocks]
+        twin.normalizers = {kind: normalizer.copy() for kind, normalizer in self.normalizers.items()}
+        twin._share()
+        return twin
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._share()
+
+    def _share(self) -> None:
+        """Let members that divide rows in the same way have one divisor."""
+        for member in self.alive:
+            if member.learner.has_begun:
+                member.learner.normalizer = self.normalizers[member.learner.normalize]
+
+    # -- where it stands -------------------------------------------------------------------------------------
+
+    @property
+    def alive(self) -> list[Member]:
+        return [member for member in self.members if member.alive]
+
+    @property
+    def leader(self) -> Member:
+        """The member with the least loss so far; the first one as long as nobody has looked. It has seen all rows."""
+        alive = self.alive
+        return min([member for member in alive if not self._rests(member)] or alive, key=lambda member: member.loss)
+
+    def _rests(self, member: Member) -> bool:
+        """True if it learns no more, but votes: a full covariance costs too much along a long stream."""
+        return self.long and self.rows >= LEFT[-1][0] and member.learner.shape.has_factors
+
+    @property
+    def block_size(self) -> int:
+        """Rows of the next block: 16 at first, then an eighth of the octave, as many as are not too many."""
+        if self.rows < 64:
+            return max(16, self.rows)
+        size = max(1 << (self.rows.bit_length() - 4), 8)
+        return max(8, min(size, BLOCK, ENTRIES * self.rows // max(self.nonzeros, 1)))
+
+    @property
+    def over(self) -> bool:
+        """True if one learner was to be chosen, and is."""
+        return not self.committee and len(self.alive) == 1
+
+    # -- learning --------------------------------------------------------------------------------------------
+
+    def learn(self, block: Chunk, labels: npt.NDArray[np.int32], classes: Array, *, again: bool = False) -> None:
+        """Let all predict a block, and then learn from it; `again` if they have learned from its rows before.
+
+        Raises ValueError if a row is refused by all of them.
+        """
+        n_classes = len(classes)
+        first = self.rows == 0
+        self._make_room(block, n_classes)
+        if first:
+            for member in self.alive:
+                member.learner.begin(classes, block.n_columns)
+                member.learner.normalizer = self.normalizer_of(member.learner)
+        sample = None if first or again else self._sample(block, labels, n_classes)
+        self._take(block, labels, classes, sample, again=again)
+        for member in self.alive:
+            member.learner.classes_ = classes
+        if again:
+            return
+        before, self.rows = self.rows, self.rows + block.n_rows
+        self.nonzeros += int(block.indptr[-1] - block.indptr[0])
+        self.blocks = [one for one in self.blocks if one.start >= self.rows // 2]
+        for rows, *_ in LEFT:
+            if before < rows <= self.rows:
+                self._look()
+        if before >= LEFT[-1][0] and before.bit_length() < self.rows.bit_length():
+            self._look()
+
+    def normalizer_of(self, learner: OnlineLearner) -> Normalizer:
+        """The divisor of its rows, which is that of all members that divide them in the same way."""
+        return self.normalizers.setdefault(learner.normalize, learner.fresh_normalizer())
+
+    def _sample(self, block: Chunk, labels: npt.NDArray[np.int32], n_classes: int) -> Sample | None:
+        """Rows that are predicted; None if the models do not know all classes yet."""
+        n_heads = self.alive[0].learner.model.n_heads
+        if n_heads != (n_classes if n_classes > 2 else 1):
+            self.blocks.clear()  # scores of other heads
+            return None
+        most = min(JUDGED, max(1024, (1 << 18) // n_heads))
+        stride = max(1, 1 << max(self.rows // most, 1).bit_length() - 1)
+        at = np.arange(-self.rows % stride, block.n_rows, stride, dtype=np.int64)
+        if len(at) == 0:
+            return None
+        rows = block if stride == 1 else permuted(block, at)
+        weights = np.ones(len(at)) if rows.weights is None else rows.weights.astype(np.float64)
+        return Sample(rows, labels[at].astype(np.int32), weights)
+
+    def _take(
+        self, block: Chunk, labels: npt.NDArray[np.int32], classes: Array, sample: Sample | None, *, again: bool
+    ) -> None:
+        alive = self.alive
+        width = alive[0].learner.model.n_columns
+        asked: dict[str, tuple[_core.Rows, Floats | None]] = {}
+        divided: dict[str, Chunk] = {}
+        refused: dict[str, ValueError] = {}
+        for kind, normalizer in self.normalizers.items():  # before several threads ask for them
+            if not any(member.learner.normalize == kind for member in alive):
+                continue
+            try:
+                if sample is not None:
+                    asked[kind] = sample.rows_for(normalizer, width)
+                values = normalizer.learn_values(
+                    block.values, block.indices, block.indptr, block.n_columns, block.weights
+                )
+                divided[kind] = block if kind == "none" else replace(block, values=values)
+                divided[kind].rows()
+            except ValueError as error:
+                refused[kind] = error
+        answers: dict[int, tuple[Floats, Floats | None]] = {}
+
+        def task(member: Member) -> ValueError | None:
+            learner = member.learner
+            if learner.normalize in refused:
+                return refused[learner.normalize]
+            try:
+                if sample is not None:
+                    rows, beyond = asked[learner.normalize]
+                    answers[member.number] = learner.judge_made(rows, beyond, variances=goes_on(learner))
+                if not self._rests(member):
+                    rows_of = divided[learner.normalize].rows
+                    about = block.n_columns, labels, block.weights, None, len(classes)
+                    learner.take(rows_of, *about, classes=classes, record=not again)
+            except ValueError as error:
+                return error
+            return None
+
+        if int(block.indptr[-1] - block.indptr[0]) > 1 << 14:
+            with threads() as pool:
+                failures = list(pool.map(task, alive))
+        else:
+            failures = [task(member) for member in alive]
+        if all(failures):
+            raise next(failure for failure in failures if failure is not None)
+        left = [k for k, failure in enumerate(failures) if failure is None]
+        for member, failure in zip(alive, failures, strict=True):
+            if failure is not None:
+                self._leave(member, str(failure))
+        if len(left) < len(alive):
+            self.blocks = [one.of(left) for one in self.blocks]
+        if sample is not None:
+            self._keep(sample, [answers[alive[k].number] for k in left])
+
+    def _keep(self, sample: Sample, answers: list[tuple[Floats, Floats | None]]) -> None:
+        scores = np.stack([scores for scores, _ in answers], axis=1)
+        variances = np.stack([np.zeros_like(f) if v is None else v for f, v in answers], axis=1)
+        with np.errstate(over="ignore"):
+            block = Block(
+                self.rows, sample.labels, sample.weights, scores.astype(np.float32), variances.astype(np.float32)
+            )
+        self.blocks.append(block)
+
+    # -- who stays -------------------------------------------------------------------------------------------
+
+    def _leave(self, member: Member, why: str) -> None:
+        member.left, member.why = self.rows, why
+        member.learner.forget()
+
+    def _drop(self, numbers: dict[int, str]) -> None:
+        """Let members go, each for its reason; whoever is left keeps its predictions."""
+        alive = self.alive
+        self.blocks = [
+            one.of([k for k, member in enumerate(alive) if member.number not in numbers]) for one in self.blocks
+        ]
+        for member in alive:
+            if member.number in numbers:
+                self._leave(member, numbers[member.number])
+        kinds = {member.learner.normalize for member in self.alive}
+        self.normalizers = {kind: normalizer for kind, normalizer in self.normalizers.items() if kind in kinds}
+
+    def _make_room(self, block: Chunk, n_classes: int) -> None:
+        """Let members go that there is no room for, or that are for narrow tables; the last ones, or the worst.
+
+        A model has a page of memory for each nonzero of the rows at most: the others were never touched.
+        """
+        width = block.n_columns if self.rows == 0 else max(block.n_columns, self.alive[0].learner.model.n_columns)
+        pages = PAGE * (self.nonzeros + int(block.indptr[-1] - block.indptr[0]) + block.n_rows)
+        gone = {
+            member.number: f"its covariance is for at most {NARROW} columns"
+            for member in self.alive
+            if width > NARROW and member.learner.shape.has_factors and len(self.alive) > 1
+        }
+        staying = [member for member in self.alive if member.number not in gone]
+        most = {member.number: member.learner.most_bytes(width, n_classes) for member in staying}
+        sizes = {number: min(size, pages) for number, size in most.items()}
+        shared = min(16 * width, pages) if any(member.learner.normalize == "scale" for member in staying) else 0
+        staying.sort(key=lambda member: (member.loss, member.number))
+        while len(staying) > 1 and sum(sizes.values()) + shared > self.limit:
+            goes = staying.pop(-1 if any(goes_on(member.learner) for member in staying[:-1]) else 0)
+            del sizes[goes.number]
+            gone[goes.number] = f"there is no room for it among {width:,} columns"
+        if self.rows == 0:
+            self.memory_bytes = sum(most[number] for number in sizes) + 16 * width * (shared > 0)
+        if gone:
+            self._drop(gone)
+
+    def _late(self) -> list[Block]:
+        return [one for one in self.blocks if one.start >= self.rows // 2]
+
+    def judged(self) -> Judged | None:
+        """The predictions that judge; None if they are too few, or all of one class."""
+        blocks = self._late()
+        if not blocks:
+            return None
+        scores = np.concatenate([one.scores for one in blocks]).astype(np.float64)
+        labels = np.concatenate([one.labels for one in blocks])
+        weights = np.concatenate([one.weights for one in blocks])
+        some = weights > 0
+        if some.sum() < FEWEST or len(np.unique(labels[some])) < 2:
+            return None
+        return Judged(np.clip(scores, -1e30, 1e30), labels, weights)
+
+    def _look(self) -> None:
+        """Let those go that are behind."""
+        judged, alive = self.judged(), self.alive
+        if judged is None or len(alive) < 2:
+            return
+        losses = losses_of(judged, scales_of(judged), self.metric)
+        total = float(judged.weights.sum())
+        means = judged.weights @ losses / total
+        best = int(np.argmin(means))
+        gaps = losses - losses[:, [best]]
+        lag = means - means[best]
+        errors = np.maximum(self._chance(judged.weights, gaps - lag), 1e-12)
+        for member, mean in zip(alive, means.tolist(), strict=True):
+            member.loss, member.looked = mean, True
+        order = sorted(range(len(alive)), key=lambda k: (means[k], alive[k].number))
+        most = min(many if self.committee else one for rows, many, one in LEFT if self.rows >= rows)
+        base = next((k for k in order if goes_on(alive[k].learner) and self._fits(alive, order, k)), None)
+        gone = {}
+        for place, k in enumerate(order):
+            behind = lag[k] > Z * errors[k] and (place >= FIRST or not self.committee)
+            rests = self._rests(alive[k]) and not self.committee and len(order) > 1
+            twin = next((j for j in order[:place] if (losses[:, j] == losses[:, k]).all()), None)
+            if (behind or rests or twin is not None or place >= most) and not (self.committee and k == base):
+                why = "clearly behind" if behind else f"at most {most} go on"
+                gone[alive[k].number] = f"{why}: loss {means[k]:.4g} against {means[best]:.4g}"
+                if rests:
+                    gone[alive[k].number] = "a full covariance costs too much along a long stream"
+                elif twin is not None:
+                    gone[alive[k].number] = f"the same predictions as number {alive[twin].number + 1}"
+        if gone:
+            self._drop(gone)
+
+    def _chance(self, weights: Floats, rest: Floats) -> Floats:
+        """The standard error of the mean of each column: by its rows, or by its blocks if they differ by more.
+
+        Rows of a stream that changes are not independent.
+        """
+        total = float(weights.sum())
+        by_rows = (weights**2) @ rest**2
+        bounds = np.cumsum([0] + [len(one.labels) for one in self._late()])[:-1]
+        by_blocks = (np.add.reduceat(weights[:, np.newaxis] * rest, bounds) ** 2).sum(axis=0)
+        found: Floats = np.sqrt(np.maximum(by_rows, by_blocks)) / total
+        return found
+
+    @staticmethod
+    def _fits(alive: list[Member], order: list[int], k: int) -> bool:
+        return same_rows(alive[k].learner, alive[order[0]].learner)

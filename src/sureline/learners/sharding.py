@@ -1,0 +1,39 @@
+"""How a learner learns from a share of a stream as if it were the whole stream.
+
+K shards that each correct the same error overshoot when their steps are added, and learn too little when they are
+averaged. So each shard learns with the step sizes and precisions of the whole stream, and the results are averaged:
+a row of a shard with the share a of the stream counts 1 / a times. docs/guide/scale-out.md derives what that means.
+
+- A learner whose loss has a weight (PA, AROW, SCW, ...) gets the sample weight 1 / a.
+- The rate of an adaptive learner would cancel a weight: gradients that count m = 1 / a times in the sum and in the sum
+  of squares are plain gradients with the rate times sqrt(m), if sums and sums of squares begin divided by m.
+- A clock that the rate or the penalty follows begins divided by m, and the rate at t is that at m t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Sharding:
+    """The change of a learner whose rows count m times."""
+
+    counted: bool = True  # by the sample weight m; else by what follows alone
+    powers: Mapping[str, float] = field(default_factory=dict)  # parameters that are multiplied by m to this power
+    sums: bool = False  # theta is a sum of gradients that count once: it begins divided by m
+
+
+COUNTED = Sharding()
+
+
+def descending(sharding: Sharding | None, power_t: float) -> Sharding | None:
+    """With steps of eta / t^power_t: those of m equal rows in a row."""
+    return None if sharding is None else Sharding(powers={"eta": -power_t})
+
+
+def scheduled(sharding: Sharding | None, schedule: str) -> Sharding | None:
+    """With a penalty that follows the clock, which begins divided by m."""
+    power = {"constant": 0, "1/t": -1, "t": 1}[schedule]
+    return None if sharding is None else Sharding(powers={"lam": power})

@@ -1,0 +1,163 @@
+"""A look at the first rows of a table."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from .blocks import QuotedLines
+from .errors import DataError
+from .formats.arrow import first_rows
+from .formats.arrow_cells import first_values, flat_fields, is_cell
+from .formats.delimited import dialect_of, header_of
+from .formats.frames import FrameSource
+from .formats.json_lines import JsonLines
+from .formats.tables import Wrong
+from .guessing import ROWS, guess, rows_looked_at
+from .options import BINARY, DELIMITED, OVERRIDES, TABLES, Options
+from .recognise import LOOK
+from .schema import Schema
+from .source import Source
+
+_MOST = 1 << 23  # bytes that are looked at
+_OF_A_PIPE = 20  # rows that are waited for
+_PATIENCE = 0.03  # seconds, where a row is to be answered as it comes
+
+Samples = dict[str, list[Any]]  # cells of the first rows, by the names of their columns
+
+
+def guessed(sources: Sequence[Source], format: str, options: Options, at_once: bool = False) -> Schema | None:
+    """The schema of a table by its first rows; None if it is no table, or if there is nothing to look at.
+
+    With `at_once` no more of a pipe is waited for than a row.
+    """
+    if format not in TABLES:
+        return None
+    found: tuple[str, Samples] | None = None  # a header without rows counts if there is nothing else
+    for source in {source.path: source for source in sources}.values():
+        samples = None
+        # What cannot be read is said where it is read.
+        with contextlib.suppress(DataError, Wrong, UnicodeDecodeError):
+            if format in BINARY:
+                samples = _columns(source, format, options)
+            elif format in DELIMITED:
+                samples = _delimited(source, format, options, at_once)
+            else:
+                samples = _json(source, options, at_once)
+        if samples is not None:
+            found = source.path, samples
+            if any(samples.values()):
+                break
+    if found is None:
+        return None
+    path, samples = found
+    cut = rows_looked_at(len(samples))
+    return guess(path, {name: cells[:cut] for name, cells in samples.items()}, options)
+
+
+def _head(source: Source, least: int | None) -> tuple[bytes, bool]:
+    """The beginning of a file, with some rows more than are looked at, and whether that is all of it.
+
+    Of a pipe `least` lines are enough if no more come, or _OF_A_PIPE rows if it is None.
+    """
+    if not source.regular:  # there may be no more for a long time
+        return source.peek(LOOK, _Enough(source, least)), False
+    size = 1 << 18
+    while True:
+        head = source.peek(size, bool)
+        if len(head) < size or size >= _MOST or head.count(b"\n") > 2 * ROWS:
+            return head, len(head) < size
+        size *= 4
+
+
+class _Enough:
+    """Says whether enough of a pipe has come."""
+
+    def __init__(self, source: Source, least: int | None) -> None:
+        self._source, self._least = source, least
+        self._until: float | None = None
+
+    def __call__(self, head: bytes) -> bool:
+        lines = head.count(b"\n")
+        if lines > _OF_A_PIPE or self._least is None or lines < self._least:
+            return lines > _OF_A_PIPE
+        now = time.monotonic()
+        self._until = now + _PATIENCE if self._until is None else self._until
+        return now >= self._until or self._source.silent(self._until - now)
+
+
+def _delimited(source: Source, format: str, options: Options, at_once: bool) -> Samples | None:
+    head, whole = _head(source, 1 + options.header if at_once or source.grows else None)
+    if not head:
+        return None
+    dialect = dialect_of(head[:LOOK], whole and len(head) <= LOOK, format, options)
+    end = QuotedLines(dialect.quote).first(bytearray(head), 0, len(head)) or len(head)
+    names = header_of(head[:end], dialect, options)
+    body = head[end if options.header else 0 :].removeprefix(b"\xef\xbb\xbf")
+    if not whole:
+        body = body[: QuotedLines(dialect.quote).last(bytearray(body), len(body))]
+    rows = [row for row in dialect.cells(body, ROWS) if len(row) == len(names)]
+    texts = [[cell.decode(errors="replace") for cell in row] for row in rows]
+    return {name: [row[k] for row in texts] for k, name in enumerate(names)}
+
+
+def _json(source: Source, options: Options, at_once: bool) -> Samples | None:
+    head, whole = _head(source, 1 if at_once or source.grows else None)
+    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if not whole:
+        lines.pop()
+    parser = JsonLines(replace(options, need_label=False, schema=None))
+    records: list[dict[str, Any]] = []
+    for line in lines:
+        with contextlib.suppress(Wrong, UnicodeDecodeError):
+            found = parser.flat(line.decode())
+            if found is not None and not (b"\\u" in line and _has_half_pairs(found)):
+                records.append(found)
+        if len(records) == ROWS:
+            break
+    names = dict.fromkeys(name for record in records for name in record)
+    return {name: [record.get(name) for record in records] for name in names} if records else None
+
+
+def _has_half_pairs(record: dict[str, Any]) -> bool:
+    """True if a name or a value has half of a surrogate pair, which no text may have."""
+    texts = [text for item in record.items() for text in item if isinstance(text, str)]
+    return any("\ud800" <= character <= "\udfff" for text in texts for character in text)
+
+
+def _never(head: bytes) -> bool:
+    """No beginning is enough: all that was asked for is waited for."""
+    return False
+
+
+def _columns(source: Source, format: str, options: Options) -> Samples | None:
+    if isinstance(source, FrameSource) or source.regular:
+        table = first_rows(source, format, options, ROWS)
+    else:
+        size = LOOK
+        while True:
+            head = source.peek(size, _never)
+            table = first_rows(source, format, options, ROWS, head)
+            if table is None or len(head) < size or size > options.batch_room or table.num_rows:
+                break
+            size *= 4
+    if table is None:
+        if asked := [name for name in OVERRIDES if getattr(options, name)]:
+            raise ValueError(f"--{asked[0]} is for tables, and {source.path} has list columns of indices and values.")
+        return None
+    if not table.num_rows:
+        return None
+    samples: Samples = {}
+    for field in flat_fields(table.schema):
+        if not is_cell(field.type):
+            samples[field.name] = [None] * table.num_rows
+            continue
+        samples[field.name] = []
+        for batch in table.to_batches():
+            column = field.of(batch)
+            column.validate(full=True)
+            samples[field.name] += first_values(column)
+    return samples

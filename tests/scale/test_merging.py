@@ -1,0 +1,228 @@
+"""Shards of a stream: learned apart, merged into one model."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+import sureline
+from sureline import datasets, scale
+from sureline.learners.catalogue import LEARNERS, learner_named
+from sureline.learners.saving import learner_bytes, read_learner
+from sureline.models.merging import begun, total
+from sureline.scale import ArrayRows, Delta, DeltaError, Shard, learn_shard, merge
+from sureline.scale.learning import begin, in_shard, mergeable
+
+SPARSE = ("FOBOS", "STG", "RDA", "AdaFOBOS", "AdaRDA", "FSOL", "SSOL")
+
+
+def is_mergeable(name: str) -> bool:
+    try:
+        mergeable(learner_named(name)())
+    except ValueError:
+        return False
+    return True
+
+
+MERGEABLE = [name for name in LEARNERS if is_mergeable(name)]
+
+
+def rows(n: int = 1200, classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((n, 12)) * (rng.random((n, 12)) < 0.6)
+    scores = X @ rng.standard_normal((12, classes)) + 0.3 * rng.standard_normal((n, classes))
+    return X, scores.argmax(axis=1)
+
+
+def learner_of(name: str, **parameters: object):
+    own = {"lam": 1e-3} if name in SPARSE else {}
+    return learner_named(name)(**{**own, **parameters})
+
+
+def shards(X, y, cuts):
+    ends = [0, *cuts, len(y)]
+    parts = [slice(a, b) for a, b in pairwise(ends)]
+    return [
+        Shard(k, len(parts), (part.stop - part.start) / len(y), ArrayRows(X[part], y[part]))
+        for k, part in enumerate(parts)
+    ]
+
+
+def in_rounds(base: bytes, *rounds) -> bytes:
+    for some in rounds:
+        base = merge(base, [learn_shard(base, shard) for shard in some])
+    return base
+
+
+def test_most_learners_can_be_merged() -> None:
+    assert set(MERGEABLE) >= {"AROW", "SCW", "PA", "FTRL", "SSOL", "NHERD", "OGD", "Perceptron", *SPARSE}
+    for name in ("CW", "ROMMA", "BCW"):
+        with pytest.raises(ValueError, match=f"{name} with these parameters cannot be learned in shards"):
+            mergeable(learner_named(name)())
+    with pytest.raises(ValueError, match="cannot be learned in shards"):
+        mergeable(learner_named("AROW")(covariance="full"))
+    with pytest.raises(ValueError, match="cannot be learned in shards"):
+        mergeable(learner_named("AROW")(average=True))
+
+
+@pytest.mark.parametrize("name", MERGEABLE)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_one_shard_is_one_machine(name: str, n_classes: int) -> None:
+    X, y = rows(classes=n_classes)
+    base = begin(learner_of(name), list(range(n_classes)))
+    alone = read_learner(base).learner
+    again = in_rounds(base, shards(X[:700], y[:700], []), shards(X[700:], y[700:], []))
+    model = getattr(sureline, name)(**alone.parameters())
+    model.partial_fit(csr_matrix(X), y, classes=np.arange(n_classes))  # as shards have them
+    merged = read_learner(again).learner
+    assert np.array_equal(merged.model.weights, model.model.weights)
+    assert np.array_equal(merged.model.tally, model.model.tally)
+    assert np.array_equal(merged.model.record, model.model.record)
+
+
+@pytest.mark.parametrize("name", MERGEABLE)
+def test_a_shard_begins_with_the_weights_of_its_base(name: str) -> None:
+    X, y = rows()
+    base = read_learner(in_rounds(begin(learner_of(name), [0, 1]), shards(X, y, []))).learner
+    sharding = mergeable(base)
+    for share in (0.5, 0.1, 1 / 3):
+        learner = in_shard(base, sharding, share)
+        state = begun(base.model, share, sums=sharding.sums)
+        state.refresh(learner.rule)
+        penalised = name in ("RDA", "AdaRDA") or (name == "SSOL")
+        tolerance = 2e-3 if penalised else 1e-9  # a clock begins rounded down
+        np.testing.assert_allclose(state.coefficients(), base.model.coefficients(), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", MERGEABLE)
+def test_no_rows_change_nothing(name: str) -> None:
+    X, y = rows()
+    base = in_rounds(begin(learner_of(name), [0, 1]), shards(X, y, [600]))
+    nothing = [Shard(k, 3, share, ArrayRows(X[:0], y[:0])) for k, share in enumerate((0.5, 0.25, 0.25))]
+    deltas = [learn_nothing(base, shard) for shard in nothing]
+    after, before = read_learner(merge(base, deltas)).learner, read_learner(base).learner
+    assert np.array_equal(after.model.weights, before.model.weights)
+    assert np.array_equal(after.model.tally, before.model.tally)
+    np.testing.assert_allclose(after.model.coefficients(), before.model.coefficients(), rtol=1e-9, atol=1e-12)
+
+
+def learn_nothing(base: bytes, shard: Shard) -> bytes:
+    class NoRows:
+        name = "nothing"
+
+        def chunks(self, dtype: str):
+            return iter(())
+
+    return learn_shard(base, replace(shard, rows=NoRows()))
+
+
+def test_means_and_precisions_by_hand() -> None:
+    X, y = rows()
+    base = in_rounds(begin(learner_of("AROW", normalize="none"), [0, 1]), shards(X[:200], y[:200], []))
+    some = shards(X[200:], y[200:], [250])
+    merged = read_learner(in_rounds(base, some)).learner
+    w, precision = 0.0, 0.0
+    for shard in some:
+        model = sureline.AROW(normalize="none").partial_fit(csr_matrix(X[:200]), y[:200], classes=[0, 1])
+        weight = np.full(len(shard.rows.y), 1 / shard.share)
+        model.partial_fit(csr_matrix(shard.rows.X), shard.rows.y, sample_weight=weight)
+        w = w + shard.share * model.coef_
+        precision = precision + shard.share / model.covariance_
+    np.testing.assert_allclose(merged.coef_, w, rtol=1e-12)
+    np.testing.assert_allclose(merged.covariance_, 1 / precision, rtol=1e-12)
+    assert merged.n_seen_ == 1200
+
+
+def test_sums_of_ftrl_are_those_of_all_gradients() -> None:
+    # Rows that no feature shares: each weight is learned by one shard alone, which counts its rows twice. The sums of
+    # squares are then those of one machine, since each row counts once in what is merged.
+    X = np.eye(8)
+    y = np.array([0, 1] * 4)
+    base = begin(learner_of("FTRL", normalize="none", fit_intercept=False), [0, 1])
+    one = read_learner(in_rounds(base, shards(X, y, []))).learner.model.weights
+    two = read_learner(in_rounds(base, shards(X, y, [4]))).learner.model.weights
+    np.testing.assert_allclose(two[1:], one[1:], rtol=1e-12)
+
+
+def test_order_of_the_deltas_does_not_matter() -> None:
+    X, y = rows()
+    base = begin(learner_of("SCW"), [0, 1])
+    deltas = [learn_shard(base, shard) for shard in shards(X, y, [100, 450, 451, 900])]
+    assert merge(base, deltas) == merge(base, deltas[::-1]) == merge(base, [deltas[k] for k in (3, 0, 4, 1, 2)])
+
+
+def test_grouping_matters_to_rounding_only() -> None:
+    X, y = rows()
+    base = begin(learner_of("AROW"), [0, 1])
+    a, b, c = (Delta.of(learn_shard(base, shard)).change for shard in shards(X, y, [400, 800]))
+    left, right = total([total([a, b]), c]), total([a, total([b, c])])
+    assert np.array_equal(left.places, right.places)
+    np.testing.assert_allclose(left.numbers.astype(float), right.numbers.astype(float), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["AROW", "FTRL"])
+def test_shards_that_meet_new_labels(name: str) -> None:
+    X, y = rows(classes=4)
+    words = np.array(["d", "a", "c", "b"])[y]
+    words[:300] = np.where(y[:300] % 2, "a", "d")
+    plan = scale.Plan(((tuple(shards(X, words, [300, 800])), True),))
+    model = scale.run(begin(learner_of(name), ["a", "d"]), plan, scale.Local())
+    learner = read_learner(model).learner
+    assert learner.labels == ["a", "d", "b", "c"]
+    assert learner.n_seen_ == len(y)
+
+    class Backwards:
+        def learn(self, model, shards, *, first_pass):
+            for shard in reversed(shards):
+                yield learn_shard(model, shard, first_pass=first_pass)
+
+    assert scale.run(begin(learner_of(name), ["a", "d"]), plan, Backwards()) == model
+
+
+def test_deltas_that_do_not_belong() -> None:
+    X, y = rows()
+    base = begin(learner_of("PA"), [0, 1])
+    deltas = [learn_shard(base, shard) for shard in shards(X, y, [600])]
+    later = merge(base, deltas)
+    with pytest.raises(DeltaError, match="of another model"):
+        merge(later, deltas)
+    for wrong in (deltas[:1], [deltas[0], deltas[0]], [*deltas, deltas[1]]):
+        with pytest.raises(DeltaError, match="each of its deltas once"):
+            merge(base, wrong)
+    with pytest.raises(DeltaError, match="no delta"):
+        merge(base, [])
+    for k in range(0, len(deltas[0]), 997):
+        damaged = bytearray(deltas[0])
+        damaged[k] ^= 4
+        with pytest.raises(DeltaError):
+            merge(base, [bytes(damaged), deltas[1]])
+
+
+def test_scales_names_and_counts_add_up() -> None:
+    X, y = rows()
+    base = begin(learner_of("AROW"), [0, 1])
+    merged = read_learner(in_rounds(base, shards(np.abs(X), y, [200, 700]))).learner
+    _, means, counts = merged.normalizer.arrays()
+    assert np.array_equal(counts, (X != 0).sum(axis=0))
+    np.testing.assert_allclose(means, np.abs(X).sum(axis=0) / counts, rtol=1e-12)
+    assert merged.n_seen_ == len(y)
+    assert learner_bytes(merged)
+
+
+@pytest.mark.parametrize("name", ["AROW", "SCW", "PA", "FTRL", "SSOL"])
+def test_shards_learn_as_if_they_were_the_whole_stream(name: str) -> None:
+    X, y = datasets.make_stream_like("rcv1", 24_000, random_state=1)
+    own = {"AROW": {"r": 10.0}, "SCW": {"C": 0.1}, "PA": {"C": 0.02}}.get(name, {})
+    base = begin(learner_of(name, **own), [0, 1])
+
+    def error(model: bytes) -> float:
+        learner = read_learner(model).learner
+        rest = X[20_000:]
+        scores, _ = learner.judge_rows(rest.data, rest.indices, rest.indptr, rest.shape[1])
+        return float(np.mean(learner.chosen(scores) != y[20_000:]))
+
+    one = error(in_rounds(base, shards(X[:20_000], y[:20_000], [])))
+    eight = error(in_rounds(base, shards(X[:20_000], y[:20_000], range(2500, 20_000, 2500))))
+    assert eight < 1.15 * one
