@@ -102,7 +102,8 @@ def imported_from(node: ast.ImportFrom, path: Path) -> str | None:
 def borrowed(path: Path) -> Iterator[str]:
     """Private names of other packages that a file uses: what it imports, and attributes of what is not its own.
 
-    An attribute is its own if some class of the same package sets, defines or declares it.
+    An attribute is its own if some class of the same package sets, defines or declares it. The underscore of
+    `os._exit` is the standard library's name for a public function.
     """
     tree = ast.parse(path.read_text())
     own = own_names(package_of(path))
@@ -112,7 +113,7 @@ def borrowed(path: Path) -> Iterator[str]:
                 leaf_module = not node.module and (PACKAGE / f"{alias.name}.py").exists()
                 if is_private(alias.name) and alias.name != "_core" and not leaf_module:
                     yield f"{path.relative_to(PACKAGE)}:{node.lineno} imports {alias.name}"
-        elif isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in own:
+        elif isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in own | {"_exit"}:
             yield f"{path.relative_to(PACKAGE)}:{node.lineno} uses .{node.attr}"
 
 

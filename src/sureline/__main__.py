@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
+import sys
 
 
 def main() -> None:
@@ -11,13 +13,38 @@ def main() -> None:
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # and not ignored, as under nohup
     if usual:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    ending = _Ending()
+    atexit.register(ending)  # before anything else is, so that it is called last
     # The threads of BLAS, which most commands never need, would keep the other cores busy for a while with waiting.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     from .cli import main as run
 
     if usual:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    run()
+    try:
+        run()
+        ending.status = 0
+    except SystemExit as end:
+        ending.status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        raise
+
+
+class _Ending:
+    """End of the process once all else is done, without taking the interpreter apart.
+
+    A thread of another library, such as Arrow's, may still let go of a Python object. If it asks for the interpreter
+    while that is taken apart, CPython ends the thread, and C++ then aborts the process after it did its work.
+    """
+
+    status = 1
+
+    def __call__(self) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (AttributeError, OSError, ValueError):  # closed, or nobody reads it any more
+                self.status = self.status or 1
+        os._exit(self.status)
 
 
 if __name__ == "__main__":

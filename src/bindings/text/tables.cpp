@@ -42,9 +42,14 @@ Tokenize calling(nb::callable function) {
   };
 }
 
+void make_word_rule(WordRule* self, int64_t ngrams, int64_t least_chars, int64_t most_chars, bool keep_case) {
+  if (ngrams < 0 || ngrams > 100 || least_chars < 0 || most_chars < least_chars || most_chars > 1000)
+    refuse("There must be 0 to 100 words, and runs of 0 to 1000 characters.");
+  new (self) WordRule{ngrams, least_chars, most_chars, keep_case};
+}
+
 void make_table(HeldTable* self, const std::vector<ColumnTuple>& columns,
-                const std::vector<std::vector<int64_t>>& interactions, int64_t ngrams, int64_t least_chars,
-                int64_t most_chars, bool keep_case, nb::callable tokenize) {
+                const std::vector<std::vector<int64_t>>& interactions, const WordRule& words, nb::callable tokenize) {
   std::vector<TableColumn> made;
   std::unordered_map<std::string, size_t> places;
   for (const auto& [name, kind, indicates, nameless, has_hours, reference, length] : columns) {
@@ -55,22 +60,19 @@ void make_table(HeldTable* self, const std::vector<ColumnTuple>& columns,
   for (const std::vector<int64_t>& interaction : interactions)
     for (const int64_t k : interaction)
       if (k < 0 || size_t(k) >= made.size()) refuse("An interaction has a column that is none.");
-  if (ngrams < 0 || ngrams > 100 || least_chars < 0 || most_chars < least_chars || most_chars > 1000)
-    refuse("There must be 0 to 100 words, and runs of 0 to 1000 characters.");
-  const WordRule rule{ngrams, least_chars, most_chars, keep_case};
-  new (self) HeldTable{Table(std::move(made), interactions, rule, calling(std::move(tokenize))), std::move(places)};
+  new (self) HeldTable{Table(std::move(made), interactions, words, calling(std::move(tokenize))), std::move(places)};
 }
 
-char character(const std::string& text, const char* name) {
+char character(const nb::bytes& text, const char* name) {
   if (text.size() > 1) refuse(std::string(name) + " must be one character of ASCII, or none.");
-  return text.empty() ? '\0' : text[0];
+  return text.size() ? text.c_str()[0] : '\0';
 }
 
-DelimitedHeld parse_block(const nb::object& block, const HeldTable& held, const std::string& delimiter,
-                          const std::string& quote, const std::vector<int64_t>& roles, bool need_label, Scalar dtype,
-                          int64_t bits, bool skip_faults, int64_t collect_names, bool first_block, int64_t max_features,
+DelimitedHeld parse_block(const nb::object& block, const HeldTable& held, const Dialect& dialect,
+                          const std::vector<int64_t>& roles, Scalar dtype, int64_t bits, bool need_label,
+                          bool skip_faults, int64_t collect_names, bool first_block, int64_t max_features,
                           int64_t max_name) {
-  const DelimitedOptions how{{character(delimiter, "delimiter"), character(quote, "quote")}, roles, need_label};
+  const DelimitedOptions how{dialect, roles, need_label};
   for (const int64_t role : roles)
     if (role < kTag || (role >= 0 && size_t(role) >= held.table.columns.size())) refuse("A cell has no such role.");
   const Options options = table_options(skip_faults, first_block, max_features, max_name);
@@ -87,8 +89,8 @@ DelimitedHeld parse_block(const nb::object& block, const HeldTable& held, const 
 }
 
 // Where the cells of a row begin, its bytes counted from 0, and at last where it ends; none if it is none.
-std::vector<size_t> cell_starts(const nb::bytes& row, const std::string& delimiter, const std::string& quote) {
-  RowCells cells({character(delimiter, "delimiter"), character(quote, "quote")});
+std::vector<size_t> cell_starts(const nb::bytes& row, const Dialect& dialect) {
+  RowCells cells(dialect);
   if (!cells.read({row.c_str(), row.size()})) return {};
   std::vector<size_t> starts;
   for (size_t i = 0; i <= cells.cells().size(); ++i) starts.push_back(cells.begin_of(i));
@@ -96,11 +98,10 @@ std::vector<size_t> cell_starts(const nb::bytes& row, const std::string& delimit
 }
 
 // The cells of the first rows of a text, and where the last of them ends; rows that are none, or empty, are left out.
-std::pair<nb::list, size_t> cells_of(const nb::object& block, const std::string& delimiter, const std::string& quote,
-                                     int64_t most) {
+std::pair<nb::list, size_t> cells_of(const nb::object& block, const Dialect& dialect, int64_t most) {
   const Block text(block);
   std::string_view rest(text.begin(), size_t(text.end() - text.begin()));
-  RowCells cells({character(delimiter, "delimiter"), character(quote, "quote")});
+  RowCells cells(dialect);
   nb::list rows;
   size_t at = 0;
   while (at < rest.size() && int64_t(rows.size()) < most) {
@@ -115,47 +116,57 @@ std::pair<nb::list, size_t> cells_of(const nb::object& block, const std::string&
   return {rows, at};
 }
 
+std::string_view characters(const nb::bytes& text) { return trimmed({text.c_str(), text.size()}); }
+
 // What the look at a column's first cells asks of a text.
-std::tuple<int, double> number_in(const std::string& text) {
+std::tuple<int, double> number_in(const nb::bytes& text) {
   double value = 0;
-  const Reading reading = number_of(trimmed(text), value);
+  const Reading reading = number_of(characters(text), value);
   return {int(reading), value};
 }
 
-std::optional<std::tuple<int64_t, bool>> time_in(const std::string& text) {
+std::optional<std::tuple<int64_t, bool>> time_in(const nb::bytes& text) {
   int64_t micros = 0;
   bool has_hours = false;
-  if (!read_time(trimmed(text), micros, has_hours)) return std::nullopt;
+  if (!read_time(characters(text), micros, has_hours)) return std::nullopt;
   return std::tuple(micros, has_hours);
 }
 
 // How many numbers a list has; -1 if it is one of texts, None if it is none.
-std::optional<int64_t> list_in(const std::string& text) {
+std::optional<int64_t> list_in(const nb::bytes& text) {
   List list;
-  if (!read_list(trimmed(text), list)) return std::nullopt;
+  if (!read_list(characters(text), list)) return std::nullopt;
   return list.texts.empty() ? int64_t(list.numbers.size()) : -1;
 }
 
 }  // namespace
 
 void bind_tables(nb::module_& m) {
+  nb::class_<WordRule>(m, "WordRule", "The features of a text: words in a row, and runs of characters.")
+      .def("__init__", &make_word_rule, "ngrams"_a, "least_chars"_a, "most_chars"_a, "keep_case"_a);
+  nb::class_<Dialect>(m, "Dialect", "The character between cells, and the one around them, which may be none.")
+      .def(
+          "__init__",
+          [](Dialect* self, const nb::bytes& delimiter, const nb::bytes& quote) {
+            new (self) Dialect{character(delimiter, "delimiter"), character(quote, "quote")};
+          },
+          "delimiter"_a, "quote"_a);
   nb::class_<HeldTable>(m, "Table", "Columns, each of a kind, and how their cells become features.")
-      .def("__init__", &make_table, "columns"_a, "interactions"_a, "ngrams"_a, "least_chars"_a, "most_chars"_a,
-           "keep_case"_a, "tokenize"_a,
+      .def("__init__", &make_table, "columns"_a, "interactions"_a, "words"_a, "tokenize"_a,
            "A column is (name, kind, indicates_missing, nameless, has_hours, reference, length). `tokenize` takes a "
            "text that is not ASCII, and returns it as runs of characters are taken from it, and its words.");
   nb::class_<DelimitedHeld, HashedChunk>(m, "DelimitedChunk", "Rows of delimited text.")
       .def_prop_ro(
           "row_starts", [](const DelimitedHeld& held) { return held.row_starts; },
           "Where the rows begin in the block.");
-  m.def("parse_delimited", &parse_block, "block"_a, "table"_a, "delimiter"_a, "quote"_a, "roles"_a, "need_label"_a,
-        "dtype"_a, "bits"_a, nb::kw_only(), "skip_faults"_a = false, "collect_names"_a = 0, "first_block"_a = false,
+  m.def("parse_delimited", &parse_block, "block"_a, "table"_a, "dialect"_a, "roles"_a, "dtype"_a, "bits"_a,
+        nb::kw_only(), "need_label"_a = true, "skip_faults"_a = false, "collect_names"_a = 0, "first_block"_a = false,
         "max_features"_a = kNoLimit, "max_name"_a = kNoLimit,
         "Rows of CSV or TSV. Roles of cells are places of columns, or -1 ignored, -2 label, -3 weight, -4 tag.");
-  m.def("cell_starts", &cell_starts, "row"_a, "delimiter"_a, "quote"_a,
+  m.def("cell_starts", &cell_starts, "row"_a, "dialect"_a,
         "Where the cells of a row begin, and at last where it ends; empty if it is none.");
-  m.def("cells_of", &cells_of, "block"_a, "delimiter"_a, "quote"_a, "most"_a,
-        nb::sig("def cells_of(block: object, delimiter: str, quote: str, most: int) -> tuple[list[list[bytes]], int]"),
+  m.def("cells_of", &cells_of, "block"_a, "dialect"_a, "most"_a,
+        nb::sig("def cells_of(block: object, dialect: Dialect, most: int) -> tuple[list[list[bytes]], int]"),
         "The cells of the first rows, and where the last of these ends.");
   bind_encode_columns(m);
   bind_encode_rows(m);
@@ -163,10 +174,10 @@ void bind_tables(nb::module_& m) {
   m.def("time_in", &time_in, "text"_a, "Microseconds since 1970, and whether there is an hour; None if it is no time.");
   m.def("list_in", &list_in, "text"_a, "How many numbers a list has, -1 if it has texts; None if it is no list.");
   m.def(
-      "truth_in", [](const std::string& text) { return truth_of(trimmed(text)); }, "text"_a,
+      "truth_in", [](const nb::bytes& text) { return truth_of(characters(text)); }, "text"_a,
       "1, 0, or -1 if it is neither true nor false.");
   m.def(
-      "says_missing", [](const std::string& text) { return says_missing(trimmed(text)); }, "text"_a,
+      "says_missing", [](const nb::bytes& text) { return says_missing(characters(text)); }, "text"_a,
       "Whether a text says that there is no value.");
   m.def("number_text", &number_text, "value"_a, "A number as a category.");
 }

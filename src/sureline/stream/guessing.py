@@ -119,24 +119,29 @@ def _column(name: str, cells: Sequence[Any]) -> Column:
     if most(sum(_number(value) for value in values)):
         written = [value.strip(" \t") for value in values if isinstance(value, str)]
         return Column(name, "categorical" if _identifiers(written) else "numeric", missing)
-    times = [time for value in values if isinstance(value, str) and (time := _core.time_in(value)) is not None]
+    times = [time for value in values if isinstance(value, str) and (time := _core.time_in(_bytes(value))) is not None]
     if most(len(times)):
         hours = any(micros % 86_400_000_000 for micros, _ in times)
         return Column(name, "timestamp", missing, hours=hours, reference=min(micros for micros, _ in times))
     return Column(name, "text" if _is_text([str(value) for value in values]) else "categorical", missing)
 
 
+def _bytes(text: str) -> bytes:
+    """For the core. Half of a surrogate pair is no number, time or list either way."""
+    return text.encode(errors="surrogatepass")
+
+
 def _missing(cell: Any) -> bool:
-    return cell is None or cell != cell or (isinstance(cell, str) and _core.says_missing(cell))
+    return cell is None or cell != cell or (isinstance(cell, str) and _core.says_missing(_bytes(cell)))
 
 
 def _truth(value: Any) -> bool:
-    return isinstance(value, bool) or (isinstance(value, str) and _core.truth_in(value) >= 0)
+    return isinstance(value, bool) or (isinstance(value, str) and _core.truth_in(_bytes(value)) >= 0)
 
 
 def _number(value: Any) -> bool:
     """Infinite ones as well: they are refused where they stand."""
-    return isinstance(value, int | float) or (isinstance(value, str) and _core.number_in(value)[0] != 1)
+    return isinstance(value, int | float) or (isinstance(value, str) and _core.number_in(_bytes(value))[0] != 1)
 
 
 def _list_length(value: Any) -> int | None:
@@ -144,7 +149,7 @@ def _list_length(value: Any) -> int | None:
     if isinstance(value, list):
         return len(value) if not any(isinstance(item, str) for item in value) else -1
     if isinstance(value, str) and value.lstrip(" \t").startswith("["):
-        return _core.list_in(value)
+        return _core.list_in(_bytes(value))
     return None
 
 

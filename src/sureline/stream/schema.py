@@ -91,7 +91,8 @@ class Words:
 
     def table(self, columns: list[tuple[Any, ...]], interactions: list[list[int]]) -> _core.Table:
         least, most = self.chars or (0, 0)
-        return _core.Table(columns, interactions, self.ngrams, least, most, self.keep_case, self._tokens)
+        rule = _core.WordRule(self.ngrams, least, most, self.keep_case)
+        return _core.Table(columns, interactions, rule, self._tokens)
 
     def of_lines(self) -> _core.Table:
         """The table of raw text: one column, whose words stand for themselves."""

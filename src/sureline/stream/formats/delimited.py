@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,21 @@ class Dialect:
     delimiter: str
     quote: str
 
+    @cached_property
+    def core(self) -> _core.Dialect:
+        """The same for the core."""
+        return _core.Dialect(self.delimiter.encode(), self.quote.encode())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "core"}
+
     def cells(self, text: bytes, most: int) -> list[list[bytes]]:
         """Cells of the first rows; what is no row is left out."""
-        return _core.cells_of(text, self.delimiter, self.quote, most)[0]
+        return _core.cells_of(text, self.core, most)[0]
+
+    def cell_starts(self, row: bytes) -> list[int]:
+        """Where the cells of a row begin, and at last where it ends; empty if it is none."""
+        return _core.cell_starts(row, self.core)
 
 
 def dialect_of(head: bytes, whole: bool, format: str, options: Options) -> Dialect:
@@ -86,7 +99,7 @@ def header_of(header: bytes, dialect: Dialect, options: Options) -> list[str]:
     if not options.header:
         return [str(k) for k in range(1, len(rows[0]) + 1)]
     names = [cell.decode() for cell in rows[0]]
-    starts = _core.cell_starts(raw, dialect.delimiter, dialect.quote)
+    starts = dialect.cell_starts(raw)
     seen = set()
     for i, name in enumerate(names):
         if not name or name in seen:
@@ -101,7 +114,7 @@ def header_of(header: bytes, dialect: Dialect, options: Options) -> list[str]:
 def _stray(row: bytes, dialect: Dialect) -> int:
     """The column of the first cell that is none."""
     at, mark = 0, dialect.delimiter.encode()
-    while (end := row.find(mark, at)) >= 0 and _core.cell_starts(row[:end], dialect.delimiter, dialect.quote):
+    while (end := row.find(mark, at)) >= 0 and dialect.cell_starts(row[:end]):
         at = end + 1
     return at + 1
 
@@ -141,12 +154,11 @@ class DelimitedRows:
         raw = _core.parse_delimited(
             block,
             self._schema.table,
-            dialect.delimiter,
-            dialect.quote,
+            dialect.core,
             self._roles,
-            options.need_label,
             _core.Scalar[options.dtype],
             options.bits,
+            need_label=options.need_label,
             skip_faults=options.skip,
             collect_names=every(options, start),
             first_block=start == 0,
@@ -189,7 +201,7 @@ class DelimitedRows:
         for row in rows[:KEPT].tolist():
             at = starts[row]
             shift = 3 * (at == 0 and text.startswith(_MARK))
-            cells = _core.cell_starts(text[at + shift :], self._dialect.delimiter, self._dialect.quote)
+            cells = self._dialect.cell_starts(text[at + shift :])
             column = cells[self._label or 0] + shift + 1
             found.append(Fault(text.count(b"\n", 0, at) + 1, column, bad[int(raw.labels[row])]))
         merged = sorted([*faults, *found], key=lambda fault: fault.line)[:KEPT]
