@@ -290,6 +290,7 @@ def test_ctrl_c_saves_and_resume_goes_on(folder: Path, tmp_path: Path, number: i
         [*SURELINE, "train", str(fifo), *options, "--log", str(tmp_path / "log")],
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # nohup has SIGHUP ignored
     )
     with fifo.open("wb") as out:
         out.write(rows[: len(rows) // 2])

@@ -46,7 +46,7 @@ class Dialect:
         return _core.cells_of(text, self.core, most)[0]
 
     def cell_starts(self, row: bytes) -> list[int]:
-        """Where the cells of a row begin, and at last where it ends; empty if it is none."""
+        """Starts of the cells of a row, and at last its end; empty if it is none."""
         return _core.cell_starts(row, self.core)
 
 
