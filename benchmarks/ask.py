@@ -1,30 +1,34 @@
 """Label budgets: the error with a tenth and a twentieth of the labels, beside that with all of them.
 
     python benchmarks/ask.py [--data DIR] [--sets NAME ...] [--learners NAME ...] [--quick]
-                             [--output docs/results/label-budget.md]
+                             [--cache DIR] [--output docs/results/label-budget.md]
 
 Each learner sees the rows of a set once, split as in `make defaults`: at most 30,000 of them, and tested on others. It
 learns from all labels; from those that it asks for, at most a tenth or a twentieth at any time; and from as many at
-random. Numbers are errors over that with all labels, means of two seeds. ECE is the calibration error of the
-confidences in 15 bins of as many rows each, with all labels and with a tenth.
+random. Numbers are errors over that with all labels, means of two seeds, or of six on fewer than 20,000 rows. ECE is
+the calibration error of the confidences in 15 bins of as many rows each, with all labels and with a tenth.
 
 The part of the budget that is spent at random is also chosen anew for each set, by the mean of the logarithms of the
 errors on all other sets, among an eighth, a quarter and a half.
 """
 
+# What was measured is kept in the cache folder (out/ask), so that the page can be made of several runs.
+
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from default_sets import all_sets
+from default_sets import Set, all_sets
 
 import sureline
 from sureline.estimators.asking import learn_asking
@@ -34,7 +38,8 @@ NAMES = ("AROW", "SCW", "FTRL", "PA")
 RATES = (0.1, 0.05)
 ROOT = Path(__file__).resolve().parents[1]
 RANDOM = (0.125, 0.25, 0.5)  # the second is in use
-MOST_ROWS, LARGE, SEEDS = 30_000, 20_000, 2
+MOST_ROWS, LARGE = 30_000, 20_000
+SEEDS, SEEDS_OF_FEW_ROWS = 2, 6
 
 
 @dataclass(frozen=True)
@@ -49,14 +54,25 @@ class Found:
     ece_full: float
     ece_asked: float
 
+    @classmethod
+    def from_dict(cls, name: str, values: dict[str, Any]) -> Found:
+        by_rate = {key: {float(rate): x for rate, x in values[key].items()} for key in ("asked", "random")}
+        return cls(**{**values, **by_rate, "set": name})
+
+
+@lru_cache(maxsize=1)
+def split(one: Set, most_rows: int) -> Any:
+    return one.split(most_rows)
+
 
 def measure(name: str, X: Any, y: Any, Xt: Any, yt: Any) -> Found:
     make, classes = getattr(sureline, name), np.unique(y)
     least = 0.5 / len(yt)  # of a model without a mistake
+    seeds = SEEDS if len(y) >= LARGE else SEEDS_OF_FEW_ROWS
 
     def asked(rate: float, part: float = RANDOM[1]) -> tuple[float, float]:
         errors, eces = [], []
-        for seed in range(SEEDS):
+        for seed in range(seeds):
             clf = make()
             learn_asking(clf, Asking(rate, seed, random=part), X, y, classes)
             right = clf.predict(Xt) == yt
@@ -66,7 +82,7 @@ def measure(name: str, X: Any, y: Any, Xt: Any, yt: Any) -> Found:
 
     def at_random(rate: float) -> float:
         errors = []
-        for seed in range(SEEDS):
+        for seed in range(seeds):
             some = np.sort(np.random.default_rng(seed).permutation(len(y))[: int(rate * len(y))])
             errors.append(1 - make().partial_fit(X[some], y[some], classes=classes).score(Xt, yt))
         return max(float(np.mean(errors)), least)
@@ -114,6 +130,8 @@ def page(found: list[Found]) -> str:
     n_sets = len({f.set for f in found})
     by_learner = "; ".join(f"{n} {better[n]} of {n_sets}" for n in NAMES if better[n])
     above = [f for f in large if f.asked[0.1] > 1.2]
+    lost = {n: [f.set for f in found if f.learner == n and f.asked[0.1] >= f.random[0.1]] for n in NAMES}
+    worse = [f"{n} on {', '.join(sets)}" for n, sets in lost.items() if sets] or ["nowhere"]
     lines = [
         "# Label budgets on real data",
         "",
@@ -150,6 +168,17 @@ def page(found: list[Found]) -> str:
         "With many classes each has few labels of its own. Small sets, below, are far from all labels because a "
         "tenth of them is few.",
         "",
+        "A tenth at random is as good or better: " + "; ".join(worse) + ".",
+        "",
+        "Most of these are streams whose concept changes. A likely reason, not tested: steps of AROW, SCW and FTRL "
+        "become shorter with what they have learned, and the least sure rows teach most. So the model is the slower "
+        "to leave the old concept. On several of these streams a tenth at random does better than all labels, too. "
+        "It was tried to spend more at random where the surest rows are wrong as often as the least sure ones (27 "
+        "sets, six seeds). AROW then beats random labels on 22 of them instead of 20, PA on 23 instead of 22, SCW "
+        "and FTRL on as many as before. With a twentieth AROW loses one, SCW and FTRL two, and PA gains two. The "
+        "error of SCW on elec2 grows from 1.21 to 1.44 times. Four more ways were tried on eight sets each, and "
+        "were no better. So the part stays a quarter.",
+        "",
         "The calibration rests on the quarter of the labels that is asked for at random, each of which stands for many "
         "rows: so the ECE is larger than with all labels.",
         "",
@@ -172,8 +201,10 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*")
     parser.add_argument("--learners", nargs="*", default=NAMES)
     parser.add_argument("--quick", action="store_true", help="sets that need no files, at most 2,000 rows")
+    parser.add_argument("--cache", type=Path, default=ROOT / "out" / "ask")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
+    options.cache.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     data = options.data or Path(os.environ.get("SURELINE_DATA") or ROOT.parent / "shared" / "data")
     found = []
@@ -183,10 +214,12 @@ def main() -> None:
         if absent := [path for path in one.files if not path.exists()]:
             print(f"{one.name}: {absent[0]} is not there, so it is left out.", file=sys.stderr)
             continue
-        X, y, Z, z = one.split(2000 if options.quick else MOST_ROWS)
+        most_rows = 2000 if options.quick else MOST_ROWS
         for name in options.learners:
-            f = measure(name, X, y, Z, z)
-            found.append(Found(one.name, *list(vars(f).values())[1:]))
+            kept = options.cache / f"{one.name}-{name}-{most_rows}.json".replace(" ", "_")
+            if not kept.exists():
+                kept.write_text(json.dumps(asdict(measure(name, *split(one, most_rows)))))
+            found.append(Found.from_dict(one.name, json.loads(kept.read_text())))
             print(found[-1], file=sys.stderr, flush=True)
     made = page(found)
     if options.output is None:

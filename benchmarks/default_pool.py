@@ -18,7 +18,8 @@ from default_sets import Set
 import sureline
 from sureline.learners.race.candidates import CANDIDATES, NARROW
 from sureline.learners.race.race import BLOCK
-from sureline.learners.race.stack import Judged, losses_of, scales_of, stacked
+from sureline.learners.race.stack import Judged, best_of, losses_of, options, scales_of
+from sureline.stream.runs import LabelRuns
 
 Setting = tuple[str, dict[str, Any]]
 NORMALIZATIONS = ("none", "row", "scale")
@@ -87,6 +88,10 @@ def predictions(a_set: Set, folder: Path, most_rows: int) -> dict[str, Any]:
     path = folder / f"{a_set.name.replace(' ', '_')}.npz"
     if not path.exists():
         X, y, Z, z = a_set.split(most_rows)
+        runs = LabelRuns.of(y)
+        if runs.found:  # as `train` and `Auto()` learn from them
+            order = np.random.default_rng(0).permutation(len(y))
+            X, y = X[order], y[order]
         n_classes = int(max(y.max(), z.max())) + 1
         some = [one for one in pool() if one[1].get("covariance") != "full" or X.shape[1] <= NARROW]
         n_heads, ends = 1 if n_classes == 2 else n_classes, blocks(len(y))
@@ -102,7 +107,8 @@ def predictions(a_set: Set, folder: Path, most_rows: int) -> dict[str, Any]:
                 T[:, k] = learner.decision_function(Z).reshape(len(z), -1)
             except ValueError:  # it overflowed
                 continue
-        np.savez(path, P=P, T=T, y=y, z=z, names=np.array([in_words(one) for one in some]))
+        mixed = runs.found and not runs.by_label
+        np.savez(path, P=P, T=T, y=y, z=z, names=np.array([in_words(one) for one in some]), mixed=mixed)
     return dict(np.load(path))
 
 
@@ -113,20 +119,25 @@ class Judgement:
         n = len(found["y"])
         start = next(end for end in blocks(n)[1:] if end >= n // 2)
         fine = np.isfinite(found["P"][start:]).all((0, 2)) & np.isfinite(found["T"]).all((0, 2))
+        self.mixed = bool(found["mixed"])  # rows of all times: nothing takes the place of the committee
         self.names = [str(name) for name in found["names"][fine]]
+        self.bounds = [end - start for end in blocks(n) if end >= start]
         self.late = _judged(found["P"][start:, fine], found["y"][start:])
         self.test = _judged(found["T"][:, fine], found["z"])
         self.scales = scales_of(self.late)
         self.errors = dict(zip(self.names, self.test.wrong(self.test.margins()).mean(axis=0).tolist(), strict=True))
 
     def committee(self, names: Sequence[str]) -> float:
-        """The test error of the committee of these settings: the better one of the two kinds of rows."""
+        """The test error of what a race makes of these settings, if none of them is dropped."""
         known = [self.names.index(name) for name in names if name in self.names]
         means = losses_of(self.late.of(known), self.scales[known], "error").mean(axis=0)
         order = [known[k] for k in np.argsort(means, kind="stable")]
         teams = [[k for k in order if ("normalize=row" in self.names[k]) == by_length] for by_length in (False, True)]
-        stacks = [stacked(self.late, self.scales, team) for team in teams if team]
-        return min(stacks, key=lambda stack: stack.loss(self.late, "error")).loss(self.test, "error")
+        two = self.late.scores.shape[2] == 1
+        stacks = [options(self.late, self.scales, team, threshold=two) for team in teams if team]
+        if self.mixed:
+            stacks = [some[:1] for some in stacks]
+        return best_of(self.late, stacks, "error", self.bounds).loss(self.test, "error")
 
 
 def _judged(scores: Any, labels: Any) -> Judged:

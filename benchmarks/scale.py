@@ -1,23 +1,43 @@
-"""Error of merged shards relative to one machine, beside plain averaging, and the time of merging."""
+"""What shards cost, and what they gain: errors, times and what happens beyond one machine.
+
+    python benchmarks/scale.py [--parts errors speed beyond] [--rows N] [--sets NAME ...]
+                               [--learners NAME ...] [--data DIR] [--output FILE]
+
+The parts:
+
+- errors: error of merged shards relative to one machine, beside plain averaging, on streams and on the larger real data
+  sets. Settings are chosen on the first 20,000 rows, as `sureline train --algorithm NAME` does.
+- speed: two workers against one, what Dask adds, and Spark's LogisticRegression on the same rows.
+- beyond: bytes on the wire, times of merging and errors for more shards than this machine has workers.
+
+Each part keeps its numbers in the cache folder (out/scale). `--output` writes a page of all numbers that are there.
+"""
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import json
+import os
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scale_sets import FILES, SHAPES, real, stream
 
-from sureline import datasets
-from sureline.learners.catalogue import learner_named
+import sureline
 from sureline.learners.saving import read_learner
-from sureline.scale import ArrayRows, Shard, learn_shard, learning, merge
+from sureline.scale import ArrayRows, Local, Plan, Shard, learning, run, start
+from sureline.scale.train import begun_by, learners_of
 from sureline.stream.arrays import rows_of
-from sureline.training.choosing import choose, settings_of
 
-NAMES = ("arow", "scw", "pa", "ftrl", "ssol")
+ROOT = Path(__file__).resolve().parent.parent
+NAMES = ("arow", "scw", "pa", "auto", "ftrl", "ssol")
+COUNTS = (8, 64)
 
 
 def shards(X: Any, y: Any, n: int) -> list[Shard]:
@@ -26,75 +46,95 @@ def shards(X: Any, y: Any, n: int) -> list[Shard]:
     return [Shard(k, n, (p.stop - p.start) / len(y), ArrayRows(X[p], y[p])) for k, p in enumerate(parts)]
 
 
-def error(model: bytes, X: Any, y: Any) -> float:
-    learner: Any = read_learner(model).learner
+def error(learner: Any, X: Any, y: Any) -> float:
     values = X.data.astype(learner.dtype)
     scores, _ = learner.judge_rows(values, X.indices.astype(np.int32), X.indptr.astype(np.int32), X.shape[1])
     return float(np.mean(learner.chosen(scores) != y))
 
 
-def chosen(name: str, X: Any, y: Any) -> dict[str, Any]:
-    """The settings that do best on the first rows, as `train --algorithm` chooses them."""
-    stream, labels = rows_of((X[:20_000], y[:20_000]), "float32", None)
-    kind = learner_named(name)
-    learner = choose(stream, labels, [kind(**{"dtype": "float32", **own}) for own in settings_of(kind, {})]).learner
-    return learner.parameters()
+def chosen(name: str, X: Any, y: Any) -> list[Any]:
+    """The learner that does best on the first rows, or those of a team, as a training in shards chooses them."""
+    first, labels = rows_of((X[:20_000], y[:20_000]), "float32", None)
+    return begun_by(first, labels, learners_of(name, {}), "error")
 
 
-def trained(name: str, settings: dict[str, Any], X: Any, y: Any, n: int, *, plain: bool = False) -> bytes:
-    learner = learner_named(name)(**settings)
-    base = learning.begin(learner, [0, 1])
+def merged(learners: list[Any], X: Any, y: Any, n: int, *, plain: bool = False) -> Any:
+    """The learner that n shards make, each of them counted `plain` as a stream of its own or as the whole one."""
+    first, _ = rows_of((X[:100], y[:100]), "float32", None)
+    base = start(learners, first, list(range(int(y.max()) + 1)))
     known = learning.mergeable
-    if plain:  # as if the shards were streams of their own
-        learning.mergeable = lambda one: replace(known(one), counted=False, powers={}, sums=False)  # type: ignore
+    if plain:
+        learning.mergeable = lambda one: replace(  # type: ignore
+            known(one), counted=False, powers={}, sums=False, power=1.0
+        )
     try:
-        return merge(base, [learn_shard(base, shard) for shard in shards(X, y, n)])
+        return read_learner(run(base, Plan.judged([shards(X, y, n)], 1), Local())).learner
     finally:
         learning.mergeable = known
 
 
+def errors_on(
+    name: str, data: tuple[Any, np.ndarray, Any, np.ndarray], algorithms: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    X, y, rest, truth = data
+    for algorithm in algorithms:
+        begun, learners = time.monotonic(), chosen(algorithm, X, y)
+        if algorithm == "auto":  # the race over all rows, as one machine does it
+            alone: Any = sureline.Auto(dtype="float32", shuffle=False).fit(X, y).model_
+        else:
+            alone = merged(learners, X, y, 1)
+        one = error(alone, rest, truth)
+        row: dict[str, Any] = {"set": name, "algorithm": algorithm, "rows": len(y), "one": one}
+        for n in COUNTS:
+            row[str(n)] = error(merged(learners, X, y, n), rest, truth) / one
+            row[f"plain {n}"] = error(merged(learners, X, y, n, plain=True), rest, truth) / one
+        row["learner"] = type(learners[0]).__name__
+        cells = ", ".join(f"{n} shards {row[str(n)]:.3f} (plain {row[f'plain {n}']:.3f})" for n in COUNTS)
+        print(f"{name:<8}{algorithm:<6}{one:.4f}  {cells}  {time.monotonic() - begun:.0f} s", flush=True)
+        yield row
+
+
+def errors(rows: int, sets: Sequence[str], algorithms: Sequence[str], data: Path, file: Path) -> None:
+    """Those of the sets, each learner as soon as it is done; the others that were measured before are kept."""
+    found = json.loads(file.read_text()) if file.exists() else []
+
+    def add(name: str, each: tuple[Any, np.ndarray, Any, np.ndarray]) -> None:
+        for row in errors_on(name, each, algorithms):
+            key = (row["set"], row["rows"], row["algorithm"])
+            found[:] = [*(old for old in found if (old["set"], old["rows"], old["algorithm"]) != key), row]
+            file.write_text(json.dumps(found, indent=1))
+
+    for shape in SHAPES:
+        if shape in sets:
+            add(shape, stream(shape, rows))
+    for name, each in real(data, sets):
+        add(name, each)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=200_000)
-    parser.add_argument("--shapes", nargs="*", default=["rcv1", "url"])
-    parser.add_argument("--shards", type=int, nargs="*", default=[8, 64])
-    arguments = parser.parse_args()
-    print(f"error relative to one machine, {arguments.rows:,} rows, one round; in brackets plain averaging\n")
-    print("| stream | learner | one machine |", " | ".join(f"{n} shards" for n in arguments.shards), "|")
-    print("|---|---|---|" + "---|" * len(arguments.shards))
-    for shape in arguments.shapes:
-        X, y = datasets.make_stream_like(shape, arguments.rows + 40_000, random_state=1)
-        X, rest, y, truth = X[: arguments.rows], X[arguments.rows :], y[: arguments.rows], y[arguments.rows :]
-        for name in NAMES:
-            settings = chosen(name, X, y)
-            one = error(trained(name, settings, X, y, 1), rest, truth)
-            cells = []
-            for n in arguments.shards:
-                ours = error(trained(name, settings, X, y, n), rest, truth) / one
-                plain = error(trained(name, settings, X, y, n, plain=True), rest, truth) / one
-                cells.append(f"{ours:.2f} ({plain:.2f})")
-            print(f"| {shape} | {name} | {one:.4f} |", " | ".join(cells), "|", flush=True)
-    times_of_merging()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--parts", nargs="*", choices=("errors", "speed", "beyond"), default=["errors", "speed", "beyond"]
+    )
+    parser.add_argument("--rows", type=int, default=2_000_000, help="of the streams")
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("SURELINE_DATA", ROOT.parent / "shared/data")))
+    parser.add_argument("--cache", type=Path, default=ROOT / "out/scale")
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--sets", nargs="*", default=[*SHAPES, *FILES], help="of the errors")
+    parser.add_argument("--learners", nargs="*", choices=NAMES, default=NAMES, help="of the errors")
+    given = parser.parse_args()
+    given.cache.mkdir(parents=True, exist_ok=True)
+    for part in given.parts:
+        file = given.cache / f"{part}.json"
+        if part == "errors":
+            errors(given.rows, given.sets, given.learners, given.data, file)
+        else:
+            module = importlib.import_module(f"scale_{part}")
+            module.measure(lambda found, file=file: file.write_text(json.dumps(found, indent=1)))
+    if given.output is not None:
+        from scale_page import page
 
-
-def times_of_merging(n: int = 8, width: int = 1 << 24, share: float = 0.05) -> None:
-    """8 deltas of 2^24 features of which 5 % were touched."""
-    from scipy.sparse import csr_matrix
-
-    rng = np.random.default_rng(0)
-    base = learning.begin(learner_named("arow")(dtype="float32", normalize="none"), [0, 1])
-    deltas = []
-    for k in range(n):
-        columns = np.flatnonzero(rng.random(width) < share)
-        rows = 1000
-        cuts = np.linspace(0, len(columns), rows + 1).astype(np.int64)
-        X = csr_matrix((np.ones(len(columns)), columns, cuts), shape=(rows, width))
-        y = rng.integers(0, 2, rows)
-        deltas.append(learn_shard(base, Shard(k, n, 1 / n, ArrayRows(X, y))))
-    started = time.perf_counter()
-    merge(base, deltas)
-    seconds = time.perf_counter() - started
-    print(f"\nmerging {n} deltas of {width:,} features, {share:.0%} touched each: {seconds:.2f} s")
+        given.output.write_text(page(given.cache))
 
 
 if __name__ == "__main__":

@@ -161,8 +161,20 @@ def normalizations(stream: Stream) -> None:
             report(what, seconds / none, limit, detail=stream.cost(seconds))
 
 
-def recording(stream: Stream) -> None:
-    """What it costs to put predictions on record before their labels are learned from."""
+def averages(stream: Stream) -> None:
+    """What it costs to predict with the average of the weights."""
+
+    def fit(kind: Any, average: bool) -> Any:
+        return lambda: kind(dtype="float32", normalize="none", average=average).fit(stream.X, stream.y)
+
+    for kind in (PA, AROW, sureline.SSOL):
+        last, average = shortest(fit(kind, False), fit(kind, True), rounds=3)
+        what = f"{kind.__name__}(average=True) / {kind.__name__}(average=False)"
+        print(f"  {what:<58}{average / last:>8.2f}   {'':18}{stream.cost(average)}")
+
+
+def recording_times(stream: Stream) -> tuple[float, float]:
+    """A pass of AROW over the rows, without and with predictions put on record before their labels are learned from."""
     model = AROW(dtype="float32", normalize="none")
 
     def learn(*, record: bool) -> None:
@@ -170,6 +182,12 @@ def recording(stream: Stream) -> None:
         state.learn(model.rule, stream.rows, stream.labels, None, None, False, model.costs, record=record)
 
     without, recorded = shortest(lambda: learn(record=False), lambda: learn(record=True))
+    return without, recorded
+
+
+def recording(stream: Stream) -> None:
+    """What calibration costs."""
+    without, recorded = recording_times(stream)
     report("AROW with a record / without", recorded / without, 1.05, detail=stream.cost(recorded))
 
 
@@ -486,6 +504,7 @@ def main() -> int:
     stream = Stream("rcv1-like", *make_stream_like("rcv1", options.rows, random_state=0))
     dense_learners(floors, stream, 0.9)
     normalizations(stream)
+    averages(stream)
     recording(stream)
     online_dual(stream)
     sparse_learners(floors, stream, {"FSOL": 0.5, "SSOL": 8e4, "AdaRDA": 3e-6, "FOBOS": 1e-4})
@@ -493,6 +512,7 @@ def main() -> int:
     stream = Stream("url-like", *make_stream_like("url", options.rows, random_state=0))
     dense_learners(floors, stream, 1.2)
     normalizations(stream)
+    averages(stream)
     recording(stream)
     online_dual(stream)
     sparse_learners(floors, stream, {"FSOL": 0.1, "SSOL": 2e4, "AdaRDA": 1e-6, "FOBOS": 3e-6})

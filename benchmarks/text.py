@@ -21,10 +21,12 @@ from typing import Any
 
 import numpy as np
 from ratios import compiled, failures, pointer, report
+from speed import Stream, recording_times
 
 from sureline.datasets import make_stream_like
 
 HERE = Path(__file__).parent
+IN_MEMORY = 160_000  # rows whose recording is timed
 SCIKIT = """
 import sys
 from sklearn.datasets import load_svmlight_file
@@ -149,6 +151,10 @@ def compare(folder: Path, shape: str, options: argparse.Namespace) -> None:
     )
     chosen, as_typed = json.loads(typed[0].output), min(r.seconds for r in typed)
     print(f"  train --algorithm arow, as typed: {as_typed:.2f} s, error {chosen['error']:.4f}", flush=True)
+    some = Stream(shape, *make_stream_like(shape, min(n_rows, IN_MEMORY), random_state=0))
+    without, recorded = recording_times(some)
+    share = (recorded - without) * n_rows / some.X.shape[0] / ours
+    report("time to put predictions on record / train", share, 0.02, detail=f"{1e3 * (recorded - without):.1f} ms")
     report("train --normalize scale / --normalize none", min(scaled) / ours, 1.15, detail=f"{min(scaled):.2f} s")
     if have_vw:
         theirs = min(r.seconds for r in vw_runs)

@@ -64,7 +64,17 @@ html_title = "sureline"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 # Pages without pages below them need no navigation at their side.
-_ALONE = ("index", "getting-started", "learners", "questions", "how-it-compares", "correctness", "benchmarks", "search")
+_ALONE = (
+    "index",
+    "getting-started",
+    "learners",
+    "questions",
+    "how-it-compares",
+    "reliability",
+    "correctness",
+    "benchmarks",
+    "search",
+)
 html_sidebars = {page: [] for page in _ALONE}
 html_show_sourcelink = False
 html_copy_source = False

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import sureline
+import sureline.reference
+import sureline.rules
 
 HERE = Path(__file__).parent
 MODULES = (
     *("evaluate", "metrics", "datasets", "stream", "report", "modelfile"),
-    *("contest", "selection", "sparsity", "rules", "reference"),
+    *("contest", "selection", "sparsity", "custom", "scale", "rules", "reference"),
 )
 
 
@@ -52,6 +54,10 @@ def write_api(app: Any, config: Any) -> None:
         if listed:
             first = inspect.getdoc(module).splitlines()[0]
             lines += [f"## sureline.{name}", "", first, "", *_summary(listed, f"sureline.{name}")]
+    lines += ["## Other libraries", ""]
+    lines += ["These modules need the library of their name. Their functions are described in the guides.", ""]
+    lines += ["- `sureline.dask`, `sureline.ray`, `sureline.spark`: [Many workers](../guide/scale-out.md)"]
+    lines += ["- `sureline.river`, `sureline.mlflow`: [Other libraries](../guide/adapters.md)", ""]
     target, text = HERE / "reference" / "api.md", "\n".join(lines)
     if not target.exists() or target.read_text(encoding="utf-8") != text:  # an unchanged page is not built again
         target.write_text(text, encoding="utf-8")
@@ -71,6 +77,18 @@ def plain_text(lines: list[str]) -> None:
     lines[:] = _MARKUP.sub(lambda match: match[0] if match["code"] else "\\" + match[0], text).split("\n")
 
 
+def add_docstrings() -> None:
+    """Give each rule and reference without a docstring that of its base, and a rule the names of its parameters."""
+    for module in (sureline.rules, sureline.reference):
+        for kind in vars(module).values():
+            if inspect.isclass(kind) and kind.__module__.startswith("sureline") and not kind.__doc__:
+                names = ", ".join(f"``{name}``" for name in getattr(kind, "parameters", ()))
+                kind.__doc__ = (inspect.getdoc(kind) or "") + (f"\n\nParameters of the rule: {names}." if names else "")
+
+
+_COMMANDS = ("train", "predict")  # of the command line, unless they are called sureline.train and sureline.predict
+
+
 def link_names(app: Any, doctree: Any) -> None:
     """Link every `SCW` or `sureline.train` of a written page to its page of the API."""
     from docutils import nodes
@@ -79,7 +97,10 @@ def link_names(app: Any, doctree: Any) -> None:
     if app.env.docname.startswith(("reference/", "gallery/")):
         return
     for literal in list(doctree.findall(nodes.literal)):
-        name = literal.astext().removeprefix("sureline.").removesuffix("()")
+        text = literal.astext()
+        if text in _COMMANDS:
+            continue
+        name = text.removeprefix("sureline.").removesuffix("()")
         if name not in sureline.__all__ or isinstance(literal.parent, (nodes.reference, pending_xref)):
             continue
         kind = "class" if inspect.isclass(getattr(sureline, name)) else "func"
@@ -108,10 +129,13 @@ def keep_numbers_together(app: Any, doctree: Any) -> None:
 def setup(app: Any) -> dict[str, Any]:
     for extension in ("sphinx.ext.autodoc", "sphinx_click"):  # whose events are used below
         app.setup_extension(extension)
+    add_docstrings()
     app.connect("config-inited", write_api)  # before documents are looked for
     # after numpydoc, which makes reStructuredText of the docstring
     app.connect(
-        "autodoc-process-docstring", lambda app, what, name, obj, options, lines: plain_text(lines), priority=900
+        "autodoc-process-docstring",
+        lambda app, what, name, obj, options, lines: plain_text(lines),
+        priority=900,
     )
     app.connect("doctree-read", link_names)
     app.connect("doctree-read", keep_numbers_together)

@@ -2,7 +2,7 @@
 A first model
 =============
 
-Train a confidence-weighted classifier in one pass, and see how mistakes become rarer along the way.
+Train a confidence-weighted classifier in one pass, and watch its error fall.
 """
 
 # %%
@@ -22,7 +22,7 @@ clf = SCW().fit(X, y)
 print(f"accuracy on new rows: {clf.score(X_test, y_test):.3f}")
 
 # %%
-# Every row is predicted before it is learned from. So the stream itself tells how good the model is.
+# Each row is predicted before it is learned from. So the stream itself measures the error.
 
 result = prequential({"SCW": SCW(), "Perceptron": Perceptron()}, (X, y), window=100)
 chart = result.plot().properties(
@@ -30,7 +30,7 @@ chart = result.plot().properties(
 )
 
 # %%
-# Scores come with a standard deviation. Mistakes are where it is large relative to the score.
+# Each score has a standard deviation. Mistakes occur where it is large relative to the score.
 
 rows = pd.DataFrame(
     {

@@ -1,6 +1,6 @@
 """
-Words that speak for spam
-=========================
+Text
+====
 
 Hash words to a million columns, train SCW, and look at the scores of words with their standard deviations.
 """
@@ -26,8 +26,8 @@ with TemporaryDirectory() as folder:
 print(clf.progressive_)
 
 # %%
-# Score words one at a time. A positive score speaks for spam, the bar is one standard deviation. "zebra" was never
-# seen: its score is that of the intercept, and the least certain.
+# Score single words. A positive score speaks for spam; the bar is one standard deviation. "zebra" was never seen, so
+# its score is the intercept alone, and the least certain.
 
 words = ["free", "prize", "claim", "urgent", "casino", "meeting", "monday", "lunch", "report", "zebra"]
 rows = HashingVectorizer(n_features=2**20, norm=None).transform(words)  # the columns that training used

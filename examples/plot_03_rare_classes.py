@@ -1,6 +1,6 @@
 """
-A class of one in a hundred
-===========================
+Rare classes and costs
+======================
 
 Without costs a classifier ignores a rare class. ``cost="balanced"`` follows the class counts along the stream.
 """
@@ -25,7 +25,7 @@ for name, cost in settings.items():
     rows.append({"cost": name, "measure": "specificity", "share": measured.specificity})
 
 # %%
-# Sensitivity is the share of positives that are found, specificity the share of negatives that are left in peace.
+# Sensitivity is the share of positives that are found, specificity the share of negatives without a false alarm.
 
 chart = (
     alt.Chart(

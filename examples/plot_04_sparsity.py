@@ -2,7 +2,7 @@
 Error against sparsity
 ======================
 
-Train many penalties in one pass over the data, and choose where to stop.
+Train with many penalties in one pass over the data, and choose the sparsity.
 """
 
 # %%

@@ -1,13 +1,13 @@
 """
-How sure is it, and is it right?
-================================
+Confidence
+==========
 
-Compare how sure learners say they are with how often they are right.
+Compare confidence with accuracy: a reliability diagram.
 """
 
 # %%
-# Accuracy against confidence, in ten bins. On the diagonal a model is right as often as it says. `confidence` is
-# calibrated by the predictions that preceded their labels. `belief` is what the covariance of the weights says.
+# Accuracy against confidence, in ten bins. A calibrated model lies on the diagonal. `confidence` is calibrated on
+# predictions made before their labels were known. `belief` comes from the covariance of the weights alone.
 
 import altair as alt
 import numpy as np

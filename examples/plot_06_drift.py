@@ -1,8 +1,8 @@
 """
-A world that changes
-====================
+Drift
+=====
 
-A learner that forgets recovers soon after every drift. One that remembers everything takes longer each time.
+A learner that forgets recovers quickly after each drift. One that remembers all rows takes longer each time.
 """
 
 # %%
@@ -23,7 +23,7 @@ result = prequential(learners, (X, y), window=2_000, drifts=drifts)
 print(result)
 
 # %%
-# Forgetting has a price: in a world that does not change, more rows are better. ``half_life`` sets the balance.
+# Forgetting has a price: without drift, more rows are better. ``half_life`` sets the balance.
 
 chart = result.plot().properties(
     description="Error of three learners along a stream with three drifts. After each drift the one that forgets falls "

@@ -1,12 +1,12 @@
 """
-Batches of a table
-==================
+Batches
+=======
 
-BCW learns from batches with a full covariance, at the price of a matrix product.
+BCW learns from batches of a table with a full covariance, in the time of a matrix product.
 """
 
 # %%
-# Error on new rows after each batch of 2,000, beside learners that see one row at a time.
+# Error on new rows after each batch of 2,000, compared with learners that update row by row.
 
 import altair as alt
 import pandas as pd

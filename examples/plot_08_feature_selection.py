@@ -1,8 +1,8 @@
 """
-A hundred features among twenty thousand
-========================================
+Feature selection
+=================
 
-Compare selectors: accuracy and time against the number of features.
+Select 100 of 20,000 features, and compare selectors: accuracy and time against the number of features.
 """
 
 # %%
@@ -16,7 +16,7 @@ path = feature_path([SBCW(), FGM(), SparseDCA(), SOFS()], X, y, [20, 50, 100])
 print(path)
 
 # %%
-# Left accuracy, right time. ``SOFS`` needs one pass; the others see all rows at once.
+# Accuracy is on the left, time on the right. ``SOFS`` makes one pass; the others see all rows at once.
 
 chart = path.plot().properties(
     description="Accuracy and training time against the number of features: SBCW is accurate and fast, SOFS is faster "

@@ -2,11 +2,11 @@
 Compare and tune
 ================
 
-Train many learners and settings in one reading, judged by the labels that they predict before learning from them.
+Train many learners and settings in one reading of the data, and compare their progressive errors.
 """
 
 # %%
-# Lists are values to try. Every model ends with the bits that it would have alone.
+# Lists are values to try. Each model ends with the same bits as if it were trained alone.
 
 import altair as alt
 import pandas as pd

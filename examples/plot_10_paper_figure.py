@@ -24,7 +24,7 @@ result = prequential(learners, (X, y), window=500)
 print(result)
 
 # %%
-# CW takes every label for the truth, so noise hurts it most. The soft margin of SCW and AROW copes.
+# CW fits every label exactly, so noise hurts it most. SCW and AROW allow errors.
 
 chart = result.plot().properties(
     description="Error of five second-order learners on noisy data. CW is the highest; SCW and AROW are the lowest."

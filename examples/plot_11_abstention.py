@@ -1,14 +1,14 @@
 """
-Answer only where few answers are wrong
-=======================================
+Abstention
+==========
 
-Promise an error, and see how many rows are answered and how many answers are wrong.
+Answer only where the model is sure: set a maximal error, and see how many rows are answered.
 """
 
 # %%
-# Each learner sees 10,000 rows once. Of 20,000 others it answers those that it is sure enough of. The lines show the
-# error of the surest rows, the dots promised errors of 1, 2 and 5 %, which are the dotted lines. A dot far below its
-# promise answers fewer rows than it could: the promise has an upper bound of the error in it, not an estimate.
+# Each learner sees 10,000 rows once. Of 20,000 others it answers those where it is sure enough. The lines show the
+# error of the most confident rows. The dots show what is answered with ``max_error`` at 1, 2 and 5 %, the dotted
+# lines. Dots are lower, since an upper bound of the error has to stay within ``max_error``.
 
 import altair as alt
 import numpy as np
@@ -52,7 +52,10 @@ curve = (
 kept = pd.DataFrame(promises)
 dots = alt.Chart(kept).mark_point(filled=True, size=70).encode(x="coverage", y="error", color="learner")
 rules = alt.Chart(kept[["promised"]].drop_duplicates()).mark_rule(strokeDash=[2, 3]).encode(y="promised")
-rules + curve + dots
+chart = (rules + curve + dots).properties(
+    description="Error against coverage of three learners: the error rises as more rows are answered. Each dot "
+    "is below its dotted line."
+)
 
 # %%
 print(kept.round(4).to_string(index=False))

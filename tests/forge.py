@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from hashed_rows import names_of
 
 from sureline._native import _core
 from sureline.learners.catalogue import LEARNERS
@@ -142,7 +143,7 @@ def seeds(folder: Path) -> list[bytes]:
                     learner.take(lambda _, some=some: some, n_columns, labels)  # type: ignore[misc]
                 assert learner._state.shape.name == shape.split()[-1]
                 words = [{"cheap": 1.0, "pills": 2.0}, {"cheap": 1.0, "lunch": 1.0, "naïve": 1.0}]
-                names = _core.hash_rows(words, 8, _core.Scalar.float64, collect_names=1).names if k else None
+                names = names_of(words, 8) if k else None
                 learner.origin = Origin({}, names)
                 write_learner(path, learner, place={"file": 1, "offsets": [0, 7]} if k else None)
                 found.append(path.read_bytes())

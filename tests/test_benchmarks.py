@@ -37,3 +37,21 @@ def test_the_timed_pass_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     speed = importlib.import_module("speed")
     stream = speed.Stream("small", *speed.make_stream_like("rcv1", 200, random_state=0))
     stream.pass_over_rows(speed.AROW(dtype="float32", normalize="none"))
+
+
+def test_the_page_on_confidences_is_made_from_what_was_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    confidence = importlib.import_module("confidence")
+    sets = {one.name: one for one in confidence.all_sets(tmp_path)}
+    task = confidence.Task(sets["breast cancer"], "PA", "defaults", 2000, tmp_path)
+    found = confidence.measure(task)
+    assert found == confidence.measure(task)  # from the cache
+    assert 0 < found.ece < 0.2
+    assert found.rows == 171
+    along = confidence.run_along(confidence.Task(sets["abrupt drift"], "PA", "defaults", 600, tmp_path, late=True))
+    assert [one.level for one in along] == list(confidence.LEVELS)
+    page = confidence.page([found], along, "How.")
+    assert f"| breast cancer | PA | defaults | 171 | {found.ece:.4f} |" in page
+    assert "| abrupt drift | late | PA |" in page

@@ -14,6 +14,7 @@ import sureline
 from sureline._native import _core
 from sureline.models.numbers import Shape
 from sureline.models.state import State
+from sureline.stream.schema import Column, Schema
 
 STUB = Path(sureline.__file__).parent / "_core.pyi"
 MOST_POSITIONS = 6
@@ -107,3 +108,27 @@ def test_a_refused_row_says_which_and_why() -> None:
     with pytest.raises(_core.Refused) as refused:
         State(Shape.identity, "float64", 1, True).core.score(rows, np.empty((2, 1)))
     assert (refused.value.row, refused.value.reason) == (1, _core.Reason.contents)
+
+
+def test_cells_of_columns_come_in_buffers_that_fit() -> None:
+    """The core reads them where they are, so each is looked at when it is handed over."""
+    starts, characters = np.array([0, 1, 3]), np.frombuffer(b"abc", np.uint8)
+    ones, codes = np.ones(2), np.zeros(2, np.int32)
+    for make in (
+        lambda: _core.ColumnCells.of_numbers(ones, np.zeros(3, np.uint8)),
+        lambda: _core.ColumnCells.of_texts(characters, starts[:0]),
+        lambda: _core.ColumnCells.of_texts(characters[:2], starts),
+        lambda: _core.ColumnCells.of_texts(characters, starts[::-1].copy()),
+        lambda: _core.ColumnCells.of_codes(codes + 2, characters, starts),
+        lambda: _core.ColumnCells.of_codes(codes - 2, characters, starts),
+        lambda: _core.ColumnCells.of_lists(starts, ones),
+        lambda: _core.ColumnCells.of_text_lists(starts, characters, starts),
+    ):
+        with pytest.raises(ValueError, match=r"must|end|dictionary"):
+            make()
+    table = Schema((Column("a", "numeric"),)).table
+    for columns in ([], [_core.ColumnCells.of_numbers(ones)] * 2, [_core.ColumnCells(3)]):
+        with pytest.raises(ValueError, match="column"):
+            _core.encode_columns(table, columns, 2, _core.Scalar.float64, 10)
+    chunk = _core.encode_columns(table, [_core.ColumnCells.of_numbers(ones)], 2, _core.Scalar.float64, 10)
+    assert chunk.values.tolist() in ([1.0, 1.0], [-1.0, -1.0])

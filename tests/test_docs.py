@@ -143,11 +143,11 @@ def test_sentences_are_told_from_tables_code_and_each_other() -> None:
 
 @pytest.mark.parametrize("page", WRITTEN, ids=name_of)
 def test_sentences_of_a_page_are_short(page: Path) -> None:
-    """Mean of at most 17 words, and none of more than 45."""
+    """Mean of at most 16 words, and none of more than 40."""
     sentences = documents.sentences_of(page.read_text(encoding="utf-8"))
     words = [documents.words_in(sentence) for sentence in sentences]
-    assert [sentence for sentence, n in zip(sentences, words, strict=True) if n > 45] == []
-    assert sum(words) <= 17 * len(words)
+    assert [sentence for sentence, n in zip(sentences, words, strict=True) if n > 40] == []
+    assert sum(words) <= 16 * len(words)
 
 
 def test_the_page_of_learners_lists_every_learner() -> None:
@@ -169,10 +169,28 @@ def test_examples_in_docstrings(name: str) -> None:
     assert result.failed == 0
 
 
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("plot_*.py")), ids=name_of)
+def test_every_example_of_the_gallery_shows_a_chart(example: Path) -> None:
+    """`docs/site_extension.py` shows what a block calls `chart`, and nothing else."""
+    text = example.read_text(encoding="utf-8")
+    assert re.search(r"^chart = ", text, re.MULTILINE)
+    assert "description=" in text
+
+
 def test_docstrings_begin_with_what_a_thing_is_or_does() -> None:
     opening = re.compile(r'"""(What|Where|Whoever|Nobody|Whether) .*')
     sources = Path(sureline.__file__).parent.rglob("*.py")
     assert [match[0] for file in sources for match in opening.finditer(file.read_text(encoding="utf-8"))] == []
+
+
+def test_the_reference_has_every_method_for_users() -> None:
+    """The page of an estimator lists what the template names."""
+    template = (ROOT / "docs/_templates/autosummary/class.rst").read_text(encoding="utf-8")
+    listed = {*re.findall(r'"(\w+)"', template), "get_metadata_routing", "fit_transform", "selected_columns"}
+    for name in ("AROW", "SBCW", "AROWRegressor", "SSOL", "Auto"):
+        kind = getattr(sureline, name)
+        methods = {method for method in dir(kind()) if method[0] != "_" and callable(getattr(kind, method, None))}
+        assert {method for method in methods if not re.fullmatch("set_(\\w+_request|output)", method)} <= listed, name
 
 
 def test_every_learner_documents_its_parameters() -> None:
@@ -194,7 +212,11 @@ def test_the_demo(tmp_path: Path, capsys) -> None:
     for word in ("$ sureline train", "$ sureline evaluate", "balanced accuracy", "label,score,confidence"):
         assert word in printed
     assert any(word in printed for word in ("prize", "winner", "free", "cash", "claim"))
-    for picture in ("ssol.png", "scw.png"):
+    assert "$ sureline serve" in printed
+    assert re.search(r"answered 100 mails, \d\d of them right, and learned 10 labels: version \w+\.10\.", printed)
+    photographed = "Its page, as Chromium shows it: " in printed
+    assert photographed or "There is no Chromium here" in printed
+    for picture in ("ssol.png", "scw.png", *(["page.png"] if photographed else [])):
         assert (folder / picture).stat().st_size > 10_000
 
 

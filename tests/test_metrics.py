@@ -83,6 +83,7 @@ def test_a_class_that_did_not_occur() -> None:
     three = tally([0, 0, 2], [0, 2, 2], classes=[0, 1, 2])
     assert three.recalls.tolist() == [0.5, 1, 1]
     assert three.balanced_accuracy == 0.75
+    assert tally([0], [1]).error == 1
     nothing = tally([], [], classes=[0, 1])
     assert (nothing.error, nothing.balanced_accuracy, nothing.weighted_sum(), nothing.weighted_cost()) == (0, 1, 1, 0)
 
@@ -102,6 +103,7 @@ def test_a_tally_is_a_value() -> None:
         "Tally(1 mistakes of 7, error 0.143, balanced accuracy 0.833; class 'ham': 1 of 3, class 'spam': 0 of 4)"
     )
     assert "and 994 classes more" in repr(Tally(range(1000), [1] * 1000, [0] * 1000))
+    assert repr(Tally(range(6), [1] * 6, [0] * 6)).endswith("class 5: 0 of 1)")  # as many as are shown
 
 
 @pytest.mark.parametrize(
@@ -118,6 +120,7 @@ def test_a_tally_is_a_value() -> None:
         (lambda: tally([0, 1], [0, 1], pos_label=2), "pos_label must be one of two classes. Got 2"),
         (lambda: tally([0, 1], [0, 2], pos_label=1), "pos_label must be one of two classes. Got 1"),
         (lambda: tally([0, 1], [0, 2]).sensitivity, "sensitivity needs two classes"),
+        (lambda: tally(range(20), range(20)).f1, "Got [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] instead;"),
         (lambda: weighted_sum([0, 0], [0, 0]), "weighted_sum needs two classes"),
         (lambda: weighted_sum([0, 1], [0, 1], mu=(0.5, 0.6)), "mu must add up to 1. Got (0.5, 0.6)"),
         (lambda: weighted_sum([0, 1], [0, 1], mu=(1.5, -0.5)), "mu must be 2 numbers"),
@@ -141,6 +144,7 @@ def test_precision_and_f1() -> None:
     assert counted.f1 == pytest.approx(f1_score(y_true, y_pred))
     assert tally([0, 0], [0, 0], classes=[0, 1]).precision == 1
     assert tally([0, 1], [0, 0]).f1 == 0
+    assert tally([1, 1, 0], [1, 0, 0]).f1 == pytest.approx(2 / 3)  # as many hits as mistakes
     with pytest.raises(ValueError, match=r"classes=\[\.\.\.\] names those that did not occur"):
         weighted_cost([0, 0], [0, 0], cost=(10, 1))
 
@@ -213,3 +217,10 @@ def test_calibration_of_nothing() -> None:
     empty = Calibration()
     assert empty.table() == []
     assert (empty.n, empty.brier, empty.log_loss, empty.expected_error) == (0, 0, 0, 0)
+
+
+def test_calibration_of_a_single_example() -> None:
+    one = Calibration()
+    one.add(np.array([[0.2, 0.8]]), np.array([0.8]), np.array([0], np.int32), np.array([False]))
+    assert one.n == 1
+    assert (one.brier, one.log_loss, one.expected_error) == pytest.approx((0.64, -np.log(0.2), 0.8))

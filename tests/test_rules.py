@@ -1,13 +1,15 @@
 """The rules on two scalars: closed forms, constraints and limits, from the papers."""
 
-from math import inf, sqrt
+from math import exp, inf, sqrt
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
-from sureline import reference, rules
+from sureline import ROMMA, reference, rules
+from sureline.models.numbers import ERROR_GROWTH
 
 margins = st.floats(-50, 50)
 variances = st.floats(1e-6, 1e6)
@@ -205,5 +207,73 @@ def test_fofs_ends_in_its_ball(m: float, v: float, eta: float, lam: float, norm2
 
 
 def test_fofs_without_a_penalty_is_a_gradient_step() -> None:
+    # A length that cannot be held is told, so that the row is refused; nothing is forgotten without a word.
+    huge = rules.FOFS(eta=1e5, lam=1e-6).step(m=0.0, v=1e300)
+    assert huge.norm2 == inf
+    assert huge.kappa == pytest.approx(0.9)
     step = rules.FOFS(eta=0.5, lam=0.0).step(m=-3.0, v=1e6, norm2=1e9)
     assert (step.alpha, step.kappa) == (0.5, 1.0)
+
+
+def test_steps_at_the_threshold() -> None:
+    """At equality, with numbers that are exact: a score of 0 is a mistake, a margin of 1 is none of the hinge loss."""
+    tiny = 5e-324
+    assert rules.Perceptron().active(0.0)
+    assert not rules.Perceptron().active(tiny)
+    assert rules.CPA(1.0).active(0.0)
+    assert not rules.CPA(1.0).active(tiny)
+    assert not rules.PA("I", 1.0).active(1.0)
+    assert rules.PAUM(0.5).step(m=2.0, v=1.0, cost=2.0).alpha == 0.5
+    assert rules.PAUM(0.5).step(m=2.25, v=1.0, cost=2.0).alpha == 0
+    # (1 - alpha) B / sqrt(k) is 1/2, and so is m / |x|.
+    assert rules.ALMA(0.5, 2.0, 1.0).step(m=1.0, v=4.0, k=4).alpha > 0
+    assert rules.ALMA(0.5, 2.0, 1.0).step(m=1.25, v=4.0, k=4).alpha == 0
+    # phi sqrt(v) is 1, and so is the margin.
+    assert rules.SCW("I", 1.0, 0.5).step(m=1.0, v=4.0).alpha == 0
+    # r is infinite.
+    step = rules.NAROW(0.5).step(m=0.0, v=2.0)
+    assert (step.alpha, step.beta, step.u) == (0, 0, 0)
+    # The older constraint says no more than the new one: |x|^2 |w|^2 <= m. Only the new one is left.
+    assert rules.ROMMA(aggressive=True).step(m=0.5, v=2.0, norm2=0.25).kappa == 0
+    assert rules.ROMMA(aggressive=True).step(m=0.5, v=2.0, norm2=0.375).kappa > 0
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "log"])
+@given(m=st.floats(-30, 30), t=st.integers(1, 1000), c=st.floats(0.1, 10), s=weights)
+def test_ogd_steps_along_the_gradient(loss: str, m: float, t: int, c: float, s: float) -> None:
+    slope = {
+        "hinge": float(m < 1),
+        "squared_hinge": 2 * max(0.0, 1 - m),
+        "log": 1 / (1 + exp(m)),
+    }[loss]
+    for p in (0.5, 0.0, 1.0):
+        rule = rules.OGD(0.7, p, loss)
+        step = rule.step(m, 1.0, weight=s, cost=c, t=t)
+        assert close(step.alpha if rule.active(m) else 0.0, s * c * 0.7 / t**p * slope)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_romma_takes_no_step_along_its_own_weights(size: float) -> None:
+    """The same row with the other label: no weights meet both constraints, whatever rounding makes of the angle."""
+    rng = np.random.default_rng(0)
+    for x in size * rng.standard_normal((100, 1, 5)):
+        model = ROMMA(normalize="none", fit_intercept=False).partial_fit(x, [1], classes=[0, 1])
+        before = model.coef_.copy()
+        np.testing.assert_allclose(before, x / (x**2).sum())
+        model.partial_fit(x, [0])
+        np.testing.assert_array_equal(model.coef_, before)
+
+
+def test_romma_knows_how_much_its_norm_has_lost() -> None:
+    """A relative error of |w|^2 grows by 1 / sin^2 of the angle between the row and the weights."""
+    model = ROMMA(normalize="none", fit_intercept=False)
+    rows = np.array([[1.0, 0, 0], [1.0, 1.0, 0], [0.3, -1.0, 1.0]])
+    grown = 1.0
+    for k, x in enumerate(rows):
+        w = model.coef_[0] if k else np.zeros(3)
+        if k:
+            grown *= 1 / (1 - (x @ w) ** 2 / ((x @ x) * (w @ w)))
+        model.partial_fit(x[None], [int(x @ w <= 0)], classes=[0, 1])  # a mistake
+        assert model.n_updates_ == k + 1
+        assert model._state.memory[0, ERROR_GROWTH] == pytest.approx(grown)
+    assert 2 < grown < 16

@@ -12,6 +12,7 @@ says what happened, as JSON.
 from __future__ import annotations
 
 import copy
+import dataclasses
 import faulthandler
 import functools
 import inspect
@@ -94,6 +95,10 @@ KINDS = [
     Kind(lambda: sureline.SDCA(epochs=3, random_state=0, regularizer="kl", normalize="none"), n_classes=3),
     Kind(lambda: sureline.SparseDCA(n_features=6, random_state=0)),
     Kind(lambda: sureline.L1SVM(C=0.1, random_state=0)),
+    Kind(lambda: sureline.AROW(average=True), width=1 << 18),
+    Kind(lambda: sureline.FTRL(l1=0.1, average=5.0), n_classes=3),
+    Kind(sureline.AROWRegressor, n_classes=0),
+    Kind(sureline.Auto),
 ]
 
 
@@ -133,6 +138,8 @@ def bits(result: Any) -> bytes:
         return b"".join(a.tobytes() for a in (result.indptr, result.indices, result.data))
     if isinstance(result, list | tuple):
         return b"|".join(map(bits, result))
+    if dataclasses.is_dataclass(result) and not isinstance(result, type):
+        return b"|".join(bits(getattr(result, field.name)) for field in dataclasses.fields(result))
     if isinstance(result, dict):
         return repr(sorted(result.items())).encode()
     if isinstance(result, np.ndarray):
@@ -151,6 +158,15 @@ def says(model: Any, X: Any) -> bytes:
     return bits(parts)
 
 
+OF_ROWS = (
+    "predict", "predict_proba", "decision_function", "decision_std", "confidence", "transform", "belief", "explain",
+    "novelty", "predict_std", "wants_label",
+)  # fmt: skip
+OF_ONE_ROW = (
+    "predict_one", "predict_proba_one", "explain_one", "novelty_one", "predict_std_one", "wants_label_one",
+)  # fmt: skip
+
+
 def questions(model: Any, X: Any, folder: Path) -> dict[str, Callable[[Any], bytes]]:
     """All that can be asked of a model: what its class declares, and the ways to a copy."""
     found: dict[str, Callable[[Any], bytes]] = {}
@@ -161,10 +177,13 @@ def questions(model: Any, X: Any, folder: Path) -> dict[str, Callable[[Any], byt
         if isinstance(attribute, property):
             if name.endswith("_") or name == "total_loss":
                 found[name] = lambda m, name=name: bits(getattr(m, name))
-        elif name in ("predict", "predict_proba", "decision_function", "decision_std", "confidence", "transform"):
+        elif name in OF_ROWS:
             found[name] = lambda m, name=name: bits(getattr(m, name)(X))
-        elif name in ("predict_one", "predict_proba_one"):
+        elif name in OF_ONE_ROW:
             found[name] = lambda m, name=name: bits(getattr(m, name)(row_of(X)))
+        elif name in ("predict_or_abstain", "coverage"):
+            rows = (X,) if name == "predict_or_abstain" else ()
+            found[name] = lambda m, name=name, rows=rows: bits(getattr(m, name)(*rows, max_error=0.4))
         elif name in ("get_support", "selected_columns", "progressive_measures"):
             found[name] = lambda m, name=name: bits(getattr(m, name)())
         elif name == "top_weights":
@@ -325,7 +344,7 @@ def teachers(kind: Kind, folder: Path) -> Iterator[str]:
 def finite(model: Any, X: Any) -> None:
     scores = np.asarray(getattr(model, "decision_function", model.predict)(X), float)
     assert np.isfinite(scores).all()
-    if getattr(model, "has_weights", True):
+    if getattr(model, "has_weights", True) and hasattr(model, "sparse_coef_"):
         assert np.isfinite(model.sparse_coef_.data).all()
 
 

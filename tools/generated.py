@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 import tomllib
 from collections import defaultdict
 from dataclasses import MISSING, fields
@@ -118,6 +119,9 @@ _STYLE = """\
 """
 
 
+_LINE = 20  # from one line of text to the next
+
+
 def layers_picture() -> str:
     """The layers of the package in SVG, the highest first, with the compiled core below them."""
     with (ROOT / "pyproject.toml").open("rb") as file:
@@ -125,28 +129,29 @@ def layers_picture() -> str:
     side = [name.removeprefix("sureline.") for name in forbidden["source_modules"]]
     height, gap, width = 38, 10, 720
     rows = [re.findall(r"\w+", layer) for layer in layered["layers"]]
-    lines = []
-    for i, row in enumerate(rows):
+    lines, y = [], gap
+    for row in rows:
         shown = [name for name in row if name not in side and name != "__main__"]
-        y = gap + i * (height + gap)
         if len(shown) == 2:
             half = (width - 3 * gap) // 2
             lines += [_box(gap, y, half, shown[0]), _box(2 * gap + half, y, half, shown[1])]
         else:
-            lines.append(_box(gap, y, width - 2 * gap, ", ".join(shown)))
-    y = gap + len(rows) * (height + gap)
-    lines.append(_box(gap, y, width - 2 * gap, "src/bindings, src/core (C++20)", "core"))
+            text = textwrap.wrap(", ".join(shown), 85)  # characters that a box has room for
+            lines.append(_box(gap, y, width - 2 * gap, *text))
+            y += (len(text) - 1) * _LINE
+        y += height + gap
+    lines.append(_box(gap, y, width - 2 * gap, "src/bindings, src/core (C++20)", kind="core"))
     y += height + gap
-    lines.append(_box(gap, y, width - 2 * gap, f"{', '.join(side)}: import nothing of the others", "side"))
+    lines.append(_box(gap, y, width - 2 * gap, f"{', '.join(side)}: import nothing of the others", kind="side"))
     box = f'viewBox="0 0 {width} {y + height + gap}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {box} font-family="system-ui, sans-serif" font-size="15">\n'
     return f"{head}  <!-- Written by tools/generated.py. -->\n{_STYLE}{''.join(lines)}</svg>\n"
 
 
-def _box(x: int, y: int, width: int, text: str, kind: str = "") -> str:
-    shape = f' class="{kind}"' if kind else ""
-    label = f'<text x="{x + width // 2}" y="{y + 24}">{text}</text>'
-    return f'  <rect{shape} x="{x}" y="{y}" width="{width}" height="38"/>{label}\n'
+def _box(x: int, y: int, width: int, *text: str, kind: str = "") -> str:
+    shape, height = f' class="{kind}"' if kind else "", 38 + (len(text) - 1) * _LINE
+    labels = [f'<text x="{x + width // 2}" y="{y + 24 + i * _LINE}">{line}</text>' for i, line in enumerate(text)]
+    return f'  <rect{shape} x="{x}" y="{y}" width="{width}" height="{height}"/>{"".join(labels)}\n'
 
 
 def outdated() -> list[Path]:

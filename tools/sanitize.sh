@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 test $# -ge 2 || { echo "usage: tools/sanitize.sh PYTHON address|thread [COUNT]" >&2; exit 2; }
-python=$(cd "$(dirname "$1")" && pwd)/$(basename "$1") sanitizer=$2 count=${3:-30}
+python=$(cd "$(dirname "$1")" && pwd)/$(basename "$1") sanitizer=$2 count=${3:-34}
 case $sanitizer in address) short=asan ;; thread) short=tsan ;; *) echo "The sanitizer is address or thread, not $sanitizer." >&2; exit 2 ;; esac
 
 compiler=${SANITIZE_CXX:-$(command -v clang++ || command -v clang++-19 || command -v clang++-16 || command -v clang++-14 || echo g++)}

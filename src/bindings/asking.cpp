@@ -222,5 +222,4 @@ void bind_asking(nb::module_& m) {
                    "rate, random part, seed, rows, labels asked for, rows that these stand for, and wrong ones.")
       .def_prop_ro("latest", &latest, nb::rv_policy::automatic, "How sure the learner was of the latest rows.")
       .def_static("restored", &restored, "numbers"_a, "latest"_a);
-  m.attr("ASKER_WINDOW") = Asker::kWindow;
 }

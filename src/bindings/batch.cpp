@@ -15,7 +15,7 @@ using namespace nb::literals;
 using namespace sureline;
 using namespace sureline::bindings;
 
-// What all forms of the pass have in common.
+// Shared by all forms of the pass.
 struct BatchTask {
   Vector<int32_t> labels;
   Vector<double> C;

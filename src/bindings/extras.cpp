@@ -1,4 +1,4 @@
-// What a rule has besides the weights: bounds, windows, averages. Whether they fit, and how a refused run leaves them.
+// State of a rule besides the weights: bounds, windows, averages. Checks that they fit, and undoes a refused run.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>

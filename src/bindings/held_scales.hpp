@@ -1,4 +1,4 @@
-// What a model knows of the scale of its features, as Python owns it.
+// The scales of the features of a model, owned by Python.
 #pragma once
 
 #include <memory>

@@ -28,7 +28,7 @@ namespace sureline::bindings {
 
 namespace {
 
-// Whether the rule can work on numbers of that shape.
+// True if the rule can work on numbers of that shape.
 bool fits(const Rule& rule, Shape shape) {
   if (rule.tracks_norm) return shape == Shape::identity;
   if (rule.steps_theta) return shape == Shape::theta || shape == Shape::full;

@@ -21,7 +21,7 @@ inline void check(const Outcome& outcome) {
   if (outcome.refusal != Refusal::none) throw Refused(outcome);
 }
 
-// What is wrong with a call: a ValueError.
+// An error in the arguments of a call: a ValueError.
 [[noreturn]] inline void refuse(const std::string& message) { throw nanobind::value_error(message.c_str()); }
 
 }  // namespace sureline::bindings

@@ -15,6 +15,8 @@ using namespace sureline::bindings;
 
 namespace {
 
+constexpr int64_t kMostColumns = int64_t(1) << 31;  // as in a model file
+
 HeldRows dense_rows(const Input& X, bool steady_values) {
   if (X.ndim() != 2) refuse("X must have two dimensions.");
   HeldRows held;
@@ -36,6 +38,8 @@ HeldRows csr_rows(const Input& values, const Input& indices, const Input& indptr
   if (n_columns < 0 || n_columns > (int64_t(1) << 60) || n_rows < 0 || int64_t(indptr.size()) != n_rows + 1)
     refuse(prefix + "indptr has " + std::to_string(indptr.size()) + " entries for " + std::to_string(n_rows) +
            " rows; it needs one more than there are rows.");
+  if (n_columns > kMostColumns)
+    refuse("X has " + std::to_string(n_columns) + " columns; there may be 2147483648 at most.");
   HeldRows held;
   held.owners = {values, indices, indptr};
   held.rows = {wide ? Rows::Layout::csr64 : Rows::Layout::csr32,

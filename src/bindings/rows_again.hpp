@@ -1,4 +1,4 @@
-// What the bindings share that go over the same rows again and again.
+// Shared by the bindings that make many passes over the same rows.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -102,7 +102,7 @@ NewArray<double> means_of(const Scales& scales, const Vector<int64_t>& columns) 
   return means;
 }
 
-// Which of these columns were seen.
+// True for each of these columns that was seen.
 NewArray<bool> seen(const Scales& scales, const Vector<int64_t>& columns) {
   NewArray<bool> found = new_array<bool>(int64_t(columns.size()));
   for (size_t i = 0; i < columns.size(); ++i) {

@@ -1,4 +1,4 @@
-"""Linear classifiers from streams too large and too wide for batch learning, and that say how sure they are."""
+"""Linear classifiers with calibrated confidence, for streams too large and too wide for batch learning."""
 
 from __future__ import annotations
 

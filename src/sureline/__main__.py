@@ -30,7 +30,7 @@ def main() -> None:
 
 
 class _Ending:
-    """End of the process once all else is done, without taking the interpreter apart.
+    """Ends the process at exit without tearing down the interpreter.
 
     A thread of another library, such as Arrow's, may still let go of a Python object. If it asks for the interpreter
     while that is taken apart, CPython ends the thread, and C++ then aborts the process after it did its work.

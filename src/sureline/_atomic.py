@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all: the old one until the very moment the new one takes its place."""
+"""Atomic file replacement: the old file stays until the new one is complete."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST_NAME = 200
 
 
 class WriteError(OSError):
-    """A file that could not be written. The message is one sentence, which also says what is at the path now.
+    """A file that could not be written. The message also says what is at the path now.
 
     Attributes
     ----------
@@ -41,18 +41,21 @@ class WriteError(OSError):
 
 
 def why(error: OSError) -> str:
-    """The system's message, without number and path."""
+    """The system's error message, without number and path."""
     return os.strerror(error.errno) if error.errno else str(error)
 
 
 class Output:
-    """The file that `replacing` hands out: bytes go to the end, or over those at an offset."""
+    """The file that `replacing` yields: bytes are appended, or written at an offset.
+
+    Closed after the block: a writer that is collected later cannot write to a reused file descriptor.
+    """
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
 
     def write(self, data: bytes | memoryview) -> None:
-        rest = memoryview(data).cast("B")
+        rest = memoryview(data if self._fd >= 0 else b"").cast("B")
         while rest:
             rest = rest[os.write(self._fd, rest) :]
 
@@ -63,15 +66,19 @@ class Output:
     def closed(self) -> bool:
         return False
 
+    def end(self) -> None:
+        """Take no more."""
+        self._fd = -1
+
     def overwrite(self, offset: int, data: bytes) -> None:
-        while data:
+        while data and self._fd >= 0:
             written = os.pwrite(self._fd, data, offset)
             offset, data = offset + written, data[written:]
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Output]:
-    """Write a file that takes the place of `path`, or comes to be there, when the block ends without an error.
+    """Write a file that replaces or creates `path` when the block ends without an error.
 
     It is written under another name in the same folder, ``.NAME.<16 hex digits>.tmp``, brought to the disk and then
     renamed. After an error, or a crash at any moment, the old file is what it was; except that a disk may fail to
@@ -92,10 +99,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Output]:
             outcome = "is as it was, the new one could not be written"
         remove_stale(target)
         fd, temporary = _new_file(target, 0o666 if old is None else stat.S_IMODE(old.st_mode) & 0o777)
+        output = Output(fd)
         try:
             if old is not None:
                 _take_over(fd, old)
-            yield Output(fd)
+            yield output
             os.fsync(fd)
             _put_in_place(temporary, target)
         except BaseException:
@@ -103,6 +111,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Output]:
                 os.unlink(temporary)
             raise
         finally:
+            output.end()
             with suppress(OSError):  # what fsync has confirmed, no error of close takes back
                 os.close(fd)
     except _Unconfirmed as error:
@@ -117,7 +126,7 @@ class _Unconfirmed(OSError):
 
 
 def remove_stale(path: str | os.PathLike[str]) -> None:
-    """Remove what a crash while `path` was being written has left beside it. Errors are passed over."""
+    """Remove temporary files that a crash left beside `path`. Errors are ignored."""
     folder, name = os.path.split(os.path.realpath(os.fsdecode(path)))
     pattern = _temporary_names(name)
     with suppress(OSError), os.scandir(folder) as entries:
@@ -127,13 +136,13 @@ def remove_stale(path: str | os.PathLike[str]) -> None:
 
 
 def is_temporary_of(path: str, target: str) -> bool:
-    """True if `target` may be written under the name `path`, or take it for stale; both without links."""
+    """True if `target` could be a temporary file of `path`. Links are not followed."""
     folder, name = os.path.split(target)
     return os.path.dirname(path) == folder and bool(_temporary_names(name).fullmatch(os.path.basename(path)))
 
 
 def try_to_write(path: str | os.PathLike[str], *, append: bool = False) -> None:
-    """Raise the OSError that `replacing` would, as far as it can be known before: nothing is changed at `path`.
+    """Raise the OSError that `replacing` would raise, as far as it can be known without changing `path`.
 
     A file that one is to `append` to stays what it is, so that nothing has to be made beside it.
     """
@@ -174,7 +183,7 @@ def _old_file(target: str) -> os.stat_result | None:
 
 
 def _short(name: str) -> str:
-    """The name, or something shorter that stands for it: with what is added it must still be a name."""
+    """The name, or a hash of it if it would be too long with an added suffix."""
     encoded = os.fsencode(name)
     return name if len(encoded) <= _LONGEST_NAME else hashlib.sha256(encoded).hexdigest()
 
@@ -201,7 +210,7 @@ def _new_file(target: str, mode: int) -> tuple[int, str]:
 
 
 def _lock(fd: int, temporary: str) -> bool:
-    """Lock the file. False if it was taken for stale, and removed, before the lock was there."""
+    """Lock the file. False if another process removed it as stale first."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
     except OSError as error:
@@ -214,7 +223,7 @@ def _lock(fd: int, temporary: str) -> bool:
 
 
 def _take_over(fd: int, old: os.stat_result) -> None:
-    """Owner and permissions of the old file, the owner as far as one may."""
+    """Copy permissions and, where permitted, owner of the old file."""
     new = os.fstat(fd)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         with suppress(PermissionError):
@@ -223,7 +232,7 @@ def _take_over(fd: int, old: os.stat_result) -> None:
 
 
 def _put_in_place(temporary: str, target: str) -> None:
-    """Rename, and have the disk confirm it."""
+    """Rename, and sync the folder to disk."""
     folder = os.open(os.path.dirname(target), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.rename(temporary, target)

@@ -1,10 +1,10 @@
-"""Checks of what callers pass: sparse matrices, sample weights, labels, and text of any origin."""
+"""Checks of arguments: sparse matrices, sample weights, labels and text."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from numbers import Integral, Real
 from typing import Any
@@ -16,18 +16,39 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.int32]  # positions of classes
+Flags = npt.NDArray[np.bool_]
 
+# How the names of types begin in Polars and pyarrow, by the kind in NumPy.
+_KINDS = {
+    "M": ("date", "timestamp", "time"),
+    "m": ("duration",),
+    "U": ("str", "utf8", "large_str", "categorical", "enum", "binary", "large_bin", "fixed_size_bin"),
+}
+_NO_NUMBERS = ("U", "S", "T", "M", "m")
 _LONGEST_TEXT, _MOST_TEXT = 1 << 12, 1 << 26  # characters of a label, and bytes of all of them, in an array of text
 
 
 def is_sparse(X: Any) -> bool:
-    """True if X is a sparse matrix of SciPy, which is not imported for that: who has one, has it imported."""
+    """True if X is a SciPy sparse matrix. SciPy is not imported: a caller with one has imported it."""
     module = sys.modules.get("scipy.sparse")
     return module is not None and bool(module.issparse(X))
 
 
+def namespace_of(values: Any) -> Any:
+    """The module with the functions of NumPy for these values: NumPy, or CuPy for an array on a device."""
+    cupy = sys.modules.get("cupy")
+    return cupy if cupy is not None and isinstance(values, cupy.ndarray) else np
+
+
+def special_of(values: Any) -> Any:
+    """The module with the functions of scipy.special for these values."""
+    from importlib import import_module
+
+    return import_module("scipy.special" if namespace_of(values) is np else "cupyx.scipy.special")
+
+
 def refuse_unfit(X: Any) -> None:
-    """Raise ValueError if X would be taken for numbers that it does not hold, or is a corrupt sparse matrix.
+    """Raise ValueError if X does not hold numbers, or is a corrupt sparse matrix.
 
     Converting one to CSR could read or write outside its arrays: SciPy trusts those of its own matrices. CSR needs no
     conversion and is checked by the core.
@@ -63,44 +84,61 @@ def refuse_unfit(X: Any) -> None:
 
 
 def _refuse_no_numbers(X: Any) -> None:
-    """Raise ValueError for masked values, times and text, which NumPy turns into numbers without a word."""
+    """Raise ValueError for masked values, times and text, which NumPy silently converts to numbers."""
     refuse_masked("Input X", X, "fill them (X.filled(0)) or leave their rows out")
-    if hasattr(X, "dtypes") and hasattr(X, "columns"):
-        columns = [(f" in the column {name!r}", X[name]) for name in X.columns] if _distinct(X.columns) else []
-    else:
-        columns = [("", X)]
-    for where, column in columns:
-        dtype = getattr(column, "dtype", None)
-        kind = getattr(dtype, "kind", "O" if isinstance(X, list | tuple) else "")
+    for where, column, kind in _columns_of(X):
         if kind == "O":
             kind = _kind_within(column)
         if kind == "masked":
             refuse_masked("Input X", np.ma.masked)
+        numpy = hasattr(X, "astype")
         if kind in ("M", "m"):
             word, seconds = ("dates", "datetime64[s]") if kind == "M" else ("times", "timedelta64[s]")
+            how = f" (X.astype('{seconds}').astype(float))" if numpy else ""
+            raise ValueError(f"Input X has {word}{where}; turn them into numbers, such as seconds{how}.")
+        if kind in ("U", "S", "T"):
+            how = " with X.astype(float)" if numpy else ", where they are written as text"
             raise ValueError(
-                f"Input X has {word}{where}; turn them into numbers, such as seconds "
-                f"(X.astype('{seconds}').astype(float))."
-            )
-        if kind in ("U", "S"):
-            raise ValueError(
-                f"Input X has text{where}; convert numbers with X.astype(float), encode categories (OneHotEncoder), or "
+                f"Input X has text{where}; convert numbers{how}, encode categories (OneHotEncoder), or "
                 "learn by names (learn_one with dicts, sureline.stream.read)."
             )
 
 
+def _columns_of(X: Any) -> Iterator[tuple[str, Any, str]]:
+    """In which column of X, its values, and the kind of its type as in NumPy; "O" where only the values tell it."""
+    if hasattr(X, "column_names") and hasattr(X, "schema"):  # of pyarrow
+        yield from ((f" in the column {field.name!r}", None, _kind_by_name(field.type)) for field in X.schema)
+    elif hasattr(X, "dtypes") and hasattr(X, "columns"):
+        for k, name in enumerate(X.columns):
+            column = X.iloc[:, k] if hasattr(X, "iloc") else X[name]
+            yield f" in the column {name!r}", column, _kind_of(column)
+    else:
+        yield "", X, "O" if isinstance(X, list | tuple) else _kind_of(X)
+
+
+def _kind_of(values: Any) -> str:
+    dtype = getattr(values, "dtype", None)
+    kind = getattr(dtype, "kind", None)
+    return kind if isinstance(kind, str) else "" if dtype is None else _kind_by_name(dtype)
+
+
+def _kind_by_name(dtype: Any) -> str:
+    """The kind of a type of Polars or pyarrow, as NumPy calls it; "" if it may be one of numbers."""
+    name = str(dtype).lower().rpartition("values=")[2]
+    for kind, beginnings in _KINDS.items():
+        if name.startswith(beginnings):
+            return kind
+    return ""
+
+
 def refuse_masked(what: str, values: Any, remedy: str = "leave their rows out") -> None:
-    """Raise ValueError for an array with masked values, which NumPy takes for the numbers behind the mask."""
+    """Raise ValueError for an array with masked values, whose mask NumPy ignores."""
     if values is np.ma.masked or (isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values)):
         raise ValueError(f"{what} is a masked array, and its masked values would be learned from; {remedy}.")
 
 
-def _distinct(names: Any) -> bool:
-    return len(set(names)) == len(names)
-
-
 def _kind_within(values: Any) -> str:
-    """The kind of what is no number among objects, as deep as lists go: U, M or m as in NumPy, or "masked"."""
+    """The kind of non-numbers in nested lists: U, M or m as in NumPy, or "masked"."""
     if isinstance(values, str | bytes):
         return "U"
     if isinstance(values, float | int):
@@ -112,7 +150,7 @@ def _kind_within(values: Any) -> str:
     if isinstance(values, date):
         return "M"
     kind = getattr(getattr(values, "dtype", None), "kind", "m" if isinstance(values, timedelta) else "")
-    return kind if kind in ("U", "S", "M", "m") else ""
+    return kind if kind in _NO_NUMBERS else ""
 
 
 def signed(indices: Any, name: str) -> Array:
@@ -124,7 +162,7 @@ def signed(indices: Any, name: str) -> Array:
 
 
 def rows_between(X: Any, start: int, stop: int) -> Any:
-    """Those rows of an array, a data frame or a CSR matrix, without copying them."""
+    """A range of rows of an array, a data frame or a CSR matrix, without copying."""
     if not is_sparse(X):
         return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
     try:
@@ -141,6 +179,8 @@ def checked_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.flo
     if sample_weight is None:
         return None
     refuse_masked("sample_weight", sample_weight)
+    if _kind_of(sample_weight) in _NO_NUMBERS or _kind_within(sample_weight) in _NO_NUMBERS:
+        raise ValueError("sample_weight must be numbers, one a row. Got text or dates instead.")
     weight = np.array(sample_weight, np.float64, order="C")  # a copy: nobody else can change it once it was looked at
     if weight.ndim == 0:
         weight = np.full(n_rows, weight)
@@ -189,8 +229,7 @@ def sorted_classes(labels: Array) -> Array:
     try:
         return distinct(labels)
     except TypeError:
-        types = sorted({type(label).__name__ for label in labels.tolist()})
-        raise ValueError(f"The labels must all be of one type that can be sorted. Got {', '.join(types)}.") from None
+        raise _of_several_types(labels.tolist()) from None
 
 
 def class_indices(y: Array, classes: Array) -> npt.NDArray[np.int32]:
@@ -200,7 +239,7 @@ def class_indices(y: Array, classes: Array) -> npt.NDArray[np.int32]:
     if len(classes) <= 2:
         here = [y == classes[k : k + 1] for k in range(len(classes))]  # a text by itself would lose its NULs
         labels = here[1].astype(np.int32) if len(here) == 2 else np.zeros(len(y), np.int32)
-        unknown = ~np.logical_or.reduce(here) if here else np.ones(len(y), bool)
+        unknown = ~(here[0] | here[-1]) if here else np.ones(len(y), bool)
         if unknown.any():
             labels[unknown] = -1
         return labels
@@ -210,7 +249,7 @@ def class_indices(y: Array, classes: Array) -> npt.NDArray[np.int32]:
 
 
 def label_array(labels: Sequence[Any], n_rows: int = 0) -> Array:
-    """Labels as an array of one type: truth values, integers, numbers or text; of objects where that would lose some.
+    """Labels as an array of one type: booleans, integers, numbers or text; objects if that would lose information.
 
     `n_rows` is how many rows are to have one of them, if that is more than there are labels.
     """
@@ -229,12 +268,28 @@ def label_array(labels: Sequence[Any], n_rows: int = 0) -> Array:
 
 
 def exact_labels(labels: Any, n_rows: int = 0) -> Any:
-    """Labels that NumPy can be given: a list of text it would change, or blow up, as an array of objects.
+    """Labels for NumPy: text that a string array would change or make too large becomes an object array.
 
-    An array of text has the same room for each, that of the longest, and drops NULs at the end.
+    An array of text has the same room for each, that of the longest, and drops NULs at the end. Lists of several types
+    become text, and frames of Polars give arrays of text. What has no exact form is refused with a ValueError.
     """
     refuse_masked("y", labels)
-    if not isinstance(labels, list | tuple) or not all(isinstance(label, str) for label in labels):
+    if hasattr(labels, "isna") and np.any(labels.isna()):
+        raise ValueError("y contains NaN or other missing labels; leave their rows out.")
+    if hasattr(getattr(labels, "cat", None), "categories"):
+        labels = np.asarray(labels)  # of pandas, as what its categories are
+    if hasattr(labels, "to_series") and getattr(labels, "width", 0) == 1:
+        labels = labels.to_series()
+    if _kind_of(labels) in ("M", "m"):
+        raise ValueError("y has dates or times; turn them into text (y.astype(str)) or numbers.")
+    if hasattr(labels, "to_list") and not hasattr(labels, "iloc") and _kind_of(labels) == "U":  # a series of Polars
+        labels = labels.to_list()
+    if not isinstance(labels, list | tuple):
+        return labels
+    kinds = {next((kind for kind in (str, bytes) if issubclass(each, kind)), None) for each in set(map(type, labels))}
+    if len(kinds) > 1:
+        raise _of_several_types(labels)
+    if kinds != {str}:
         return labels
     longest = max(map(len, labels), default=0)
     if (
@@ -246,6 +301,11 @@ def exact_labels(labels: Any, n_rows: int = 0) -> Any:
     return np.array(labels, f"<U{max(longest, 1)}")
 
 
+def _of_several_types(labels: Sequence[Any]) -> ValueError:
+    types = sorted({type(label).__name__ for label in labels})
+    return ValueError(f"The labels must all be of one type that can be sorted. Got {', '.join(types)}.")
+
+
 def _objects(labels: Sequence[Any]) -> Array:
     array = np.empty(len(labels), object)
     array[:] = labels
@@ -253,7 +313,7 @@ def _objects(labels: Sequence[Any]) -> Array:
 
 
 def clean(text: str) -> str:
-    """Text that can be written and read: control characters and halves of pairs are replaced.
+    """Text without control characters and lone surrogates, which are replaced.
 
     Names come out of files and may hold anything; neither XML nor UTF-8 has room for all of it.
     """
@@ -263,7 +323,7 @@ def clean(text: str) -> str:
 
 
 def printable(text: str, but: str = "") -> str:
-    """Text for a terminal: what is not printable, such as a control character, is escaped as in JSON; `but` some."""
+    """Text for a terminal: characters that are not printable are escaped as in JSON, except those in `but`."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in but else json.dumps(c)[1:-1].replace("\x7f", "\\u007f") for c in text)

@@ -35,7 +35,7 @@ def threads(n: int | None = None) -> ThreadPoolExecutor:
 
 
 def usable_memory() -> int | None:
-    """Bytes of memory that this process may use by the machine, its control groups and `ulimit -v`.
+    """Bytes of memory that this process may use: the least of machine, control groups and `ulimit -v`.
 
     None if the system does not tell.
     """
@@ -57,7 +57,7 @@ def usable_memory() -> int | None:
 
 
 def default_memory() -> int:
-    """Half of the usable memory, or of 8 GiB if the system does not tell."""
+    """Half of the usable memory; 4 GiB if it is unknown."""
     return (usable_memory() or 8 << 30) // 2
 
 

@@ -1,4 +1,4 @@
-"""Many learners with many settings over one reading of the data, and what comes of it."""
+"""Tournaments: many learners with many settings in one reading of the data."""
 
 from .training.calls import tournament
 from .training.result import Run, TournamentResult

@@ -1,4 +1,4 @@
-"""Train and predict on a Dask cluster: shards are tasks, and the result has the bits of any other engine.
+"""Train and predict on a Dask cluster. The result has the same bits as with any other engine.
 
     from dask.distributed import Client
     import sureline.dask
@@ -14,17 +14,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from functools import partial
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from . import scale
-from .scale import ArrayRows, Plan, Progress, Shard, learn_shard, run, start
-from .scale.driver import estimator
-from .scale.train import learners_of
-from .stream.arrays import rows_of
+from .scale import Progress, Shard, learn_shard
+from .scale.partitions import Held, Rows, Table, Text, learn_held, same, train_held, without_rows
 
 if TYPE_CHECKING:
     from .estimators.saving import Estimator
@@ -43,7 +43,7 @@ def _distributed() -> Any:
 
 
 class DaskEngine:
-    """Learns shards as tasks of a Dask client. A shard whose worker dies is learned by another."""
+    """Learns shards as tasks of a Dask client. If a worker dies, another learns its shard."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
@@ -57,7 +57,7 @@ class DaskEngine:
                 for future in distributed.as_completed(list(futures)):
                     try:
                         data: bytes = future.result()
-                    except (distributed.KilledWorker, distributed.client.FutureCancelledError):
+                    except self._lost:
                         continue  # a worker died once too often, or the model was lost with it: another round
                     del left[futures[future].index]
                     yield data
@@ -66,45 +66,48 @@ class DaskEngine:
             tries += 1
             if left and tries >= _TRIES:
                 raise RuntimeError(f"{len(left)} shards could not be learned: their workers died {tries} times.")
+            self._again([each.rows.handles for each in left.values() if isinstance(each.rows, Held)])
+
+    def apply(self, function: Callable[..., Any], held: Sequence[tuple[Any, ...]]) -> list[Any]:
+        for tries in range(_TRIES):
+            try:
+                futures = [self.client.submit(function, *each, pure=False) for each in held]
+                return list(self.client.gather(futures))
+            except self._lost:
+                if tries + 1 == _TRIES:
+                    raise
+                self._again(held)
+        raise AssertionError
+
+    @property
+    def _lost(self) -> tuple[type[BaseException], ...]:
+        """The message of a future whose workers died."""
+        distributed = _distributed()
+        return distributed.KilledWorker, distributed.client.FutureCancelledError
+
+    def _again(self, held: Sequence[tuple[Any, ...]]) -> None:
+        """Compute partitions anew that were given up because their workers died."""
+        handles = [each for handles in held for each in handles if isinstance(each, _distributed().Future)]
+        if lost := [each for each in handles if each.status == "error"]:
+            self.client.retry(lost)
 
     def _held(self, model: bytes) -> Any:
         """The model on the cluster: as a task, which is done again if the worker that holds it dies."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph")
-            return self.client.submit(_same, model, pure=False)
+            return self.client.submit(same, model, pure=False)
 
     def _submitted(self, base: Any, shard: Shard, first_pass: bool) -> Any:
-        rows = shard.rows
-        if isinstance(rows, _Partition):
-            plain = replace(shard, rows=ArrayRows(None, np.empty(0)))
-            return self.client.submit(
-                _learn_partition, base, plain, rows.X, rows.y, first_pass=first_pass, pure=False, retries=0
-            )
-        return self.client.submit(learn_shard, base, shard, first_pass=first_pass, pure=False, retries=0)
-
-
-@dataclass(frozen=True)
-class _Partition:
-    """Blocks of Dask arrays, as futures."""
-
-    X: Any
-    y: Any
-
-    @property
-    def name(self) -> str:
-        return "a block of a Dask array"
-
-    def chunks(self, dtype: str) -> Iterator[Any]:
-        raise TypeError("A block of a Dask array is read by a worker.")
-
-
-def _learn_partition(model: bytes, shard: Shard, X: Any, y: Any, *, first_pass: bool) -> bytes:
-    return learn_shard(model, replace(shard, rows=ArrayRows(X, np.asarray(y))), first_pass=first_pass)
+        rows, how = shard.rows, {"pure": False, "retries": 0}
+        if isinstance(rows, Held):
+            bare = without_rows(shard)
+            return self.client.submit(learn_held, base, bare, rows.made, first_pass, *rows.handles, **how)
+        return self.client.submit(learn_shard, base, shard, first_pass=first_pass, **how)
 
 
 @contextmanager
 def local_client(workers: int) -> Iterator[Any]:
-    """A client of so many processes on this machine, which end with it. Nothing outside the machine can connect."""
+    """A client with worker processes on this machine, which end with it. Other machines cannot connect."""
     distributed = _distributed()
     cluster = distributed.LocalCluster(
         n_workers=workers,
@@ -114,6 +117,7 @@ def local_client(workers: int) -> Iterator[Any]:
         dashboard_address="127.0.0.1:0",
         silence_logs=50,
     )
+    cluster.adapt(minimum=workers, maximum=workers)  # a worker that is killed while it starts is replaced, too
     try:
         with distributed.Client(cluster) as client:
             yield client
@@ -141,16 +145,18 @@ def train(
 
     Parameters
     ----------
-    data : path, glob, list of them, sureline.stream.Stream, or pair of Dask arrays
-        Of a pair (X, y) each block of rows is a shard; X may have blocks of SciPy CSR matrices.
+    data : path, glob, URL, list of them, sureline.stream.Stream, DataFrame, Bag, (X, y) or (X, y, sample_weight)
+        Of Dask collections each partition, or block of rows, is a shard. A DataFrame is a table with a column of labels
+        (``label="label"``, and other options of reading). A Bag has lines of text or dicts. Of (X, y), X is an Array,
+        whose blocks may be dense, SciPy matrices or those of pydata/sparse, or a DataFrame of numbers.
     algorithm : str or estimator
     client : dask.distributed.Client, default=None
         None for the current one.
     labels, rounds, passes, on_progress
-        As for `sureline.scale.train`. The blocks of arrays make one round.
+        As for `sureline.scale.train`.
     **options
-        As for `sureline.scale.train`: `shard_size`, `model`, `checkpoint`, `resume`, parameters of the algorithm, and
-        options of reading.
+        As for `sureline.scale.train`: `model`, `metric`, parameters of the algorithm, and options of reading; for files
+        also `shard_size`, `checkpoint` and `resume`.
 
     Returns
     -------
@@ -159,63 +165,86 @@ def train(
     """
     client = _distributed().get_client() if client is None else client
     engine = DaskEngine(client)
-    if not isinstance(data, tuple):
-        return scale.train(
-            data,
-            algorithm,
-            engine=engine,
-            labels=labels,
-            rounds=rounds,
-            passes=passes,
-            on_progress=on_progress,
-            **options,
-        )
-    if len(data) != 2 or rounds != 1:
-        raise ValueError("Dask arrays must come as a pair (X, y), and are learned from in one round a pass.")
-    X, y = data
-    learner = learners_of(algorithm, options)[0]
-    shards, first = _blocks(client, X, y)
-    stream, found = rows_of(first, learner.dtype, labels)
-    base = start(learner, stream, found if labels is None else labels)
-    plan = Plan(tuple((tuple(shards), number == 0) for number in range(passes)))
-    return estimator(run(base, plan, engine, on_progress=on_progress))
+    how: dict[str, Any] = {"labels": labels, "rounds": rounds, "passes": passes, "on_progress": on_progress, **options}
+    if not isinstance(data, tuple) and not _is_collection(data):
+        return scale.train(data, algorithm, engine=engine, **how)
+    return train_held(_partitions(client, data), algorithm, engine, **how)
 
 
-def _blocks(client: Any, X: Any, y: Any) -> tuple[list[Shard], tuple[Any, Any]]:
-    """A shard for each block of rows, and the first rows."""
-    if X.ndim != 2 or y.ndim != 1 or len(X.chunks[1]) != 1:
-        raise ValueError("X must be a Dask array of two dimensions with all columns in each block, and y one of one.")
-    if X.chunks[0] != y.chunks[0]:
-        y = y.rechunk((X.chunks[0],))
-    parts_X, parts_y = client.compute(list(X.to_delayed().ravel())), client.compute(list(y.to_delayed().ravel()))
-    sizes = list(client.gather(client.map(_n_rows, parts_y, pure=False)))
-    kept = [k for k, size in enumerate(sizes) if size]
-    if not kept:
-        raise ValueError("There is nothing to learn from: X has no rows.")
-    total = sum(sizes)
-    shards = [
-        Shard(index, len(kept), sizes[k] / total, _Partition(parts_X[k], parts_y[k])) for index, k in enumerate(kept)
+def _is_collection(data: Any) -> bool:
+    return hasattr(data, "__dask_graph__")
+
+
+def _partitions(client: Any, data: Any) -> list[Held]:
+    """The partitions of a collection, or of several side by side, as futures."""
+    given = data if isinstance(data, tuple) else (data,)
+    if len(given) > 3 or not all(map(_is_collection, given)):
+        raise ValueError("Dask collections come as one, as (X, y), or as (X, y, sample_weight).")
+    if isinstance(data, tuple):
+        made: Any = Rows.of
+        word = "partition" if _is_frame(given[0]) else "block"
+    elif _is_frame(data):
+        made, word = Table.of, "partition"
+    elif hasattr(data, "to_delayed") and not hasattr(data, "chunks"):
+        made, word = Text.of, "partition"
+    else:
+        raise ValueError("An array has no labels: pass (X, y).")
+    columns = [client.compute(pieces) for pieces in _pieces(given)]
+    return [
+        Held(handles, partial(made, f"{word} {k + 1}"), f"{word} {k + 1}")
+        for k, handles in enumerate(zip(*columns, strict=True))
     ]
-    first = client.submit(_first, parts_X[kept[0]], parts_y[kept[0]], pure=False).result()
-    return shards, first
 
 
-def _same(model: bytes) -> bytes:
-    return model
+def _pieces(given: Sequence[Any]) -> list[list[Any]]:
+    """The delayed blocks of rows of each collection, as many of one as of another."""
+    X = given[0]
+    chunks: Any = getattr(X, "chunks", None)
+    if chunks is not None and (X.ndim != 2 or len(chunks[1]) != 1):
+        raise ValueError("X must be a Dask array of two dimensions with all columns in each block: rechunk it.")
+    found = []
+    for each in given:
+        same = not hasattr(each, "chunks") or chunks is None or each.chunks[0] == chunks[0]
+        if not same and not any(isnan(n) for n in (*each.chunks[0], *chunks[0])):
+            each = each.rechunk((chunks[0], *each.chunks[1:]))
+        pieces = each.to_delayed()
+        found.append(list(pieces.ravel() if hasattr(pieces, "ravel") else pieces))
+    if len({len(pieces) for pieces in found}) > 1:
+        counts = ", ".join(str(len(pieces)) for pieces in found)
+        raise ValueError(f"X, y and sample_weight must have the same partitions. They have {counts}.")
+    return found
 
 
-def _n_rows(block: Any) -> int:
-    return int(block.shape[0])
-
-
-def _first(X: Any, y: Any) -> tuple[Any, Any]:
-    return X[:1000], np.asarray(y[:1000])
+def _is_frame(data: Any) -> bool:
+    return hasattr(data, "map_partitions") and hasattr(data, "dtypes")
 
 
 def predict(model: Estimator, X: Any, *, probabilities: bool = False) -> Any:
-    """The labels of the rows of a Dask array, or with `probabilities` those of each class: a lazy Dask array."""
+    """Predict labels lazily, or with `probabilities` the probability of each class.
+
+    Parameters
+    ----------
+    model : estimator
+    X : Dask Array, DataFrame or Bag
+        As the model was trained from.
+    probabilities : bool, default=False
+
+    Returns
+    -------
+    Array, Series, DataFrame or Bag
+        Of an Array an Array; of a DataFrame a Series of labels, or a DataFrame with a column of probabilities for each
+        class; of a Bag a Bag.
+    """
     method = model.predict_proba if probabilities else model.predict
     labels = np.asarray(model.classes_)
+    if _is_frame(X):
+        import pandas as pd  # type: ignore[import-untyped]  # has no types
+
+        columns = labels if probabilities else None
+        empty = pd.DataFrame(columns=columns, dtype=float) if probabilities else pd.Series(labels[:0])
+        return X.map_partitions(_answer_frame, method, columns, meta=empty)
+    if not hasattr(X, "chunks"):
+        return X.map_partitions(_answer_items, method)
     if probabilities:
         chunks = (X.chunks[0], (len(labels),))
         return X.map_blocks(_answer, method, dtype=np.float64, chunks=chunks, meta=np.empty((0, 0)))
@@ -223,11 +252,26 @@ def predict(model: Estimator, X: Any, *, probabilities: bool = False) -> Any:
 
 
 def _answer(block: Any, method: Callable[[Any], Any]) -> Any:
-    return method(block)
+    return method(Rows.of("", block, ()).X)
 
 
-class Distributed:
-    """An estimator that is fitted on a Dask cluster: ``Distributed(AROW()).fit(X, y)`` with Dask arrays.
+def _answer_frame(frame: Any, method: Callable[[Any], Any], columns: Any) -> Any:
+    import pandas as pd
+
+    found = method(frame) if len(frame) else []
+    if columns is None:
+        return pd.Series(found, index=frame.index)
+    return pd.DataFrame(found, index=frame.index, columns=columns)
+
+
+def _answer_items(items: Any, method: Callable[[Any], Any]) -> list[Any]:
+    items = list(items)
+    found: list[Any] = method(items).tolist() if items else []
+    return found
+
+
+class Distributed(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """An estimator that is fitted on a Dask cluster: ``Distributed(AROW()).fit(X, y)`` with Dask collections.
 
     Parameters
     ----------
@@ -235,32 +279,35 @@ class Distributed:
         Its parameters are used; it is not changed.
     client : dask.distributed.Client, default=None
         None for the current one.
-    passes : int, default=1
+    passes, rounds : int, default=1
+        As for `train`.
 
     Attributes
     ----------
     estimator_ : estimator
         The fitted one.
+    classes_ : array
     """
 
-    def __init__(self, estimator: Estimator, client: Any = None, passes: int = 1) -> None:
-        self.estimator, self.client, self.passes = estimator, client, passes
+    def __init__(self, estimator: Estimator, client: Any = None, passes: int = 1, rounds: int = 1) -> None:
+        self.estimator, self.client, self.passes, self.rounds = estimator, client, passes, rounds
 
-    def __repr__(self) -> str:
-        return f"Distributed({self.estimator!r})"
-
-    def fit(self, X: Any, y: Any) -> Distributed:
-        """Learn from the rows of Dask arrays, a block at a time."""
-        self.estimator_ = train((X, y), self.estimator, client=self.client, passes=self.passes)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Distributed:
+        """Learn from the rows of Arrays or DataFrames, each part a shard; y is None if X has the labels."""
+        given = tuple(each for each in (X, y, sample_weight) if each is not None)
+        if y is None and sample_weight is not None:
+            raise ValueError("sample_weight needs y. A column of weights is named by train(..., weight=...).")
+        how: Any = {"client": self.client, "passes": self.passes, "rounds": self.rounds}
+        self.estimator_ = train(X if y is None else given, self.estimator, **how)
         self.classes_ = self.estimator_.classes_
         return self
 
     def predict(self, X: Any) -> Any:
-        """Labels, as a lazy Dask array."""
+        """Labels, lazily."""
         return predict(self.estimator_, X)
 
     def predict_proba(self, X: Any) -> Any:
-        """Calibrated probabilities, as a lazy Dask array."""
+        """Calibrated probabilities, lazily."""
         return predict(self.estimator_, X, probabilities=True)
 
     def save(self, path: str | Path) -> None:

@@ -1,4 +1,4 @@
-"""How good predictions are where the classes do not weigh the same.
+"""Metrics for imbalanced classes and unequal costs.
 
 >>> from sureline import metrics
 >>> y_true, y_pred = [0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]
@@ -29,6 +29,7 @@ from ._inputs import Array, Floats, Ints, Labels, class_indices, distinct, exact
 __all__ = ["Calibration", "Tally", "balanced_accuracy", "tally", "weighted_cost", "weighted_sum", "wilson"]
 
 
+Z95 = 1.959963984540054  # standard errors to either side of a mean that make a 95 % interval
 _CLASSES_IN_REPR = 6
 _BINS = 10
 
@@ -271,7 +272,7 @@ def weighted_cost(
 
 @dataclass
 class Calibration:
-    """How probabilities compare with what happened: the confidence in the predicted label, in ten bins from `low` to 1.
+    """Calibration of probabilities: confidence in the predicted label against accuracy, in ten bins from `low` to 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The rules alone, without data: what they make of scalars.
+"""The update rules as functions of scalars.
 
 A margin rule gives the coefficients of a step as functions of margin and variance.
 

@@ -1,4 +1,4 @@
-"""Accuracy and time against the number of features: several selectors at several numbers, as table and picture."""
+"""Accuracy and time of feature selectors against the number of features, as table and chart."""
 
 from .evaluate.agreement import jaccard, stability
 from .evaluate.feature_path import FeaturePath, PathPoint, feature_path

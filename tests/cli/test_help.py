@@ -58,7 +58,8 @@ def test_help_all_has_every_option() -> None:
 
 
 def test_help_of_an_unknown_learner_is_refused() -> None:
-    assert "There is no algorithm 'scv'" in told("train", "--algorithm", "scv", "--help", status=2)
+    said = told("train", "--algorithm", "scv", "--help", status=2)
+    assert "There is no algorithm 'scv' (did you mean scw?); there are" in said
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,45 @@ def test_json_refuses_tags_that_are_no_text(tagged: Path, capsys: Any) -> None:
     assert not out.exists()
 
 
+def test_ask_keeps_bytes_too(tagged: Path) -> None:
+    lines = [line.replace(b"| a", b"| a%d a" % k) for k, line in enumerate(tagged.read_bytes().splitlines())]
+    rows = tagged.with_name("ask.vw")  # none like another
+    rows.write_bytes(b"\n".join(lines) + b"\n")
+    words = ["ask", str(rows), "--model", str(tagged.with_name("m")), "--best", str(len(TAGS))]
+    done = subprocess.run([*SURELINE, *words], capture_output=True)
+    assert done.returncode == 0
+    told = list(csv.DictReader(io.StringIO(done.stdout.decode(errors="surrogateescape"), newline="")))
+    assert len({row["tag"] for row in told}) == len(TAGS)
+    assert all(row["text"].encode(errors="surrogateescape") == lines[int(row["row"]) - 1] for row in told)
+    safe = subprocess.run([*SURELINE, *words, "--csv-safe"], capture_output=True).stdout
+    assert b",'=1+1," in safe
+    assert b",'@SUM(A1)," in safe
+    done = subprocess.run([*SURELINE, *words, "--json"], capture_output=True)
+    assert done.returncode == 1
+    assert b"is no UTF-8, which CSV alone can hold" in done.stderr
+
+
+def test_a_label_that_is_no_text_is_told(tmp_path: Path, capsys: Any) -> None:
+    X, y = np.eye(2).repeat(10, 0), ["a", "\ud800"] * 10
+    sureline.save(sureline.PA(normalize="none").fit(X, y), tmp_path / "m")
+    (tmp_path / "rows.svm").write_text("1 0:1\n")
+    predict = ["predict", str(tmp_path / "rows.svm"), "--model", str(tmp_path / "m"), "--output"]
+    export = ["export", str(tmp_path / "m"), "--onnx", str(tmp_path / "m.onnx")]
+    for words in ([*predict, str(tmp_path / "o.csv")], [*predict, str(tmp_path / "o.parquet")], export):
+        assert cli.run(words) == 1
+        assert "half of a surrogate pair" in capsys.readouterr().err
+    assert cli.run([*predict, str(tmp_path / "o.jsonl")]) == 0
+    assert json.loads((tmp_path / "o.jsonl").read_text())["label"] in y
+
+
+def test_identifiers_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    """Both would be the same question mark."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"label":1,"id":"\\ud800","a":1}\n{"label":0,"id":"\\ud801","a":2}\n')
+    with pytest.raises(sureline.stream.DataError, match=r":1:17: .* half of a surrogate pair"):
+        list(sureline.stream.read(path, id="id"))
+
+
 def test_csv_for_spreadsheets(tagged: Path, tmp_path: Path, capsys: Any) -> None:
     out = tagged.with_name("out.csv")
     words = ["predict", str(tagged), "--model", str(tagged.with_name("m")), "--output", str(out)]

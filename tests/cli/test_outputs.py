@@ -52,6 +52,24 @@ def test_text_by_name_and_compressed(folder: Path) -> None:
     assert clf.classes_.tolist() == [0, 1]
 
 
+def test_what_is_not_written_is_refused_before_any_work(folder: Path) -> None:
+    for name in ("a.xlsx", "a.tsv", "a.json", "a.tsv.gz"):
+        words = ["predict", folder / "a.svm", "--model", folder / "m.sureline", "--output", folder / name]
+        ending = "." + name.split(".")[1]
+        assert f"and not {ending}." in fail(2, *words)
+        assert not (folder / name).exists()
+    succeed(*words[:-1], folder / "a.json", "--json")
+    assert json.loads((folder / "a.json").read_text().splitlines()[0])["label"] in (0, 1)
+
+
+def test_names_of_columns_are_no_formulas_either(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("=1+1,label\nx,1\ny,0\n")
+    succeed("train", tmp_path / "a.csv", "--algorithm", "pa", "--quiet", "--model", tmp_path / "m")
+    words = ["predict", tmp_path / "a.csv", "--model", tmp_path / "m", "--keep", "=1+1"]
+    assert succeed(*words).startswith("=1+1,label,")
+    assert succeed(*words, "--csv-safe").startswith("'=1+1,label,")
+
+
 def test_parquet_and_arrow(folder: Path) -> None:
     pytest.importorskip("pyarrow")
     import pyarrow as pa
@@ -64,6 +82,41 @@ def test_parquet_and_arrow(folder: Path) -> None:
         assert file.read_all().equals(table)
     first = table.slice(0, 1).to_pylist()[0]
     assert len(first["explanation"]) == 2
+
+
+def test_a_label_that_is_not_answered_is_missing_from_tables(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    data = tmp_path / "a.svm"
+    data.write_text("yes 1:1\nno 2:1\n" * 20)
+    succeed("train", data, "--algorithm", "pa", "--quiet", "--model", tmp_path / "m")
+    succeed("predict", data, "--model", tmp_path / "m", "--max-error", "0.001", "--output", tmp_path / "o.parquet")
+    assert set(parquet.read_table(tmp_path / "o.parquet")["label"].to_pylist()) == {None}
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "arrow"])
+def test_an_error_halfway_is_one_line_and_leaves_the_old_file(ending: str, tmp_path: Path) -> None:
+    """Not the traceback of a writer that finds its file closed."""
+    data, out = tmp_path / "a.svm", tmp_path / f"o.{ending}"
+    data.write_text("yes 1:1\nno 2:1\n" * 20)
+    (tmp_path / "bad.svm").write_text("yes 1:1\nno 2:x\n")
+    succeed("train", data, "--algorithm", "pa", "--quiet", "--model", tmp_path / "m")
+    out.write_text("old")
+    said = fail(1, "predict", data, tmp_path / "bad.svm", "--model", tmp_path / "m", "--output", out)
+    assert "bad.svm:2:" in said
+    assert said.count("\n") == 1
+    assert out.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.svm", "bad.svm", "m", out.name]
+
+
+def test_tags_that_come_late_are_not_dropped(tmp_path: Path) -> None:
+    (tmp_path / "a.vw").write_text("1 | a\n-1 | b\n" * 20)
+    (tmp_path / "b.vw").write_text("1 'tag | a\n-1 | b\n")
+    succeed("train", tmp_path / "a.vw", "--algorithm", "pa", "--quiet", "--model", tmp_path / "m")
+    words = ["--model", tmp_path / "m", "--output", tmp_path / "o.csv"]
+    said = fail(1, "predict", tmp_path / "a.vw", tmp_path / "b.vw", *words)
+    assert "b.vw: rows have tags, and the output was begun without" in said
+    succeed("predict", tmp_path / "b.vw", tmp_path / "a.vw", *words)
+    assert (tmp_path / "o.csv").read_text().startswith("tag,label")
 
 
 def test_what_cannot_be_written(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,8 @@ def others(name: str, folder: Path, model: bytes, *but: str) -> dict[str, str]:
         path = folder / f"other-{param.name}"
         if isinstance(param.type, Data | Read):
             path.write_bytes(content(param, model))
+        elif not isinstance(param.type, Written):  # the folder of a service
+            path.mkdir(exist_ok=True)
         values[str(param.name)] = str(path.with_suffix(".arrow") if param.name == "output" else path)
     return values
 
@@ -208,15 +211,17 @@ def test_nothing_beside_an_output_is_an_input(
 
 @pytest.mark.parametrize("name", ["train", "tune"])
 def test_two_outputs_are_two_files(name: str, model: bytes, tmp_path: Path, capsys: Any) -> None:
-    outputs = [param for param in files_of(commands()[name]) if isinstance(param.type, Written)]
-    assert len(outputs) == 2
+    outputs = [str(param.name) for param in files_of(commands()[name]) if isinstance(param.type, Written)]
+    assert len(outputs) >= 2
     data = tmp_path / "rows.svm"
     data.write_bytes(ROWS)
     same = str(tmp_path / "x")
-    values = {"data": str(data), **{str(param.name): same for param in outputs}}
-    assert "would write the same file" in refused(capsys, command_line(name, values))
+    for pair in combinations(outputs, 2):
+        values = {"data": str(data), **dict.fromkeys(pair, same)}
+        values.setdefault("model_path", str(tmp_path / "model"))
+        assert "would write the same file" in refused(capsys, command_line(name, values)), pair
     if name == "train":
-        values["log"] = same + ".checkpoint"
+        values = {"data": str(data), "model_path": same, "log": same + ".checkpoint"}
         assert "would write the same file" in refused(capsys, command_line(name, values))
     assert [path.name for path in tmp_path.iterdir()] == ["rows.svm"]
 
@@ -293,6 +298,36 @@ def test_reproduce_does_not_write_over_its_data(tmp_path: Path, capsys: Any) -> 
     (out / f"{entry.name}-picture.svg").symlink_to(data)
     assert "must not be written over" in refused(capsys, [*words, "--output", str(out)])
     assert data.read_bytes() == ROWS
+
+
+def test_reproduce_does_not_write_over_its_entry_or_twice_over_one_file(tmp_path: Path, capsys: Any) -> None:
+    name = sureline.reproduce.names()[0]
+    own = tmp_path / "own.toml"
+    source = Path(sureline.reproduce.__file__).parent / "entries" / f"{name}.toml"
+    own.write_text(source.read_text().replace(f'name = "{name}"', 'name = "own"'))
+    (tmp_path / "link.html").symlink_to(own)
+    out = tmp_path / "out"
+    out.mkdir()
+    before = everything(tmp_path)
+    words = ["reproduce", str(own), "--quick", "--data", str(tmp_path)]
+    for target in (own, tmp_path / "link.html"):
+        assert "must not be written over" in refused(capsys, [*words, "--report", str(target)])
+    for made in ("own.json", "own.md", "own-picture.svg"):
+        twice = [*words, "--output", str(out), "--report", str(out / made)]
+        assert "would write the same file" in refused(capsys, twice)
+    assert everything(tmp_path) == before
+
+
+def test_replay_does_not_write_over_the_state_that_it_reads(tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("msgspec")
+    snapshot = tmp_path / "state" / "m" / "1.sureline"
+    snapshot.parent.mkdir(parents=True)
+    snapshot.write_bytes(ROWS)
+    (tmp_path / "link").symlink_to(snapshot)
+    words = ["replay", str(tmp_path / "state"), "--model", "m", "--version", "1", "--output"]
+    for target in (snapshot, tmp_path / "link"):
+        assert "must not be written over" in refused(capsys, [*words, str(target)])
+    assert snapshot.read_bytes() == ROWS
 
 
 def test_python_refuses_as_the_command_line_does(tmp_path: Path) -> None:

@@ -214,6 +214,7 @@ def test_a_checkpoint_comes_on_time_without_a_row_and_sigterm_saves_the_rest(tmp
         status, _, err = running.stop()
     assert status == 1
     assert "stopped after 300 examples; the same command with --resume goes on" in err
+    assert "an earlier training" not in err  # the checkpoint is its own
     assert examples_in(checkpoint) == 300
     assert not made.exists()
 

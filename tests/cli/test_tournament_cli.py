@@ -321,7 +321,7 @@ def test_rows_sorted_by_label_are_told(tmp_path: Path, capsys: Any) -> None:
     path.write_text("".join(f"{label} 1:{k % 7} 2:{label}\n" for label in (0, 1) for k in range(500)))
     status, out, err = run(capsys, "compare", path, "--algorithm", "arow,pa", "--quiet", "--json")
     assert status == 0
-    assert "the label changes once in 1,000 rows" in err
+    assert "sureline: the label changes once in 1,000 rows" in err
     assert "shuffle" in json.loads(out)["stream"]["problem"]
 
 

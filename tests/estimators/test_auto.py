@@ -114,3 +114,17 @@ def test_unscaled_tables_need_no_tuning(load: Any) -> None:
     assert auto.score(X[test], y[test]) > max(0.93, rival.score(X[test], y[test]) - 0.01)
     np.testing.assert_allclose(auto.predict_proba(csr_matrix(X[test])), auto.predict_proba(X[test]))
     assert auto.confidence(X[test]).mean() == pytest.approx(auto.score(X[test], y[test]), abs=0.06)
+
+
+def test_it_abstains_wants_labels_and_knows_what_is_new() -> None:
+    clf = Auto().fit(X, Y)
+    answers = clf.predict_or_abstain(X, max_error=0.05)
+    assert 0 < answers.count() < len(Y)
+    assert (answers != Y).mean() < (clf.predict(X) != Y).mean()
+    assert answers.tolist() == clf.model_.predict_or_abstain(X, 0.05).tolist()
+    assert clf.coverage(0.05) == clf.model_.coverage(0.05) > clf.coverage(0.05, cost=(5, 1))
+    assert 0 < clf.wants_label(X, rate=0.1).mean() < clf.wants_label(X, rate=0.5).mean() < 1
+    assert clf.novelty(X).unseen.max() == 0
+    assert clf.novelty(X).std_ratio.shape == (1200,)
+    with pytest.raises(ValueError, match="150 features"):
+        clf.wants_label(X[:, :10])

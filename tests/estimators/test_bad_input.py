@@ -1,5 +1,7 @@
 """Whatever is passed: a correct result or one clear ValueError, and a refused batch leaves no trace."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from catalogue import Case, every_case, everything, stream
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import sureline
-from sureline import AROW, CW, IELLIP, PA, ROMMA, SCW, SOP, Perceptron, reference
+from sureline import AROW, CW, FOFS, IELLIP, ODCA, PA, ROMMA, SCW, SOP, Perceptron, reference
 from sureline._native import _core
 from sureline.models.numbers import Shape
 from sureline.models.state import State
@@ -363,6 +365,29 @@ def test_a_row_refused_in_the_middle_takes_the_batch_back(case: Case, width: int
         assert everything(model) == before
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ODCA(window="exponential", beta=0.05, normalize="none"),
+        lambda: ODCA(window="exponential", beta=0.05, normalize="none", smoothing=0.0),
+        lambda: FOFS(eta=0.9, lam=0.9, normalize="none"),
+    ],
+    ids=["ODCA", "ODCA without smoothing", "FOFS"],
+)
+def test_a_row_refused_after_all_numbers_were_rescaled_takes_the_batch_back(make: Any) -> None:
+    X = sparse.random(500, 5000, density=4e-3, random_state=0, format="csr")
+    y = np.random.default_rng(0).integers(0, 2, 500)
+    model = make().partial_fit(X[:50], y[:50], classes=[0, 1])
+    before = everything(model)
+    bad = X[50:].tolil()
+    bad[449, 7:9] = 1e200
+    with pytest.raises(ValueError, match="Row 449"):
+        model.partial_fit(bad.tocsr(), y[50:])
+    assert everything(model) == before
+    whole = make().partial_fit(X[:50], y[:50], classes=[0, 1]).partial_fit(X[50:], y[50:])
+    assert everything(model.partial_fit(X[50:], y[50:])) == everything(whole)
+
+
 def test_romma_follows_the_reference_on_noise() -> None:
     """Where |w| grows without limit: its tracked square must not leave that of the weights."""
     rng = np.random.default_rng(0)
@@ -453,3 +478,29 @@ def test_columns_of_a_frame_that_are_no_numbers_are_named() -> None:
     for bad in (good.assign(c=pd.Timestamp("2020-01-01")), good.assign(c=["1"] * 20)):
         with pytest.raises(ValueError, match="in the column 'c'"):
             sureline.PA().fit(bad, y)
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow", "pandas"])
+def test_frames_whose_columns_are_no_numbers_are_refused(library: str) -> None:
+    """Polars and pyarrow have types of their own, which NumPy turns into numbers as it does its own."""
+    frames = pytest.importorskip(library)
+    table = frames.table if library == "pyarrow" else frames.DataFrame
+    y, day = [0, 1] * 10, np.datetime64("2020-01-01", "s")
+    days = (day + np.arange(20).astype("timedelta64[D]")).astype("datetime64[us]")
+    for values, said in (
+        (days, "dates in the column 'when'"),
+        (days - days[0], "times in the column 'when'"),
+        (["1", "2"] * 10, "text in the column 'when'"),
+    ):
+        X = table({"a": np.arange(20.0), "when": values})
+        for call in (lambda X=X: sureline.PA().fit(X, y), lambda X=X: sureline.Auto().fit(X, y)):
+            with pytest.raises(ValueError, match=said):
+                call()
+    assert sureline.PA().fit(table({"a": np.arange(20.0)}), y).n_seen_ == 20
+
+
+def test_weights_are_numbers() -> None:
+    X, y = np.arange(20.0).reshape(10, 2), [0, 1] * 5
+    for weight in (["1"] * 10, np.arange(10).astype("datetime64[s]"), np.array([b"1"] * 10)):
+        with pytest.raises(ValueError, match="sample_weight must be numbers"):
+            sureline.PA().fit(X, y, sample_weight=weight)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +102,8 @@ def test_results_are_tables() -> None:
     assert repr(contest).startswith("Tournament of 2 learners by error, best: ")
     assert repr(contest).splitlines()[1].startswith("learner  ")
     assert str(contest.best) in repr(contest).splitlines()[2]
+    tied = repr(replace(contest, ties=[f"run {k}" for k in range(99)])).splitlines()[0]
+    assert tied.endswith("(cannot be told from it: run 0, run 1, run 2, run 3, run 4 and 94 more)")
     path = sureline.sparsity_path(sureline.SSOL(), X, y, [0.0, 1.0])
     curves = prequential([sureline.AROW(), sureline.Perceptron()], (X, y), window=500)
     features = sureline.feature_path({"SOFS": sureline.SOFS(n_features=5)}, X, y, [5, 10], random_state=0)
@@ -133,3 +136,13 @@ def test_tables_are_written_and_need_pandas_for_frames_alone(tmp_path: Path, mon
     with pytest.raises(ImportError, match="to_frame needs pandas"):
         path.to_frame()
     assert json.dumps(path.to_csv())
+
+
+def test_all_attributes_of_a_wide_batch_learner_can_be_gone_over() -> None:
+    rows = sparse.csr_matrix(([1.0, 1.0, 1.0, 1.0], [0, 5, 10, 299], [0, 2, 4]), shape=(2, 1 << 27))
+    model = sureline.BCW().fit(rows, [0, 1])
+    there = [name for name in dir(model) if hasattr(model, name)]
+    assert "intercept_variance_" in there
+    assert "covariance_" not in there
+    with pytest.raises(AttributeError, match=r"covariance_ does not fit into memory: .* GiB"):
+        _ = model.covariance_

@@ -21,7 +21,7 @@ def targets(kind: str, name: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("normalize", ["none", "row", "scale"])
-@pytest.mark.parametrize("name", ["SCW", "AROW", "FTRL", "SSOL", "PA", "BCW"])
+@pytest.mark.parametrize("name", ["SCW", "AROW", "SOP", "FTRL", "SSOL", "PA", "BCW"])
 @pytest.mark.parametrize("kind", ["binary", "several"])
 def test_contributions_sum_to_the_score(name: str, normalize: str, kind: str) -> None:
     y = targets(kind, name)

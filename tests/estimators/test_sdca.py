@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from test_bad_input import CORRUPT, corrupt, other_formats
 from test_sparse_dca import problem
 
-from sureline import SDCA, reference
+from sureline import L1SVM, SDCA, SparseDCA, reference
 from sureline._native import _core
 from sureline.models.rows import as_rows, squared_norms
 
@@ -525,3 +526,11 @@ def test_both_steps_lead_to_the_same_optimum(loss: str, regularizer: str, delta:
     assert exact_passes <= bound_passes < 20_000
     if regularizer == "l2":  # where the bound is no bound but D itself
         assert abs(exact_passes - bound_passes) <= 1
+
+
+@pytest.mark.parametrize("model", [SDCA(), SDCA(loss="log"), L1SVM(), SparseDCA()], ids=str)
+def test_no_confidences_where_no_prediction_precedes_its_label(model: Any) -> None:
+    X, y = problem()
+    model.fit(X, y)
+    assert not hasattr(model, "predict_proba")
+    assert not hasattr(model, "confidence")

@@ -1,11 +1,15 @@
 """Averages of the weights along a stream: what the catalogue's cases do not show."""
 
+import pickle
+
 import numpy as np
 import pytest
 from catalogue import AVERAGED, Case, everything, stream
 from scipy import sparse
 
 import sureline
+from sureline.learners.catalogue import LEARNERS
+from sureline.learners.online import OnlineLearner
 
 every_average = pytest.mark.parametrize("case", [case for case in AVERAGED if case.name != "ODCA"], ids=str)
 
@@ -19,6 +23,21 @@ def test_learning_goes_on_from_the_last_weights(case: Case) -> None:
     X, y = stream(n_classes=3)
     plain = {name: value for name, value in case.parameters.items() if name != "average"}
     assert last_weights(case.make().fit(X, y)) == last_weights(Case(case.name, plain).make().fit(X, y))
+
+
+@pytest.mark.parametrize("average", [True, 25.0])
+@pytest.mark.parametrize("name", [name for name, kind in LEARNERS.items() if issubclass(kind, OnlineLearner)])
+def test_every_online_learner_has_the_average_of_the_reference(name: str, average: float) -> None:
+    case = Case(name, {"average": average})
+    if name in ("SOFS", "FOFS"):
+        with pytest.raises(ValueError, match="bounds the number of nonzero weights"):
+            case.make().fit(*stream())
+        return
+    for n_classes in (2, 3):
+        X, y = stream(n_classes=n_classes)
+        oracle, model = case.reference().run(X, y), case.make().fit(X, y)
+        assert model.n_mistakes_ == oracle.n_mistakes_
+        np.testing.assert_allclose(model.coef_, oracle.coef_, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("average", [True, 500.0])
@@ -164,3 +183,15 @@ def test_it_cannot_change_under_a_model() -> None:
     for other in (False, 10.0):
         with pytest.raises(ValueError, match="'average' parameter of AROW cannot change"):
             model.set_params(average=other).partial_fit(X, y)
+
+
+@every_average
+def test_a_pickled_average_goes_on_to_the_same_bits(case: Case) -> None:
+    X, y = stream(400, 12, n_classes=3)
+    model = case.make().partial_fit(X[:150], y[:150], classes=[0, 1, 2])
+    copy = pickle.loads(pickle.dumps(model))
+    assert copy.coef_.tobytes() == model.coef_.tobytes()
+    for each in (model, copy):
+        each.partial_fit(X[150:], y[150:])
+    assert everything(copy) == everything(model)
+    assert copy.coef_.tobytes() == case.make().partial_fit(X, y, classes=[0, 1, 2]).coef_.tobytes()

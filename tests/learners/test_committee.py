@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,20 @@ from scipy.sparse import csr_matrix
 from sureline.datasets import make_sparse_stream
 from sureline.learners.catalogue import LEARNERS
 from sureline.learners.race import race as racing
+from sureline.learners.race import verdict as verdicts
+from sureline.learners.race.predictions import Block
 from sureline.learners.race.race import Race
-from sureline.learners.race.stack import SHRINKAGE, Judged, losses_of, scales_of, stacked
+from sureline.learners.race.stack import (
+    SHRINKAGE,
+    Judged,
+    Stack,
+    best_of,
+    losses_of,
+    moved,
+    options,
+    scales_of,
+    stacked,
+)
 from sureline.learners.race.verdict import outcome
 from sureline.stream import Chunk
 
@@ -103,6 +116,52 @@ def test_every_metric_finds_the_best_member(metric: str) -> None:
 # -- the race --------------------------------------------------------------------------------------------------------
 
 
+def off_centre(n: int, share: float) -> Judged:
+    """Two members whose margins are calibrated, and one that errs on fewer rows but is sure of its mistakes."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, n).astype(np.int32)
+    side = np.where(labels == 1, 1.0, -1.0)[:, None]
+    good = np.where(rng.random(n) < 0.25, -1.0, 1.0)
+    sure = np.where(rng.random(n) < 0.25 - share, -30.0 * rng.random(n), 0.5)
+    margins = np.stack([good, good + 0.1 * rng.normal(size=n), sure], axis=1)
+    return Judged((side * margins)[:, :, None], labels, np.ones(n))
+
+
+@pytest.mark.parametrize(("share", "alone"), [(0.05, True), (0.0, False)])
+def test_a_member_that_is_clearly_better_than_the_committee_stands_alone(share: float, alone: bool) -> None:
+    judged = off_centre(4000, share)
+    scales = scales_of(judged)
+    stacks = options(judged, scales, [0, 1, 2])
+    found = best_of(judged, [stacks], "error", [0, 1000, 2000, 3000, 4000])
+    assert (found.members == [2]) is alone
+    assert (found is stacks[0]) is not alone
+    assert found.loss(judged, "error") <= stacks[0].loss(judged, "error")
+
+
+def test_nothing_takes_the_place_of_the_committee_of_rows_from_all_times() -> None:
+    X, y = rows(3000)
+    y = np.where(np.random.default_rng(0).random(len(y)) < 0.3, 0, y)  # a threshold that is worth moving
+    found = {mixed: outcome(run(Race(learners(SOME[:5]), mixed=mixed), X, y, 2)) for mixed in (False, True)}
+    assert found[False].shift != 0
+    assert found[True].shift == 0
+    assert len(found[True].shares) > 1
+    assert found[False].error < found[True].error  # on the rows that judge, which are not those that come next
+
+
+def test_what_the_blocks_of_a_stream_do_not_agree_on_is_chance() -> None:
+    n = 4000
+    judged = off_centre(n, 0.05)
+    stacks = options(judged, scales_of(judged), [0, 1, 2])
+    blocks = np.arange(n) < 1000
+    judged.scores[blocks, 2] = np.where(judged.labels[blocks] == 1, 1.0, -1.0)[:, None]  # right in one block alone
+    worse = np.where(np.random.default_rng(1).random(n) < 0.05, -1.0, 1.0)[:, None]
+    judged.scores[~blocks, 2] = (judged.scores[:, 0] * worse)[~blocks]
+    gain = stacks[0].loss(judged, "error") - stacks[4].loss(judged, "error")
+    assert stacks[4].members == [2]
+    assert gain > 0.02  # by the rows alone that is no chance: their standard error is .008
+    assert best_of(judged, [stacks], "error", [0, 1000, 2000, 3000, 4000]) is stacks[0]
+
+
 def chunk_of(X: Any, y: Any, n_classes: int, dtype: str = "float64") -> Chunk:
     X = csr_matrix(X)
     labels = y.astype(np.int32), list(range(n_classes))
@@ -150,13 +209,56 @@ def test_the_model_is_the_sum_of_its_members(n_classes: int, multi_class: str) -
     scales = dict(zip([member.number for member in race.alive], scales_of(judged), strict=True))
     total = sum(share * scales[k] * race.members[k].learner.judge_rows(*row)[0] for k, share in verdict.shares.items())
     scores, variances = verdict.learner.judge_rows(*row)
-    ratio = total / scores
-    np.testing.assert_allclose(ratio, np.median(ratio), rtol=1e-6)  # in the units of the one that goes on
-    assert (verdict.learner.chosen(scores) == verdict.learner.chosen(total)).all()
+    by_one = np.stack([scores.ravel(), np.full(scores.size, float(verdict.shift != 0))], axis=1)
+    line = np.linalg.lstsq(by_one, total.ravel(), rcond=None)[0]  # in the units of the one that goes on, and moved
+    np.testing.assert_allclose(by_one @ line, total.ravel(), rtol=1e-6, atol=1e-6 * np.abs(total).mean())
+    assert line[0] > 0
     assert variances is not None
     assert (variances > 0).all()
     assert verdict.learner.n_seen_ == len(y)
     assert verdict.error <= verdict.best_error + 0.01
+
+
+@pytest.mark.parametrize("kind", ["none", "row", "scale"])
+def test_a_threshold_is_moved_by_the_intercept(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = rows(600)
+    race = run(Race(learners([("SCW", {"normalize": kind}), ("FTRL", {"normalize": kind})])), X, y, 2)
+
+    def moved_by(shift: float) -> Any:
+        monkeypatch.setattr(
+            verdicts, "options", lambda *about, threshold: [replace(stacked(*about), shift=shift if threshold else 0.0)]
+        )
+        return outcome(race.copy())
+
+    plain, moved = moved_by(0.0), moved_by(0.7)
+    row = X.data, X.indices, X.indptr, X.shape[1]
+    apart = moved.learner.judge_rows(*row)[0] - plain.learner.judge_rows(*row)[0]
+    np.testing.assert_allclose(apart, apart[0, 0], rtol=1e-6)
+    judged = race.judged()
+    assert judged is not None
+    scale = scales_of(judged)[[member.number for member in race.alive].index(0)]
+    assert apart[0, 0] == pytest.approx(0.7 / scale)
+    np.testing.assert_array_equal(moved.learner.coef_, plain.learner.coef_)
+    for other in ({"metric": "log_loss"}, {}):
+        without = [("SCW", {"normalize": kind, "fit_intercept": bool(other)}), ("FTRL", {"fit_intercept": bool(other)})]
+        race = run(Race(learners(without), **other), X, y, 2)
+        assert moved_by(0.7).shift == 0  # where there is no intercept, or not the error is what is judged
+
+
+def test_the_threshold_is_that_with_the_fewest_mistakes() -> None:
+    rng = np.random.default_rng(0)
+    labels = (rng.random(20_000) < 0.3).astype(np.int32)
+    f = 4 * (np.where(labels == 1, 0.5, -0.5) + 0.5 * rng.normal(size=len(labels))) - 2  # log-odds but for a shift
+    judged = Judged(f[:, None, None], labels, np.ones(len(labels)))
+    one = Stack([0], np.ones(1), np.ones(1))
+    found = moved(judged, one)
+    tried = [replace(one, shift=float(shift)).loss(judged, "error") for shift in np.arange(-1.5, 1.5, 0.05)]
+    assert found.loss(judged, "error") <= min(tried) + 0.002
+    assert found.loss(judged, "error") < one.loss(judged, "error") - 0.01
+    stacks = options(judged, np.ones(1), [0], threshold=True)
+    best = best_of(judged, [stacks], "error", [0, 5000, 10_000, 15_000, 20_000])
+    assert best.shift > 0
+    assert best.loss(judged, "error") < one.loss(judged, "error") - 0.01
 
 
 def test_the_variances_are_those_of_the_gaussian_members() -> None:
@@ -211,6 +313,23 @@ def test_those_behind_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcome(one).learner is one.alive[0].learner
 
 
+def test_who_is_behind_after_a_change_alone_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(racing, "LEFT", ((1024, 9, 9),))
+    ahead, behind, changed = (np.full((8, 64), loss) for loss in (1.0, 1.5, 0.9))
+    changed[4:] = 2.0
+    losses = np.stack([x.ravel() for x in (ahead, behind, changed)], axis=1)
+    race = Race(learners(SOME[:3]))
+    race.rows = 1024
+    labels, empty = np.zeros(64, np.int32), np.zeros((64, 3, 1), np.float32)
+    race.blocks = [Block(512 + 64 * k, labels, np.ones(64), empty, empty) for k in range(8)]
+    monkeypatch.setattr(racing, "losses_of", lambda *_: losses)
+    monkeypatch.setattr(race, "judged", lambda: Judged(np.zeros((512, 3, 1)), np.zeros(512, np.int32), np.ones(512)))
+    monkeypatch.setattr(racing, "FIRST", 1)
+    race._look()
+    assert [member.number for member in race.alive] == [0, 2]
+    assert "clearly behind" in race.members[1].why
+
+
 def test_there_is_room_for_some() -> None:
     X, y = rows(500)
     most = sum(one.most_bytes(80, 2) for one in learners()) + 16 * 80
@@ -233,6 +352,9 @@ def test_a_full_covariance_rests_along_a_long_stream(monkeypatch: pytest.MonkeyP
     race = run(Race(learners([SOME[0], SOME[5]]), long=True), X, y, 2)
     assert race.members[1].learner.n_seen_ == 1024
     assert race.leader.learner.n_seen_ == outcome(race).learner.n_seen_ == 3000
+    alone = run(Race(learners([SOME[5], ("SCW", {"C": 1e-6}), SOME[5]]), long=True, committee=False), X, y, 2)
+    assert [member.number for member in alone.alive] == [1]  # however good the others were
+    assert {member.left for member in alone.members if not member.alive} == {512}
 
 
 def test_a_class_that_comes_later() -> None:

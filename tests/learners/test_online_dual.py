@@ -66,6 +66,23 @@ def test_it_is_the_reference_with_more_classes(
     assert difference(model.intercept_, oracle.intercept_) < 1e-9
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("smoothing", [0.0, 0.8])
+@pytest.mark.parametrize("regularizer", REGULARIZERS, ids=name)
+def test_a_window_that_forgets_fast_is_the_reference(regularizer: dict, smoothing: float, n_classes: int) -> None:
+    """The numbers that are stored are rescaled every hundred rows or so."""
+    X, y = stream(n_rows=600, n_columns=5, n_classes=n_classes, seed=5)
+    for loss, window in itertools.product(
+        ("hinge", "log"), ({"window": "exponential", "beta": 0.05}, {"window": "exponential", "beta": 0.3})
+    ):
+        parameters = settings_of(window, loss, regularizer, smoothing) | {"fit_intercept": True}
+        oracle = reference.ODCA(**parameters).run(X, y)
+        model = as_published(ODCA, **parameters).fit(X, y)
+        assert (model.n_mistakes_, model.n_updates_) == (oracle.n_mistakes_, oracle.n_updates_)
+        assert difference(model.coef_, oracle.coef_) < 1e-9
+        assert difference(model.intercept_, oracle.intercept_) < 1e-9
+
+
 # -- the step ------------------------------------------------------------------------------------------------
 
 NUMBERS = st.floats(-50, 50).map(lambda v: round(v, 3))

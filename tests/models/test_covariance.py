@@ -5,7 +5,7 @@ import pytest
 from catalogue import Case, every_gaussian
 from scipy.special import ndtri
 
-from sureline import AROW, CW, SCW
+from sureline import AROW, CW, PA, SCW
 
 
 @every_gaussian
@@ -72,3 +72,23 @@ def test_a_diagonal_step_never_loses_all_variance() -> None:
         model = AROW(r=1.0, dtype=dtype, fit_intercept=False, normalize="none")
         model.partial_fit(np.array([[1e12]]), [1], classes=[0, 1])
         assert model.covariance_[0, 0] == pytest.approx(1e-24)  # r / (v + r)
+
+
+@pytest.mark.parametrize(("dtype", "r"), [("float64", 1e-20), ("float64", 1e-9), ("float32", 1e-12)])
+def test_what_a_step_leaves_of_a_variance_is_not_lost_to_rounding(dtype: str, r: float) -> None:
+    """1 / S grows by x^2 / r. Nearly nothing of S is left, and 1 - beta S x^2 would round to zero."""
+    model = AROW(r=r, covariance="diag", normalize="none", fit_intercept=False, dtype=dtype)
+    model.partial_fit(np.array([[2.0, 0.0]], dtype=dtype), [1], classes=[0, 1])
+    np.testing.assert_allclose(model.covariance_.ravel(), [1 / (1 + 4 / r), 1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-22, 1e21])
+def test_rows_of_any_length_in_single_precision(size: float) -> None:
+    """Coefficients of a step that float32 has no numbers for: 1 / |x|^2 is 1e44 here, or 1e-42."""
+    X = np.array([[0.6, 0.8], [-0.8, 0.6]]) * size
+    learners = [PA(variant="hard", dtype=d, normalize="none") for d in ("float32", "float64")]
+    learners += [AROW(r=size**2, covariance="diag", dtype=d, normalize="none") for d in ("float32", "float64")]
+    single, double, *more = (one.set_params(fit_intercept=False).fit(X, [0, 1]) for one in learners)
+    for a, b in ((single, double), more):
+        assert np.abs(a.coef_).max() > 0
+        np.testing.assert_allclose(a.coef_, b.coef_, rtol=1e-5)

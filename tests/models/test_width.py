@@ -158,3 +158,26 @@ def test_a_pickle_has_the_features_seen(name: str) -> None:
     np.testing.assert_array_equal(
         twin.partial_fit(X, y).decision_function(X), model.partial_fit(X, y).decision_function(X)
     )
+
+
+def test_wide_indices_are_learned_from_as_narrow_ones() -> None:
+    X = sparse.random(60, 40, 0.2, format="csr", random_state=0)
+    wide, y = X.copy(), np.arange(60) % 3
+    wide.indices, wide.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    assert (sureline.SCW().fit(wide, y).decision_function(wide) == sureline.SCW().fit(X, y).decision_function(X)).all()
+
+
+@pytest.mark.parametrize("normalize", ["none", "scale"])
+@pytest.mark.parametrize("column", [2**32 + 1, -(2**32) + 1, 2**31 + 1])
+def test_a_column_that_would_be_another_one_in_32_bits_is_refused(column: int, normalize: str) -> None:
+    X = sparse.csr_matrix(np.eye(4))
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    X.indices[2] = column
+    with pytest.raises(ValueError, match=f"row 2 has column index {column}, which is outside 0 to 3"):
+        sureline.AROW(normalize=normalize).fit(X, [0, 1, 0, 1])
+
+
+def test_more_columns_than_a_model_file_holds_are_refused() -> None:
+    X = sparse.csr_matrix((np.ones(2), np.array([0, 2**31], np.int64), np.arange(3)), shape=(2, 2**31 + 1))
+    with pytest.raises(ValueError, match="X has 2147483649 columns; there may be 2147483648 at most"):
+        sureline.AROW().fit(X, [0, 1])

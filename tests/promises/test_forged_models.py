@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from forge import canonical, change_tensor, edited, forged, put_together, seeds, take_apart, write
+from hashed_rows import names_of
 from scipy import sparse
 from torture import times
 
 import sureline
-from sureline._native import _core
 from sureline.learners.origin import Origin
 from sureline.learners.saving import ModelFile, read_learner, write_learner
 from sureline.modelfile import ModelFileError
@@ -59,7 +59,7 @@ KINDS: dict[str, list[Callable[[], Any]]] = {
 
 
 def saved(models: list[Callable[[], Any]], path: Path) -> list[bytes]:
-    names = _core.hash_rows([{"cheap": 1.0, "pills": 2.0}], 8, _core.Scalar.float64, collect_names=1).names
+    names = names_of([{"cheap": 1.0, "pills": 2.0}], 8)
     files = []
     for k, make in enumerate(models):
         learner = make()

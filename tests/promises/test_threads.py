@@ -72,8 +72,9 @@ def declared(estimator: type) -> list[tuple[str, Any]]:
 UNGUARDED = {
     "add_labels", "adopt", "as_recorded", "begin", "check_parameters", "chosen", "confidences", "constraint_of",
     "forget", "fresh_normalizer", "fresh_state", "fresh_target_scale", "go_on", "judge", "judge_made",
-    "judge_rows", "learn_targets", "most_bytes", "parameters", "probabilities", "refuse_asking", "refuse_classes",
-    "refuse_stream", "take", "take_asking", "take_batch", "warm_up", "weighing", "step", "standard_deviations",
+    "judge_on_device", "judge_rows", "learn_targets", "most_bytes", "parameters", "probabilities", "refuse_asking",
+    "refuse_classes", "refuse_stream", "standard_deviations", "step", "take", "take_asking", "take_batch",
+    "warm_up", "weighing",
 }  # fmt: skip
 GUARDED_INSIDE = {"fit", "partial_fit", "learn_one", "predict_one", "set_params"}
 OF_PARAMETERS = {
@@ -82,10 +83,10 @@ OF_PARAMETERS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [n for n in estimators.__all__ if n[0].isupper()] + ["MyAROW"])
+@pytest.mark.parametrize("name", [n for n in estimators.__all__ if n[0].isupper()] + ["Auto", "MyAROW"])
 def test_all_that_is_asked_is_guarded(name: str) -> None:
     """A method or property that is new has to be guarded, or to be named above."""
-    estimator = MyAROW if name == "MyAROW" else getattr(estimators, name)
+    estimator = {"Auto": sureline.Auto, "MyAROW": MyAROW}.get(name) or getattr(estimators, name)
     assert isinstance(estimator, type)
     assert hasattr(estimator, "_gate")
     for attribute, value in declared(estimator):
@@ -365,3 +366,15 @@ def test_sparse_rows_with_columns_that_change_between_the_look_and_the_use() -> 
     thread.join(30)
     X.indices[:] = good
     assert np.isfinite(model.partial_fit(X, y, classes=[0, 1]).decision_function(X)).all()
+
+
+def test_a_copy_has_names_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "mail.tsv"
+    path.write_text("spam\tfree cash\nham\tlunch today\n" * 20)
+    model = sureline.train(str(path), "arow", r=1.0, format="text")
+    for made in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        before = made.origin.names.total
+        model.learn_one("free lunch", "spam")
+        assert model.origin.names.total == before + 2
+        assert made.origin.names.total == before
+        model = made

@@ -114,8 +114,8 @@ def test_a_cheaper_one_that_is_worse_is_named_but_not_recommended() -> None:
     words = str(advise(contest(entry("A", 0.10), entry("B", 0.12, nonzeros=30), entry("C", 0.11, seconds=0.1))))
     assert words.startswith("Use A.")
     assert "No other comes within noise of it; the next is C, with an error of 11.0\N{NO-BREAK SPACE}%." in words
-    assert "B has 30 nonzero weights in place of 1,000" in words
-    assert "C learns in 100\N{NO-BREAK SPACE}ms in place of 1.00\N{NO-BREAK SPACE}s" in words
+    assert "B has 30 nonzero weights instead of 1,000" in words
+    assert "C learns in 100\N{NO-BREAK SPACE}ms instead of 1.00\N{NO-BREAK SPACE}s" in words
     far = str(advise(contest(entry("A", 0.10), entry("B", 0.30, nonzeros=30))))
     assert "nonzero weights in place" not in far
 
@@ -132,7 +132,7 @@ def test_no_better_than_guessing_is_said() -> None:
 
 
 def test_confidences_that_cannot_be_trusted_are_said() -> None:
-    for accuracy, words in ((0.7, "more sure than it should be"), (0.97, "less sure"), (0.9, "can be trusted")):
+    for accuracy, words in ((0.7, "too high on average"), (0.97, "too low on average"), (0.9, "well calibrated")):
         bins: Any = [{"confidence": 0.9, "accuracy": accuracy, "count": 100}]
         assert words in str(advise(contest(replace(entry("A", 0.1), reliability=bins))))
 

@@ -3,47 +3,29 @@
 from __future__ import annotations
 
 import base64
-import json
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import browsers
 import pytest
 import tournaments
+from browsers import Keys
 from hostile_results import HOSTILE, hostile_result, odd_results
 
 from sureline.report import Axis, Chart, Series, write_report
 from sureline.training.result import TournamentResult
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-DRIVER = shutil.which("chromedriver")
 WIDTHS = (390, 1280)
 
-try:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-    from selenium.webdriver.common.action_chains import ActionChains
-    from selenium.webdriver.common.keys import Keys
-    from selenium.webdriver.support.wait import WebDriverWait
-except ImportError:
-    pytest.skip("selenium is not installed", allow_module_level=True)
-if CHROMIUM is None or DRIVER is None:
-    pytest.skip("there is no chromium with its chromedriver", allow_module_level=True)
 
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update "
-    "--disable-sync --disable-extensions --disable-dev-shm-usage --hide-scrollbars"
-)
-
-
-class Browser:
-    """A page at a time, as wide and as dark as one likes."""
+class Browser(browsers.Browser):
+    """Shows reports."""
 
     def __init__(self, driver: Any, folder: Path) -> None:
-        self.driver, self.folder = driver, folder
+        super().__init__(driver)
+        self.folder = folder
 
     def write(self, result: TournamentResult, name: str) -> Path:
         path = self.folder / f"{name}.html"
@@ -52,64 +34,20 @@ class Browser:
         return path
 
     def show(self, page: Path, width: int = 1280, scheme: str = "light") -> None:
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        self.resize(width)
         self.scheme(scheme)
-        for log in ("browser", "performance"):
-            self.driver.get_log(log)  # forgets what was before
-        self.driver.get(page.as_uri())
+        self.open(page.as_uri())
         self.wait_for(
             "return !document.querySelector('.plot') || document.scripts.length === 0"
             " || document.documentElement.dataset.drawn === 'all'"
         )
 
-    def scheme(self, scheme: str) -> None:
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-
-    def ask(self, script: str, *arguments: Any) -> Any:
-        return self.driver.execute_script(script, *arguments)
-
-    def wait_for(self, script: str) -> None:
-        """Until the script says yes: what follows a link (a new address and its event) comes when it comes."""
-        WebDriverWait(self.driver, 20, 0.02).until(lambda _: self.ask(script), script)
-
-    def press(self, *keys: str) -> None:
-        chain = ActionChains(self.driver, duration=0)
-        for key in keys:
-            chain.send_keys(key)
-        chain.perform()
-
-    def hover(self, selector: str, number: int = 0) -> None:
-        """Bring the pointer to the middle of one of the elements."""
-        elements = self.driver.find_elements("css selector", selector)
-        self.ask("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", elements[number])
-        ActionChains(self.driver, duration=0).move_to_element(elements[number]).perform()
-
-    def complaints(self) -> list[str]:
-        return [entry["message"] for entry in self.driver.get_log("browser")]
-
-    def requests(self) -> list[str]:
-        """What was fetched, but for the page itself."""
-        messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        urls = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-        return [url for url in urls if not url.startswith("data:")][1:]
-
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
     folder = tmp_path_factory.mktemp("browser")
-    for flag in (*FLAGS.split(), f"--user-data-dir={folder / 'profile'}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER, log_output=os.devnull))
-    try:
-        driver.execute_cdp_cmd("Network.enable", {})
+    with browsers.started(folder) as driver:
         yield Browser(driver, folder)
-    finally:
-        driver.quit()
 
 
 LAYOUT = (Path(__file__).parent / "report_layout.js").read_text(encoding="utf-8")
@@ -283,7 +221,7 @@ def test_a_link_to_settings_unfolds_them_and_a_row_stands_out(browser: Browser) 
     browser.show(browser.write(tournaments.tuned(), "tuned"))
     browser.ask("document.querySelector('table.sortable tbody tr:nth-child(3) a').focus()")
     key = browser.ask("return document.activeElement.closest('tr').dataset.key")
-    assert browser.ask("return document.querySelectorAll(`[data-key=${arguments[0]}].on`).length", key) > 0
+    browser.wait_for("return document.querySelectorAll(`[data-key=${arguments[0]}].on`).length > 0", key)
     browser.wait_for("return document.querySelectorAll('.plot [opacity=\"0.15\"]').length > 50")
     browser.press(Keys.ENTER)
     browser.wait_for(

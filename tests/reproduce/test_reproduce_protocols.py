@@ -143,14 +143,15 @@ def test_a_stand_in_has_no_difference_and_says_what_it_is(table3: Entry) -> None
 def test_curves_end_where_one_pass_ends() -> None:
     entry = smaller("scw-figure1", [GAUSSIAN], permutations=2, looks=4)
     outcome = reproduce.run(entry)
-    mistakes, updates = outcome.findings.pictures
+    mistakes, updates, times = outcome.findings.pictures
     assert {one.name for one in mistakes.series} == {one.name for one in entry.learners}
     assert len(entry.learners) == 13
     assert mistakes.series[0].x == (75, 150, 225, 300)
     by_name = {row.head[0]: row for row in outcome.findings.tables[0].rows}
-    for curve, count in zip(mistakes.series, updates.series, strict=True):
+    for curve, count, seconds in zip(mistakes.series, updates.series, times.series, strict=True):
         assert curve.y[-1] == pytest.approx(by_name[curve.name].cells[1].ours.mean)
         assert count.y[-1] == pytest.approx(by_name[curve.name].cells[2].ours.mean)
+        assert seconds.y[-1] == pytest.approx(by_name[curve.name].cells[3].ours.mean)
         assert list(count.y) == sorted(count.y)
     assert len(outcome.findings.verdicts) == 4
     assert without_times(outcome) == without_times(reproduce.run(entry))
@@ -235,7 +236,8 @@ def test_the_selectors_of_figure_1_on_little_data() -> None:
     }
     entry = smaller("sbcw-figure1", [groups], counts=[5, 10], draws=2, tuning_count=10)
     outcome = reproduce.run(entry)
-    accuracy, _ = outcome.findings.tables
+    accuracy, _, nonzeros = outcome.findings.tables
+    assert all(cell.ours.mean <= count for row in nonzeros.rows for cell, count in zip(row.cells, (5, 10), strict=True))
     assert [column.name for column in accuracy.columns] == ["5 features", "10 features"]
     assert {row.head[0] for row in accuracy.rows} == {one.name for one in entry.learners}
     assert all(cell.ours.count == 2 and 0.3 < cell.ours.mean <= 1 for row in accuracy.rows for cell in row.cells)

@@ -12,11 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 from command_line import fail, succeed
+from forge import canonical, put_together, take_apart
 from stream_files import write, write_rows
 
 import sureline
 from sureline import datasets, scale
+from sureline.learners.catalogue import learner_named
 from sureline.scale import learn_shard
+from sureline.scale.team import Team
+from sureline.scale.train import learners_of
 from sureline.stream import DataError, read
 from sureline.stream.runs import LabelRunsWarning
 
@@ -45,6 +49,27 @@ def test_the_model_does_not_depend_on_the_engine(data: Path, tmp_path: Path) -> 
     assert trained(data, tmp_path / "b", engine=Backwards()) == alone
     assert trained(data, tmp_path / "c", rounds=2) != alone
     assert trained(data, tmp_path / "d", shard_size=2 * SIZE) != alone
+
+
+def test_rows_are_counted_once_where_a_round_has_one_shard(data: Path) -> None:
+    told: list[scale.Progress] = []
+    model = scale.train(data, "arow", r=1.0, shard_size=1 << 30, passes=3, on_progress=told.append)
+    assert [one.examples for one in told] == [1500, 3000, model.n_seen_]
+    assert told[-1].mistakes == model.n_mistakes_
+
+
+def test_what_is_doubtful_is_told(tmp_path: Path) -> None:
+    lines = "".join(f"01/02/2020,{k % 7},{k % 2}\n02/01/2020,{k % 5},{k % 2}\n" for k in range(200))
+    path = write(tmp_path / "a.csv", "day,x,label\n" + lines)
+    with pytest.warns(LabelRunsWarning, match="the column 'day': '01/02/2020' may be read in two ways"):
+        scale.train(path, "arow", r=1.0)
+
+
+def test_a_checkpoint_is_of_one_metric(data: Path) -> None:
+    stream = read(data, dtype="float32", collect_names=True)
+    plan = scale.Plan.of(stream, size=SIZE)
+    members = tuple(scale.start(learner_named(name)(), stream, None) for name in ("AROW", "PA"))
+    assert len({plan.checksum(Team(members, metric).to_bytes()) for metric in ("error", "auc")}) == 2
 
 
 def test_one_shard_is_the_file_of_train(data: Path, tmp_path: Path) -> None:
@@ -98,6 +123,10 @@ def test_a_new_driver_goes_on_to_the_same_bits(data: Path, tmp_path: Path) -> No
         trained(other, tmp_path / "model", checkpoint=checkpoint, resume=True, **rounds)
     with pytest.raises(ValueError, match="is of other data"):
         trained(data, tmp_path / "model", checkpoint=checkpoint, resume=True, **{**rounds, "passes": 3})
+    for another in ({"algorithm": "pa"}, {"r": 2.0}, {"labels": [1, 0]}):
+        how = {"algorithm": "arow", **({} if "algorithm" in another else {"r": 1.0}), **another}
+        with pytest.raises(ValueError, match="of another learner, metric or parameters"):
+            scale.train(data, checkpoint=checkpoint, resume=True, **rounds, **how)
     assert trained(data, tmp_path / "model", checkpoint=checkpoint, resume=True, **rounds) == whole
     assert not checkpoint.exists()
     checkpoint.write_bytes(b"nothing")
@@ -105,9 +134,36 @@ def test_a_new_driver_goes_on_to_the_same_bits(data: Path, tmp_path: Path) -> No
         trained(data, tmp_path / "model", checkpoint=checkpoint, resume=True, **rounds)
 
 
+def test_a_checkpoint_of_another_training_is_left_alone(data: Path, tmp_path: Path) -> None:
+    """A training of one round writes none, and removes none."""
+    checkpoint = write(tmp_path / "model.checkpoint", b"of another training")
+    trained(data, tmp_path / "model", checkpoint=checkpoint)
+    assert checkpoint.read_bytes() == b"of another training"
+
+
+def test_forged_checkpoints(data: Path, tmp_path: Path) -> None:
+    rounds = {"rounds": 3, "shard_size": SIZE // 2}
+    checkpoint = tmp_path / "model.checkpoint"
+    with pytest.raises(KeyboardInterrupt):
+        trained(data, tmp_path / "model", engine=Stops(40), checkpoint=checkpoint, **rounds)
+    words, tensors = take_apart(checkpoint.read_bytes())
+    code, _, content = tensors["model"]
+    half = (code, [len(content) // 2], content[: len(content) // 2])
+    forged: list[tuple[dict[str, Any], dict[str, Any]]] = [({**words, name: value}, tensors) for name, value in (
+        ("done", -1), ("done", 3), ("done", True), ("done", 1.0), ("skipped", -5), ("skipped", "1"), ("format", 2),
+        ("plan", None), ("more", 1),
+    )]  # fmt: skip
+    forged += [
+        (words, more) for more in ({}, {"model": half}, {**tensors, "other": half}, {"model": ("F64", [], b"\0" * 8)})
+    ]
+    for metadata, arrays in forged:
+        checkpoint.write_bytes(put_together(canonical(metadata), arrays))
+        with pytest.raises(ValueError, match=r"^(?!.*internal).*(checkpoint|bytes of a model)"):
+            trained(data, tmp_path / "model", checkpoint=checkpoint, resume=True, **rounds)
+        assert not (tmp_path / "model").exists()
+
+
 def test_what_is_refused(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="needs the name of an algorithm"):
-        scale.train(data, "auto")
     with pytest.raises(ValueError, match="CW with these parameters cannot be learned in shards"):
         scale.train(data, "cw")
     with pytest.raises(ValueError, match="is read, and must not be written over"):
@@ -118,6 +174,20 @@ def test_what_is_refused(data: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         trained(bad, tmp_path / "m")
     assert (error.value.file, error.value.line) == (str(bad), 1501)
+
+
+def test_auto_chooses_among_those_that_can_be_merged(data: Path, tmp_path: Path) -> None:
+    tried = learners_of("auto", {})
+    assert {type(learner).__name__ for learner in tried} >= {"SCW", "AROW", "FTRL", "SSOL", "AdaFOBOS"}
+    assert not {"CW", "SOFS", "ODCA"} & {type(learner).__name__ for learner in tried}
+    clf = scale.train(data, "Auto", shard_size=SIZE)
+    assert clf.n_seen_ == 1500  # those that were held back as well
+    said = succeed("train", data, "--workers", 1, "--shard-size", SIZE, "--model", tmp_path / "m")
+    assert said.startswith(f"{type(clf).__name__}: 1,500 examples")
+    scale.train(data, "auto", shard_size=SIZE, model=tmp_path / "other")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "other").read_bytes()
+    with pytest.raises(ValueError, match="r is a parameter of "):
+        scale.train(data, "auto", r=1.0)
 
 
 def test_rows_that_are_sorted_by_label(data: Path, tmp_path: Path) -> None:
@@ -222,7 +292,6 @@ def test_the_command_on_workers(data: Path, tmp_path: Path, client: Any) -> None
     said = succeed("train", data, "--algorithm", "arow", "--r", "1", *to, "--model", model)
     assert said.startswith("AROW: 1,500 examples")
     assert hashlib.sha256(model.read_bytes()).hexdigest() == alone
-    assert "needs the name of an algorithm" in fail(2, "train", data, "--workers", "2", "--model", model)
     named = ("train", data, "--workers", "2", "--model", model, "--algorithm")
     assert "CW with these parameters cannot" in fail(2, *named, "cw")
     assert "--compact has no meaning" in fail(2, *named, "arow", "--compact")

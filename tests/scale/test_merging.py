@@ -5,13 +5,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 import sureline
 from sureline import datasets, scale
 from sureline.learners.catalogue import LEARNERS, learner_named
 from sureline.learners.saving import learner_bytes, read_learner
-from sureline.models.merging import begun, total
+from sureline.models.merging import addends, begun, total
 from sureline.scale import ArrayRows, Delta, DeltaError, Shard, learn_shard, merge
 from sureline.scale.learning import begin, in_shard, mergeable
 
@@ -89,7 +91,7 @@ def test_a_shard_begins_with_the_weights_of_its_base(name: str) -> None:
     sharding = mergeable(base)
     for share in (0.5, 0.1, 1 / 3):
         learner = in_shard(base, sharding, share)
-        state = begun(base.model, share, sums=sharding.sums)
+        state = begun(base.model, sharding.part(share), sums=sharding.sums)
         state.refresh(learner.rule)
         penalised = name in ("RDA", "AdaRDA") or (name == "SSOL")
         tolerance = 2e-3 if penalised else 1e-9  # a clock begins rounded down
@@ -118,18 +120,20 @@ def learn_nothing(base: bytes, shard: Shard) -> bytes:
     return learn_shard(base, replace(shard, rows=NoRows()))
 
 
-def test_means_and_precisions_by_hand() -> None:
+@pytest.mark.parametrize(("name", "power"), [("AROW", 1.0), ("NHERD", 1.0), ("SCW", 0.5)])
+def test_means_and_precisions_by_hand(name: str, power: float) -> None:
     X, y = rows()
-    base = in_rounds(begin(learner_of("AROW", normalize="none"), [0, 1]), shards(X[:200], y[:200], []))
+    base = in_rounds(begin(learner_of(name, normalize="none"), [0, 1]), shards(X[:200], y[:200], []))
     some = shards(X[200:], y[200:], [250])
     merged = read_learner(in_rounds(base, some)).learner
-    w, precision = 0.0, 0.0
+    w, precision = 0.0, 1 / read_learner(base).learner.covariance_
     for shard in some:
-        model = sureline.AROW(normalize="none").partial_fit(csr_matrix(X[:200]), y[:200], classes=[0, 1])
-        weight = np.full(len(shard.rows.y), 1 / shard.share)
+        model = getattr(sureline, name)(normalize="none").partial_fit(csr_matrix(X[:200]), y[:200], classes=[0, 1])
+        before = model.covariance_
+        weight = np.full(len(shard.rows.y), (1 / shard.share) ** power)
         model.partial_fit(csr_matrix(shard.rows.X), shard.rows.y, sample_weight=weight)
         w = w + shard.share * model.coef_
-        precision = precision + shard.share / model.covariance_
+        precision = precision + shard.share**power * (1 / model.covariance_ - 1 / before)
     np.testing.assert_allclose(merged.coef_, w, rtol=1e-12)
     np.testing.assert_allclose(merged.covariance_, 1 / precision, rtol=1e-12)
     assert merged.n_seen_ == 1200
@@ -160,6 +164,60 @@ def test_grouping_matters_to_rounding_only() -> None:
     left, right = total([total([a, b]), c]), total([a, total([b, c])])
     assert np.array_equal(left.places, right.places)
     np.testing.assert_allclose(left.numbers.astype(float), right.numbers.astype(float), rtol=1e-12)
+
+
+@given(
+    name=st.sampled_from(MERGEABLE),
+    cuts=st.lists(st.integers(1, 299), min_size=1, max_size=6, unique=True).map(sorted),
+    split=st.integers(1, 5),
+    empty=st.integers(0, 6),
+)
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_the_algebra_of_any_shards(name: str, cuts: list[int], split: int, empty: int) -> None:
+    """Order does not matter, grouping matters to rounding only, and shards without rows change nothing of a sum."""
+    X, y = rows(300)
+    base = begin(learner_of(name), [0, 1])
+    some = shards(X, y, cuts)
+    deltas = [learn_shard(base, shard) for shard in some]
+    assert merge(base, deltas) == merge(base, deltas[::-1])
+    learner = read_learner(base).learner
+    sharding = mergeable(learner)
+    found = [Delta.of(delta) for delta in deltas]
+    parts = [
+        addends(delta.change, learner.model, delta.share, sharding.part(delta.share), sums=sharding.sums)
+        for delta in found
+    ]
+    split = min(split, len(parts) - 1)
+    left, right = total(parts), total([total(parts[:split]), total(parts[split:])])
+    assert np.array_equal(left.places, right.places)
+    assert np.array_equal(left.tally, right.tally)
+    rounding = 1e-12 * np.abs(right.numbers).max(initial=0.0)  # numbers that cancel leave that of what they were
+    np.testing.assert_allclose(left.numbers, right.numbers, rtol=1e-12, atol=rounding)
+    np.testing.assert_allclose(left.memory, right.memory, rtol=1e-12)
+    # Two states, far apart in rounding only, are one state: shares of 0 rows in a round keep the weights of the base.
+    trained = read_learner(merge(base, deltas)).learner
+    after = learner_bytes(trained)
+    nothing = [Shard(k, empty + 2, 1 / (empty + 2), ArrayRows(X[:0], y[:0])) for k in range(empty + 2)]
+    again = read_learner(merge(after, [learn_nothing(after, shard) for shard in nothing])).learner
+    assert np.array_equal(again.model.weights, trained.model.weights)
+    assert np.array_equal(again.model.tally, trained.model.tally)
+
+
+@pytest.mark.parametrize("name", MERGEABLE)
+def test_deltas_hold_touched_features_only_in_order(name: str) -> None:
+    X = np.zeros((400, 5000))
+    draw = np.random.default_rng(0)
+    X[np.arange(400), draw.integers(0, 5000, 400)] = 1.0
+    y = draw.integers(0, 2, 400)
+    base = begin(learner_of(name, fit_intercept=False), [0, 1])
+    for _ in range(2):  # the second begins with a model that has every one of them
+        deltas = [learn_shard(base, shard) for shard in shards(X, y, [200])]
+        for delta, part in zip(map(Delta.of, deltas), (X[:200], X[200:]), strict=True):
+            slots = delta.change.places
+            assert (np.diff(slots) > 0).all()
+            assert set(slots - 1) <= set(np.flatnonzero(part.any(axis=0)))
+            assert len(slots) > 0
+        base = merge(base, deltas)
 
 
 @pytest.mark.parametrize("name", ["AROW", "FTRL"])

@@ -29,7 +29,7 @@ PROGRAM = """
 import contextlib, io, json, resource, sys
 import numpy, scipy.sparse, sureline
 from sureline import cli
-import sureline.cli.train, sureline.cli.predict, sureline.cli.evaluate, sureline.cli.convert
+import sureline.cli.train, sureline.cli.predict, sureline.cli.evaluate, sureline.cli.convert, sureline.cli.ask
 try:
     import pyarrow.parquet
     pyarrow.array(["x" * 1000] * 1000)  # its allocator reserves a gigabyte of addresses when it is first used
@@ -242,6 +242,75 @@ def test_parquet(compression: str, tmp_path: Path) -> None:
     ]
     check(bombs, "parquet", tmp_path)
     assert (tmp_path / "0.data").stat().st_size < 1_100_000
+
+
+def of_one_text(pa: Any, n: int, size: int, *, view: bool) -> Any:
+    """So many rows of one text, which is in the file once."""
+    if not view:
+        return pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array(["x" * size]))
+    _, views, *content = pa.array(["x" * size], pa.string_view()).buffers()
+    return pa.Array.from_buffers(pa.string_view(), n, [None, pa.py_buffer(views.to_pybytes()[:16] * n), *content])
+
+
+def test_rows_that_share_a_text(tmp_path: Path) -> None:
+    """Gigabytes, if each row had its own: views of Arrow, and what names rows."""
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    n = 20_000
+    to_arrow(columns(n, a=lambda pa, n: of_one_text(pa, n, 60_000, view=True)), tmp_path / "view.arrow", None)
+    words = pa.array(["w " * 400_000])
+    named = pa.DictionaryArray.from_arrays(pa.array(np.zeros(3000, np.int32)), words)
+    parquet.write_table(
+        columns(3000, id=lambda pa, n: named, a=lambda pa, n: pa.array(np.ones(n))), tmp_path / "id.parquet"
+    )
+    to_arrow(columns(3, a=lambda pa, n: of_one_text(pa, n, 400 * MB, view=True)), tmp_path / "long.arrow", None)
+    model = ["--algorithm", "pa", "--quiet", "--memory", "256M", "--model"]
+    told = run_all(
+        [
+            ["train", tmp_path / "view.arrow", "--categorical", "a", *model, tmp_path / "m"],
+            ["train", tmp_path / "view.arrow", "--text", "a", *model, tmp_path / "m"],
+            ["train", tmp_path / "id.parquet", "--id", "id", *model, tmp_path / "mi"],
+            ["predict", tmp_path / "id.parquet", "--model", tmp_path / "mi", "--output", tmp_path / "o.parquet"],
+            ["train", tmp_path / "long.arrow", "--categorical", "a", *model, tmp_path / "m"],
+        ]
+    )
+    assert told[:4] == [(0, "")] * 4
+    assert told[4][0] == 1
+    assert "memory" in told[4][1]
+    assert parquet.read_table(tmp_path / "o.parquet", columns=["label"]).num_rows == 3000
+
+
+def test_long_identifiers_are_those_of_every_row(tmp_path: Path) -> None:
+    """They are all read, and not only those of a first look."""
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    names = [f"{k:05d}" + "x" * 2000 for k in range(6000)]
+    table = pa.table({"label": np.arange(6000) % 2, "id": names, "a": np.arange(6000) * 1.0})
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    found = [tag.decode() for chunk in sureline.stream.read(tmp_path / "rows.parquet", id="id") for tag in chunk.tags]
+    assert found == names
+
+
+def test_every_pair_of_very_many_columns_is_refused_at_once(tmp_path: Path) -> None:
+    data = tmp_path / "rows.csv"
+    data.write_text("label," + ",".join(f"c{k}" for k in range(3000)) + "\n" + ("1" + ",1" * 3000 + "\n") * 3)
+    [(status, said)] = run_all([["train", data, "--interact", "all", "--model", tmp_path / "m", "--quiet"]])
+    assert status == 1
+    assert "4,498,500 pairs, more than 1,048,576 (max_features)" in said
+
+
+def test_many_short_rows_of_a_model_with_many_classes(tmp_path: Path) -> None:
+    """A score for each row and class would take gigabytes: 1,000 rows are answered at a time."""
+    X, y = np.random.default_rng(0).standard_normal((2000, 3)), np.arange(2000) % 1000
+    sureline.save(sureline.PA(normalize="none", dtype="float32").fit(X, y), tmp_path / "m")
+    data = tmp_path / "rows.svm.gz"
+    data.write_bytes(gzip.compress(b"1 0:1\n" * 50_000))
+    words = [data, "--model", tmp_path / "m", "--memory", "128M"]
+    told = run_all([["predict", *words, "--output", tmp_path / "o.csv"], ["evaluate", *words], ["ask", *words]])
+    assert [status for status, _ in told] == [0, 0, 0], told
+    assert (tmp_path / "o.csv").read_text().count("\n") == 50_001
 
 
 @pytest.mark.parametrize("compression", [".gz", ".zst", ".bz2", ".xz"])

@@ -124,10 +124,25 @@ def test_what_is_no_label_is_refused_with_its_place(
 TEXTS = {name: pair for name, pair in PAIRS.items() if all(isinstance(label, str) for label in pair)}
 
 
-@pytest.mark.parametrize("made", [list, lambda y: np.array(y, object), tuple], ids=["list", "objects", "tuple"])
+def made_as(kind: str) -> Any:
+    """What turns a list of labels into that."""
+    if kind == "polars":
+        return pytest.importorskip("polars").Series
+    if kind == "pyarrow":
+        return pytest.importorskip("pyarrow").array
+    if kind.startswith("pandas"):
+        pd = pytest.importorskip("pandas")
+        return lambda y: pd.Series(y, dtype=kind.partition(" ")[2] or None)
+    return {"list": list, "tuple": tuple, "objects": lambda y: np.array(y, object)}[kind]
+
+
+MADE = ["list", "objects", "tuple", "polars", "pyarrow", "pandas", "pandas string", "pandas category"]
+
+
+@pytest.mark.parametrize("how", MADE)
 @pytest.mark.parametrize("kind", TEXTS)
-def test_estimators_keep_them(kind: str, made: Any, tmp_path: Path) -> None:
-    labels = TEXTS[kind]
+def test_estimators_keep_them(kind: str, how: str, tmp_path: Path) -> None:
+    labels, made = TEXTS[kind], made_as(how)
     y = [labels[i % 2] for i in range(40)]
     X = np.array([[i % 2, 1.0 - i % 2] for i in range(40)])
     kept = np.empty(40, object)
@@ -147,6 +162,31 @@ def test_estimators_keep_them(kind: str, made: Any, tmp_path: Path) -> None:
     assert again.partial_fit(X, made(y)).predict(X).tolist() == y
     assert [label for chunk in rows_of((X, made(y)), "float64", None)[0] for label in chunk.y.tolist()] == y
     assert metrics.balanced_accuracy(made(y), made(y[::-1])) == 0
+
+
+@pytest.mark.parametrize("labels", [["a", 1], ["1", 1], ["a", b"a"], ["a", None], [1.5, "1.5"]], ids=str)
+def test_labels_of_several_types_are_refused(labels: list[Any]) -> None:
+    """NumPy would make text of them all, and one label of two."""
+    X = np.arange(20.0).reshape(10, 2)
+    for y in (labels * 5, tuple(labels * 5), np.array(labels * 5, object)):
+        with pytest.raises(ValueError, match="of one type"):
+            sureline.PA().fit(X, y)
+    with pytest.raises(ValueError, match="of one type"):
+        sureline.PA().partial_fit(X, ["a"] * 10, classes=labels)
+
+
+def test_what_is_no_label_in_a_frame_is_refused() -> None:
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    X = np.arange(20.0).reshape(10, 2)
+    for y in (pd.Series(["a", None] * 5, dtype="string"), pd.Series([1, None] * 5, dtype="Int64")):
+        with pytest.raises(ValueError, match="y contains NaN or other missing labels"):
+            sureline.PA().fit(X, y)
+    dates = np.array(["2020-01-01", "2021-01-01"] * 5, "datetime64[us]")
+    for when in (dates, pd.Series(dates), pl.Series(dates), dates - dates[0]):
+        with pytest.raises(ValueError, match="y has dates or times"):
+            sureline.PA().fit(X, when)
+    flags = sureline.PA().fit(X, pd.Series([True, False] * 5, dtype="category")).classes_
+    assert flags.dtype == bool
 
 
 @pytest.mark.parametrize("kind", TEXTS)

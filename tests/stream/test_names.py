@@ -10,16 +10,13 @@ import time
 import mmh3
 import numpy as np
 import pytest
+from hashed_rows import hashed, names_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sureline._native import _core
 
 NameTable = _core.NameTable
-
-
-def names_of(rows, bits=20, **options):
-    return _core.hash_rows(rows, bits, _core.Scalar.float32, collect_names=1, **options).names
 
 
 def counted(table):
@@ -105,7 +102,7 @@ def test_the_promise_within_a_chunk():
 
 def test_every_k_th_row_counts_k_times():
     rows = [["a", "b"], ["a", "c"], ["a", "d"], ["a", "e"], ["a", "f"]]
-    table = _core.hash_rows(rows, 20, _core.Scalar.float32, collect_names=2).names
+    table = hashed([dict.fromkeys(row, 1.0) for row in rows], 20, collect_names=2).names
     assert counted(table) == {"a": 6, "b": 2, "d": 2, "f": 2}
     text = "".join(f"1 | {' '.join(row)}\nx | fault\n\n" for row in rows).encode()
     assert counted(_core.parse_vw(text, _core.Scalar.float32, 20, skip_faults=True, collect_names=2).names) == {
@@ -118,7 +115,7 @@ def test_every_k_th_row_counts_k_times():
 
 def test_nothing_is_collected_if_not_asked_for():
     assert _core.parse_vw(b"1 | a", _core.Scalar.float32, 18).names is None
-    assert _core.hash_rows([["a"]], 18, _core.Scalar.float32).names is None
+    assert hashed([{"a": 1.0}], 18).names is None
 
 
 def test_names_as_vowpal_wabbit_shows_them():
@@ -137,11 +134,9 @@ def test_names_of_faulty_lines_are_not_counted():
 
 def test_lookup_gives_the_sign():
     words = [f"w{i}" for i in range(100)]
-    chunk = _core.hash_rows([[word] for word in words], 20, _core.Scalar.float32, collect_names=1)
-    plain = _core.hash_rows([[word] for word in words], 20, _core.Scalar.float32, signed=False, collect_names=1)
+    chunk = hashed([{word: 1.0} for word in words], 20, collect_names=1)
     for word, index, value in zip(words, chunk.indices.tolist(), chunk.values.tolist(), strict=True):
         assert chunk.names.lookup(index) == [(word, 1, int(value))]
-        assert plain.names.lookup(index) == [(word, 1, 1)]
         assert value == (1 if mmh3.hash(word, 0) >= 0 else -1)
     for index in (-1, -(2**40), 2**20, 2**31, 2**63 - 1):
         assert chunk.names.lookup(index) == []
@@ -255,11 +250,10 @@ def test_merging_with_itself_and_with_nothing():
     assert_equal(empty, NameTable.from_arrays(empty.to_arrays()))
 
 
-@pytest.mark.parametrize("other", [{"bits": 19}, {"signed": False}])
-def test_names_that_were_hashed_otherwise(other):
+def test_names_that_were_hashed_otherwise():
     table = names_of([["a"]])
     with pytest.raises(ValueError, match=r"^The names were hashed in another way or to another number of bits\.$"):
-        table.merge(names_of([["a"]], **other))
+        table.merge(names_of([["a"]], bits=19))
     with pytest.raises(ValueError, match="hashed in another way"):
         table.merge(_core.parse_vw(b"| a", _core.Scalar.float32, 20, collect_names=1).names)
     assert counted(table) == {"a": 1}

@@ -29,7 +29,7 @@ FAULTS: list[tuple[str, bytes, int, int, str]] = [
     ("csv", HEAD + b"1,2,1e400\n", 3, 5, "1e400 is not a number"),
     ("csv", b"a,label,a\n", 1, 9, "'a' more than once"),
     ("csv", b"\xef\xbb\xbfa,label,a\n", 1, 12, "'a' more than once"),
-    ("csv", b"a,,label\n", 1, 3, "no name"),
+    ("csv", b"a,,column 2\n", 1, 4, "more than once"),
     ("csv", b"a,b\n1,2\n", 1, 1, "no column 'label'"),
     ("csv", b'a,label\n"1\n1",2\nx,\n', 4, 3, "no label"),
     ("tsv", b"a\tlabel\n1\t2\ninf\t2\n", 3, 1, "inf"),

@@ -203,6 +203,8 @@ def test_standard_input_can_be_resumed_when_it_gives_the_same_again(monkeypatch)
         ("1 1.0 tag|f a\n", "vw"),
         ('{"label": 1}\n', "jsonl"),
         ("  {}\n", "jsonl"),
+        ("a,b\n1,2\n", "csv"),
+        ("a;b\n1;2\n", "csv"),
     ],
 )
 def test_formats_recognised_by_content(tmp_path, text, format):
@@ -210,7 +212,7 @@ def test_formats_recognised_by_content(tmp_path, text, format):
     assert stream.read(write(tmp_path / "data.txt", text, ".gz")).format == format
 
 
-@pytest.mark.parametrize("text", ["a,b\n1,2\n", "hello\n", "1|2|3\n", "\0\0\0", "1 2 3\n", "a\tb\n", "\n\n", "1\n2\n"])
+@pytest.mark.parametrize("text", ["a,b\n", "hello\n", "1|2|3\n", "\0\0\0", "1 2 3\n", "a\tb\n", "\n\n", "1\n2\n"])
 def test_formats_not_recognised(tmp_path, text):
     with pytest.raises(DataError, match=r"--format: libsvm, vw, csv, tsv, jsonl, text, arrow, parquet$"):
         stream.read(write(tmp_path / "data", text))

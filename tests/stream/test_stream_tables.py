@@ -87,7 +87,11 @@ def test_csv_rows_that_cannot_be_read(tmp_path, row, line, words):
 
 @pytest.mark.parametrize(
     ("header", "words"),
-    [("label,,b", "column 2 has no name"), ("label,a,a", "'a' more than once"), ('label,"a', "a quote is not closed")],
+    [
+        ("label,,column 2", "'column 2' more than once"),
+        ("label,a,a", "'a' more than once"),
+        ('label,"a', "a quote is not closed"),
+    ],
 )
 def test_csv_headers_that_cannot_be_read(tmp_path, header, words):
     with pytest.raises(DataError, match=f"a.csv:1.*{words}"):

@@ -170,13 +170,81 @@ def test_nested_values(tmp_path):
     assert [column.name for column in stream.read(arrow, **options).schema.columns] == ["user.city", "user.tags", "x"]
 
 
+def test_texts_and_categories_as_polars_has_them(tmp_path):
+    n = 40
+    values = {
+        "city": (["Rome", "Oslo", None, "Bern"] * (n // 4), [pl.Categorical, pl.Enum(["Rome", "Oslo", "Bern"])]),
+        "tags": ([["a", None], ["b"], [], None] * (n // 4), [pl.List(pl.String)]),
+    }
+    for name, (cells, types) in values.items():
+        plain = {name: cells, "label": ["ham", "spam"] * (n // 2)}
+        expected = rows_of(stream.read(pa.table(plain)))
+        for type in types:
+            frame = pl.DataFrame({name: pl.Series(cells, dtype=type), "label": plain["label"]})
+            in_pieces = pl.concat([frame[:16], frame[16:]], rechunk=False)
+            frame.write_ipc(tmp_path / "a.arrow")
+            for data in (frame, frame.lazy(), in_pieces, tmp_path / "a.arrow"):
+                assert rows_of(stream.read(data)) == expected
+        labelled = frame.with_columns(pl.col("label").cast(pl.Categorical))
+        assert rows_of(stream.read(labelled)) == expected
+
+
+def test_what_is_no_table_is_refused_with_its_type():
+    for data in (pl.Series([1, 2]), pd.Series([1, 2]), pl.DataFrame({"a": pl.Series([1, 2], dtype=pl.Int128)})):
+        with pytest.raises(TypeError, match=f"^A {type(data).__name__} must be a table with columns that pyarrow can"):
+            sureline.train(data)
+    with pytest.raises(
+        TypeError, match=r"^Rows and columns in dicts are no data frame: pandas\.DataFrame\(data\) makes one of them\.$"
+    ):
+        sureline.train({"a": [1, 2], "label": [0, 1]})
+
+
 def test_files_without_a_header(tmp_path):
     path = write(tmp_path / "a.csv", "1,Rome,2.5\n0,Oslo,3\n1,Rome,4\n")
     source = stream.read(path, header=False, label="1")
     assert [row[0] for row in rows_of(source)] == [1, 0, 1]
     assert [(c.name, c.kind) for c in source.schema.columns] == [("2", "categorical"), ("3", "numeric")]
-    with pytest.raises(DataError, match="there is no column 'label' among the columns 1, 2, 3; --label names it"):
+    with pytest.raises(DataError, match=r"there is no column 'label' among the columns 1, 2, 3; --label names it$"):
         list(stream.read(path, header=False))
+    model = sureline.train(path, "arow", r=1, header=False, label="1")  # which keeps that there is none
+    sureline.save(model, tmp_path / "m")
+    assert sureline.predict(tmp_path / "m", path).tolist() == [1, 0, 1]
+    assert sureline.train(path, start=tmp_path / "m").n_seen_ == 6
+    assert model.predict_one({"2": "Rome", "3": 4.0}) == 1
+    write(tmp_path / "b.csv", "4,Rome\n")
+    with pytest.raises(DataError, match=r":1:1: the column '3' of the model is not in the rows$"):
+        sureline.predict(model, tmp_path / "b.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "hint"),
+    [
+        (
+            "a.csv",
+            "1,Rome\n0,Oslo\n",
+            {},
+            "columns 1, Rome; --label names it; if the first line is a row, say",
+        ),
+        ("a.csv", "y|a\n1|2\n", {"delimiter": ";", "label": "y"}, "names it; --delimiter says what is between cells"),
+        ("a.tsv", "spam\tfree cash\nham\thello\n", {}, "a label, a tab and a text, say --format text"),
+        ("a.csv", 'label,size\n1,3"x"\n', {}, "in the middle of a cell; --quote none reads quotes as they are"),
+        ("a.jsonl", '{"m": {"y": 1}, "x": [1, 2]}\n', {}, "no key is 'label' among m, m.y, x; --label names it"),
+    ],
+)
+def test_an_error_names_the_option_that_helps(tmp_path, name, content, options, hint):
+    with pytest.raises(DataError) as wrong:
+        list(stream.read(write(tmp_path / name, content), **options))
+    assert hint in str(wrong.value)
+
+
+def test_a_table_of_one_text_takes_texts(tmp_path):
+    path = write(tmp_path / "a.csv", "label,text\n" + "spam,free cash for you\nham,see you at noon\n" * 30)
+    model = sureline.train(path, "arow", r=1, text=["text"])
+    assert model.predict(["free cash", "noon"]).tolist() == ["spam", "ham"]
+    assert model.predict_one("free cash") == model.predict_one({"text": "free cash"}) == "spam"
+    path = write(tmp_path / "b.csv", "label,text,n\n" + "spam,free cash for you,1\nham,see you at noon,2\n" * 30)
+    with pytest.raises(TypeError, match="must be a dict of the columns of the table"):
+        sureline.train(path, "arow", r=1, text=["text"]).predict_one("free cash")
 
 
 NOTE = '"a, b; c|d\te"'
@@ -337,3 +405,18 @@ def test_values_that_are_not_finite(tmp_path):
         rows, error = outcome(stream.read(pd.DataFrame({"a": [1.0, value], "label": [0, 1]})))
         assert len(rows) == 1
         assert f"row 2: {value} is not a number that can be learned from" in error
+
+
+def test_what_a_look_at_the_first_rows_finds_is_said_with_the_file(tmp_path):
+    codes = pa.array([0, 9] * 20, pa.int8())
+    beyond = pa.DictionaryArray.from_arrays(codes, pa.array(["a", "b"]), safe=False)
+    for columns in ({"c": beyond, "label": [0, 1] * 20}, {"label": beyond, "c": [0, 1] * 20}):
+        table = pa.table(columns)
+        with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as writer:
+            writer.write_table(table)
+        with pytest.raises(DataError, match=r"a\.arrow: the file is damaged: Dictionary indices invalid"):
+            list(stream.read(tmp_path / "a.arrow"))
+    twice = pa.table([pa.array([1, 2]), pa.array([3, 4]), pa.array([0, 1])], names=["a", "a", "label"])
+    for data in (twice, pd.DataFrame([[1, 3, 0], [2, 4, 1]], columns=["a", "a", "label"])):
+        with pytest.raises(DataError, match="the column 'a' comes more than once"):
+            sureline.train(data, "arow")

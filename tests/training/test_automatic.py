@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,28 @@ def test_what_was_stopped_goes_on_to_the_same_bits(
         assert model_of(two, tmp_path / "m") == whole
 
 
+def test_a_race_of_rows_from_all_times_stays_one(tmp_path: Path) -> None:
+    y = np.where(np.random.default_rng(0).random(4000) < 0.3, 0, Y)  # so that another threshold is better
+    order = (np.argsort(y.reshape(-1, 500), axis=1, kind="stable") + 500 * np.arange(8)[:, None]).ravel()
+    path, checkpoint = write_rows(tmp_path / "rows.svm", X[order], y[order]), tmp_path / "c"
+    how: dict[str, Any] = {"shuffle_buffer": 500}
+    saved: dict[str, Any] = {**how, "checkpoint": checkpoint, "checkpoint_every": 1}
+    with pytest.warns(sureline.LabelRunsWarning):
+        whole = sureline.train(path, **how)
+    with pytest.warns(sureline.LabelRunsWarning), pytest.raises(KeyboardInterrupt):
+        sureline.train(path, **saved, on_progress=_stop)
+    again = sureline.train(path, **saved, resume=True)
+    np.testing.assert_array_equal(again.coef_, whole.coef_)
+    np.testing.assert_array_equal(again.intercept_, whole.intercept_)
+    asked_for = sureline.train(path, **how, shuffle=True)  # the same rows, and their order means nothing
+    assert not np.array_equal(asked_for.intercept_, whole.intercept_)
+
+
+def _stop(progress: Any) -> None:
+    if progress.examples >= 2000:
+        raise KeyboardInterrupt
+
+
 def test_files_and_a_pipe_and_pieces_give_one_model(data: list[Path], tmp_path: Path) -> None:
     """The blocks of the race do not depend on how the stream is cut."""
     (tmp_path / "one.svm").write_bytes(libsvm_of(X, Y))
@@ -118,7 +141,7 @@ def test_what_the_command_says(data: list[Path], tmp_path: Path) -> None:
     told = json.loads(done.stdout)["race"]
     said = done.stderr.splitlines()[-1]
     assert said.startswith(f"{len(CANDIDATES)} settings raced along 4,000 rows")
-    assert "The model is their committee, folded into one: " in said
+    assert "The model combines the best into one linear model: " in said
     assert (told["tried"], told["rows"], told["decided"]) == (len(CANDIDATES), 4000, True)
     assert sum(member["share"] for member in told["committee"]) == pytest.approx(1)
     assert len(told["members"]) == len(CANDIDATES)
@@ -137,6 +160,23 @@ def test_what_the_command_says(data: list[Path], tmp_path: Path) -> None:
     assert "--C is a parameter of pa, " in fail(2, "train", *data, "--C", "1", "--model", tmp_path / "m")
     with pytest.raises(ValueError, match="C is a parameter of"):
         sureline.train(data, C=2.0)
+
+
+def test_a_page_explains_the_choice(data: list[Path], tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    done = run("train", *data, "--model", tmp_path / "m", "--report", page, "--json")
+    told, html = json.loads(done.stdout)["race"], unescape(page.read_text())
+    assert done.stderr.splitlines()[-1] in html
+    assert all(member["options"] in html for member in told["members"])
+    assert all(member["why"] in html for member in told["members"] if member["why"])
+    assert html.count("<svg") >= 2  # what each contributes, and who stayed
+    assert all(f"{member['share']:.1%}"[:2] in html for member in told["committee"])
+    assert "--report is for trainings that name no learner" in fail(
+        2, "train", *data, "--algorithm", "pa", "--report", page, "--model", tmp_path / "x"
+    )
+    few = write_rows(tmp_path / "few.svm", X[:60], Y[:60])
+    run("train", few, "--model", tmp_path / "m", "--report", page)
+    assert "60 rows cannot decide between" in page.read_text()
 
 
 def test_rows_that_cannot_decide_are_said_to(tmp_path: Path) -> None:
@@ -176,6 +216,7 @@ def test_a_race_is_not_gone_on_with_by_another_job(data: list[Path], tmp_path: P
         ("blocks", [1, 2]),
         ("blocks", "none"),
         ("extra", 1),
+        ("mixed", 1),
     ],
 )
 def test_a_forged_race_is_refused(data: list[Path], tmp_path: Path, field: str, value: Any) -> None:

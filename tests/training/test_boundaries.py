@@ -41,6 +41,15 @@ def test_a_chunk_that_ends_with_a_batch_is_done(tmp_path: Path, capsys: Any) -> 
     assert "price" in capsys.readouterr().out
 
 
+def test_rows_that_have_been_may_be_all_of_a_chunk(tmp_path: Path) -> None:
+    path = tmp_path / "rows.svm"
+    path.write_text("0 1:1\n1 2:1\n" * 5)
+    chunk = next(iter(stream.read(path)))
+    for ahead in (0, 9):
+        assert RowBuffer(ahead).add(chunk)
+    assert not RowBuffer(10).add(chunk)
+
+
 def test_checkpoints_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     assert checkpoint_every("every=10m") == (None, 600.0)
     now = 50.0

@@ -241,8 +241,11 @@ def test_every_place_to_stop_at(tmp_path: Path) -> None:
         assert (tmp_path / "second").read_bytes() == (tmp_path / "both").read_bytes()
 
 
+@pytest.mark.filterwarnings("ignore:third of .*day2.csv is not a column of the model")
 def test_from_python(tmp_path: Path) -> None:
     one, two = written(tmp_path, "csv")
+    with pytest.warns(UserWarning, match=r"third of .*day2\.csv is not a column of the model"):
+        sureline.train([one, two], "scw", C=0.5)
     whole = sureline.train([one, two], "scw", C=0.5)
     first = sureline.train(one, "scw", C=0.5, model=tmp_path / "m")
     weights = first.coef_.copy()

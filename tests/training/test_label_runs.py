@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shlex
 import warnings
 from collections import Counter
 from pathlib import Path
@@ -12,8 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 from command_line import fail, run, succeed
+from scipy.sparse import csr_matrix
 from scipy.stats import hypergeom
 from sklearn.datasets import load_digits, load_iris
+from stream_files import write_rows
 
 import sureline
 from sureline import LabelRunsWarning, stream
@@ -72,6 +75,20 @@ def test_runs_are_found(runs: list[int]) -> None:
     assert in_parts.runs.tolist() == whole.runs.tolist()
     assert in_parts.to_dict() == whole.to_dict()
     assert whole.changes == len(runs) - 1
+
+
+@pytest.mark.parametrize(("runs", "by_label"), [([50, 60, 70], True), ([500, 500], True), ([90, 80, 70, 60], False)])
+def test_rows_sorted_by_label_are_no_stream(runs: list[int], by_label: bool, tmp_path: Path) -> None:
+    y = np.concatenate([np.full(n, k % 3) for k, n in enumerate(runs)])
+    assert LabelRuns.of(y).by_label is by_label
+    X = np.random.default_rng(0).standard_normal((len(y), 4)) + y[:, None]
+    data = write_rows(tmp_path / "rows.svm", csr_matrix(X), y)
+    order = decide(stream.read(data), sureline.SCW(), "auto")
+    assert order.mixes_times is not by_label
+    with pytest.warns(LabelRunsWarning):
+        auto = sureline.Auto().fit(X, y)
+    assert auto._race.mixed is not by_label
+    assert not sureline.Auto(shuffle=True).fit(X, y)._race.mixed  # who asks for it knows
 
 
 # -- fit -----------------------------------------------------------------------------------------------------------
@@ -178,7 +195,8 @@ def test_a_sorted_file_is_learned_from_in_random_order(format: str, tmp_path: Pa
     assert told["order"]["shuffled"] == "files"
     assert told["order"]["runs"]["found"]
     assert not told["label_runs"]["found"]  # in the order of learning
-    assert told["warnings"] == []
+    assert len(told["warnings"]) == 1
+    assert told["warnings"][0] in done.stderr
     assert told["examples"] == 6000
     good = error_of(model, data)["balanced_accuracy"]
     first = model.read_bytes()
@@ -430,11 +448,71 @@ def test_a_class_that_is_never_predicted(tmp_path: Path) -> None:
         assert "precision                     none" in words
 
 
-def test_a_tournament_over_such_rows_says_so(tmp_path: Path) -> None:
-    result = sureline.tournament(["arow", "pa"], sorted_file(tmp_path))
-    assert "label changes once in 6,000 rows" in (result.stream["problem"] or "")
+@pytest.mark.parametrize("format", ["svm", "csv"])
+def test_a_tournament_takes_such_rows_in_random_order(
+    format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = sorted_file(tmp_path, format)
+    with pytest.warns(LabelRunsWarning, match=r"in random order \(seed 0\); shuffle=False keeps"):
+        result = sureline.tournament(["arow", "odca"], data)  # of float32 and of float64
+    assert "the label changes once in 6,000 rows" in (result.stream["problem"] or "")
+    monkeypatch.chdir(tmp_path)
     for each in result.runs:
         assert each.frozen_error is not None
         assert each.error is not None
-        assert each.frozen_error > 3 * each.error
-        assert "--no-shuffle" in (each.train_command or "")
+        assert each.frozen_error < 1.5 * each.error
+        assert "shuffle" not in (each.train_command or "")
+        succeed(*shlex.split(each.train_command or "")[1:], "--quiet")
+        alone = sureline.load(tmp_path / f"{each.algorithm.lower()}.sureline")
+        np.testing.assert_array_equal(alone.coef_, result.models[each.name].coef_)
+
+
+def test_compare_and_tune_take_them_as_train_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, model = sorted_file(tmp_path), tmp_path / "best"
+    words = ["tune", data, "--algorithm", "pa", "--grid", "C=0.1,1", "--json", "--quiet"]
+    done = run(*words, "--model", model)
+    told = json.loads(done.stdout)
+    assert "learned from in random order (seed 0); --no-shuffle keeps" in done.stderr
+    command = next(each["train_command"] for each in told["runs"] if each["name"] == told["best"])
+    monkeypatch.chdir(tmp_path)
+    succeed(*shlex.split(command)[1:], "--quiet")
+    assert (tmp_path / "pa.sureline").read_bytes() == model.read_bytes()
+
+    for option, said in (("--no-shuffle", "The progressive error flatters"), ("--shuffle", "")):
+        done = run("compare", data, "--algorithm", "pa,arow", "--json", "--quiet", option)
+        told = json.loads(done.stdout)
+        assert said in done.stderr
+        for each in told["runs"]:
+            assert option in each["train_command"]
+            flatters = each["frozen_error"] > 3 * each["error"]
+            assert flatters == (option == "--no-shuffle")
+
+
+def test_the_page_about_a_race_says_so(tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    page = tmp_path / "race.html"
+    succeed("train", sorted_file(tmp_path), "--quiet", "--model", tmp_path / "m", "--report", page)
+    assert "The label changes once in 6,000 rows" in page.read_text()
+
+
+def test_a_tournament_over_arrays_takes_them_as_fit_does() -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(LabelRunsWarning, match="label changes 2 times in 150 rows"):
+        result = sureline.tournament([sureline.AROW()], (X, y))
+    with pytest.warns(LabelRunsWarning):
+        alone = sureline.AROW().fit(X, y)
+    np.testing.assert_array_equal(result.models["AROW"].coef_, alone.coef_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        in_order = sureline.tournament([sureline.AROW(shuffle=False)], (X, y), shuffle=False)
+    assert "The progressive error flatters" in (in_order.stream["problem"] or "")
+    with pytest.raises(ValueError, match="The 'shuffle' parameter of tournament must be a bool or 'auto'"):
+        sureline.tournament([sureline.AROW()], (X, y), shuffle="yes")  # type: ignore[arg-type]
+
+
+def test_lines_that_are_left_out_are_counted_in_any_order(tmp_path: Path) -> None:
+    data = sorted_file(tmp_path)
+    data.write_text(data.read_text() + "1 junk\n" * 3)
+    words = ["train", data, "--algorithm", "pa", "--model", tmp_path / "m", "--errors", "skip", "--quiet", "--json"]
+    for option in ("--shuffle", "--no-shuffle"):
+        assert json.loads(succeed(*words, option))["skipped_lines"] == 3

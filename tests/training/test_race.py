@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import sureline
 from sureline.datasets import make_sparse_stream
 from sureline.training.metric import Measures, Metric, tied
-from sureline.training.race import FIRST, Race, index_of, points, row_of
+from sureline.training.race import ERROR, FIRST, Race, index_of, points, row_of
 
 LENGTH = 100_000
 
@@ -175,3 +176,54 @@ def test_ties_are_found_at_their_level() -> None:
     assert tied(at, np.zeros(len(at)), np.ones(len(at)))
     assert not tied(at, 0.02 * at, 0.3 * at)
     assert tied(at[:6], np.array([0.0, 1, 1, 1, 1, 2]), np.arange(6.0))  # few examples say nothing
+
+
+def is_dropped(
+    looks: int, n: int, total: float | None, losses: np.ndarray, squares: np.ndarray, k: int, leader: int
+) -> bool:
+    """What race.RULE says, of one setting, in other words."""
+    wanted = 1 - ERROR / (looks * (looks + 1) * losses.shape[1])
+    z = NormalDist().inv_cdf(wanted)
+    gap = [float(a - b) for a, b in zip(losses[:, k], losses[:, leader], strict=True)]
+    before, now = (gap[8] - gap[0]) / (n / 4), (gap[16] - gap[8]) / (n / 2)
+    unit = max(squares[16]) / max(losses[16])
+    apart = sum((squares[16, j] - squares[8, j] + unit) / (n / 2) for j in (k, leader))
+    seen = [(gap[i + 1] - gap[i]) - size * lag for i, size, lag in (
+        *((i, n / 32, before) for i in range(8)), *((i, n / 16, now) for i in range(8, 16)),
+    )]  # fmt: skip
+    found = sum(r**2 / (n / 32 if i < 8 else n / 16) for i, r in enumerate(seen)) / 14
+    variance = max(apart, found)
+    end = 8 * n if total is None else total
+    gain, shrinking, at, octave = 0.0, 0.0, float(n), 1
+    while at < end:  # octave by octave
+        step = min(2 * at, end) - at
+        gain, shrinking, at, octave = gain + step, shrinking + octave * step, at + step, octave + 1
+    plain = gap[16] + gain * now
+    changed = gap[16] + gain * now + shrinking * (now - before)
+    noise = variance * (gain**2 / (n / 2) + gain)
+    more = variance * ((gain + shrinking) ** 2 / (n / 2) + shrinking**2 / (n / 4) + gain)
+    return plain > z * noise**0.5 and changed > z * more**0.5
+
+
+@pytest.mark.parametrize("total", [None, 4096 * 4, 4096 * 5, 4096 + 500])
+@pytest.mark.parametrize("weight", [1.0, 3.0])
+def test_settings_are_dropped_as_the_rule_says(total: float | None, weight: float) -> None:
+    n, dropped = 4096, 0
+    at = np.array(points(0, n)[-17:])
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n_settings, looks = int(rng.integers(2, 6)), int(rng.integers(0, 4))
+        rates = 0.1 + rng.uniform(0, 0.06) * np.arange(n_settings) + rng.uniform(-0.01, 0.01, n_settings)
+        kinds = rng.uniform(0.6, 1.6, (2, n_settings))
+        counts = [rng.binomial(at[0], np.minimum(rates, 1))]
+        for i, size in enumerate(np.diff(at)):
+            counts.append(rng.binomial(size, np.clip(rates * kinds[int(i >= 8)], 0, 1)))
+        mistakes = np.cumsum(counts, axis=0).astype(float)
+        losses, squares = weight * mistakes, weight**2 * mistakes
+        leader = int(losses[-1].argmin())
+        out = Race(n_settings, looks).behind(n, total, losses, squares, np.ones(n_settings, bool))
+        for k in range(n_settings):
+            told = k != leader and is_dropped(looks + 1, n, total, losses, squares, k, leader)
+            assert out[k] == told, (seed, k)
+            dropped += told
+    assert dropped > 20

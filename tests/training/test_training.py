@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from command_line import fail, succeed
 from scipy.special import expit
 from sklearn.linear_model import Perceptron as OtherPerceptron
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, log_loss, roc_auc_score
@@ -256,3 +257,26 @@ def test_a_model_that_becomes_too_large_for_a_file_is_refused_at_once(tmp_path: 
     with pytest.raises(ValueError, match=r"2,147,483,64\d columns and"):
         training.run()
     assert 0 < training.examples < 900
+
+
+def test_rows_of_weight_0_are_nothing_to_learn_from(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("label,x,w\n" + "0,1,0\n1,2,0\n" * 20)
+    for algorithm in ("auto", "arow", "scw", "bcw"):
+        with pytest.raises(DataError, match="every row has the weight 0, so there is nothing to learn from"):
+            sureline.train(path, algorithm, weight="w", model=tmp_path / "m", bits=10)
+        assert not (tmp_path / "m").exists()
+    result = sureline.tournament([AROW()], path, weight="w")
+    assert not result.stream["complete"]
+    assert "every row has the weight 0" in (result.stream["problem"] or "")
+
+
+def test_a_full_covariance_of_hashed_columns_is_refused_with_what_helps(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("y,x,city\n" + "0.5,1,Rome\n1.5,2,Oslo\n" * 20)
+    words = ["train", path, "--label", "y", "--algorithm", "arowregressor", "--quiet", "--model", tmp_path / "m"]
+    said = fail(1, *words)
+    assert "a full covariance of 1,048,576 columns takes" in said
+    assert "(--covariance diag) takes some bytes a column, and fewer --bits give fewer columns" in said
+    succeed(*words, "--covariance", "diag")
+    succeed(*words, "--bits", "6")

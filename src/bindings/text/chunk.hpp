@@ -1,4 +1,4 @@
-// What the parsers take from Python and give to it: the bytes of any buffer or file, and a chunk of rows.
+// Input and output of the parsers in Python: the bytes of any buffer or file, and a chunk of rows.
 #pragma once
 
 #include <nanobind/nanobind.h>

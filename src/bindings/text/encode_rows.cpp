@@ -113,8 +113,11 @@ class ObjectRows {
     const auto n = int64_t(records.size());
     rows_.allocate(n, std::min<int64_t>(n * int64_t(held_.table.columns.size() + 1), 1 << 22) + 1);
     for (int64_t row = 0; row < n; ++row) {
-      const nb::object record = records[size_t(row)];
-      if (!PyDict_Check(record.ptr())) refuse("A row must be a dict.");
+      const nb::object given = records[size_t(row)];
+      if (!PyDict_Check(given.ptr())) refuse("A row must be a dict.");
+      // A number's __str__, or another thread while a text is cut into words, could take the row to pieces.
+      const nb::object record = nb::steal(PyDict_Copy(given.ptr()));
+      if (!record.is_valid()) throw nb::python_error();
       rows_.begin_row();
       wrong_.clear();
       const bool fine = add_record(record.ptr());

@@ -20,7 +20,3 @@ inline void check_hashing(int64_t bits, int64_t collect_names) {
     throw nanobind::value_error(
         ("collect_names must be from 0 to 1000000. Got " + std::to_string(collect_names) + " instead.").c_str());
 }
-
-// hash_rows.cpp: rows made of Python's dicts, lists and strings.
-HashedChunk hash_rows(const nanobind::list& rows, int64_t bits, sureline::bindings::Scalar dtype, bool with_sign,
-                      int64_t collect_names, int64_t max_features, int64_t max_name);

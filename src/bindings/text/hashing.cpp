@@ -200,12 +200,6 @@ void bind_hashing(nb::module_& m) {
         "max_name"_a = kNoLimit,
         "The same for the bytes of an open file from start to end. None if they could not be read, or, without `wait`, "
         "not at once.");
-  m.def("hash_rows", &hash_rows, "rows"_a, "bits"_a, "dtype"_a, nb::kw_only(), "signed"_a = true, "collect_names"_a = 0,
-        "max_features"_a = kNoLimit, "max_name"_a = kNoLimit,
-        nb::sig("def hash_rows(rows: list, bits: int, dtype: Scalar, *, signed: bool = True, collect_names: int = 0, "
-                "max_features: int = ..., max_name: int = ...) -> HashedChunk"),
-        "Rows from dicts, lists of strings and lists of pairs, as FeatureHasher(2**bits, alternate_sign=signed) makes "
-        "them. A row with more than max_features, or a name of more than max_name bytes, is refused.");
   m.def(
       "murmur3",
       [](const nb::bytes& text, uint32_t seed) {

@@ -30,7 +30,7 @@ struct DelimitedHeld : HashedChunk {
   std::vector<int64_t> row_starts;
 };
 
-using ColumnTuple = std::tuple<std::string, int, bool, bool, bool, int64_t, int64_t>;
+using ColumnTuple = std::tuple<std::string, int, bool, bool, bool, int64_t, int64_t, int, double>;
 
 // The Python function takes a text and returns it in the form that runs of characters are taken from, and its words.
 Tokenize calling(nb::callable function) {
@@ -52,10 +52,11 @@ void make_table(HeldTable* self, const std::vector<ColumnTuple>& columns,
                 const std::vector<std::vector<int64_t>>& interactions, const WordRule& words, nb::callable tokenize) {
   std::vector<TableColumn> made;
   std::unordered_map<std::string, size_t> places;
-  for (const auto& [name, kind, indicates, nameless, has_hours, reference, length] : columns) {
+  for (const auto& [name, kind, indicates, nameless, has_hours, reference, length, how, center] : columns) {
     if (kind < 0 || kind > int(ColumnKind::mixed)) refuse("There is no such kind of column.");
+    if (how < 0 || how > int(Written::nanos)) refuse("Cells are not written so.");
     if (!places.emplace(name, made.size()).second) refuse("A column comes twice.");
-    made.push_back({name, ColumnKind(kind), indicates, nameless, has_hours, reference, length});
+    made.push_back({name, ColumnKind(kind), indicates, nameless, has_hours, reference, length, Written(how), center});
   }
   for (const std::vector<int64_t>& interaction : interactions)
     for (const int64_t k : interaction)
@@ -119,16 +120,16 @@ std::pair<nb::list, size_t> cells_of(const nb::object& block, const Dialect& dia
 std::string_view characters(const nb::bytes& text) { return trimmed({text.c_str(), text.size()}); }
 
 // What the look at a column's first cells asks of a text.
-std::tuple<int, double> number_in(const nb::bytes& text) {
+std::tuple<int, double> number_in(const nb::bytes& text, int how) {
   double value = 0;
-  const Reading reading = number_of(characters(text), value);
+  const Reading reading = number_of(characters(text), Written(how), value);
   return {int(reading), value};
 }
 
-std::optional<std::tuple<int64_t, bool>> time_in(const nb::bytes& text) {
+std::optional<std::tuple<int64_t, bool>> time_in(const nb::bytes& text, int how) {
   int64_t micros = 0;
   bool has_hours = false;
-  if (!read_time(characters(text), micros, has_hours)) return std::nullopt;
+  if (!read_time(characters(text), Written(how), micros, has_hours)) return std::nullopt;
   return std::tuple(micros, has_hours);
 }
 
@@ -153,7 +154,9 @@ void bind_tables(nb::module_& m) {
           "delimiter"_a, "quote"_a);
   nb::class_<HeldTable>(m, "Table", "Columns, each of a kind, and how their cells become features.")
       .def("__init__", &make_table, "columns"_a, "interactions"_a, "words"_a, "tokenize"_a,
-           "A column is (name, kind, indicates_missing, nameless, has_hours, reference, length). `tokenize` takes a "
+           "A column is (name, kind, indicates_missing, nameless, has_hours, reference, length, how, center). "
+           "`tokenize` takes "
+           "a "
            "text that is not ASCII, and returns it as runs of characters are taken from it, and its words.");
   nb::class_<DelimitedHeld, HashedChunk>(m, "DelimitedChunk", "Rows of delimited text.")
       .def_prop_ro(
@@ -170,8 +173,10 @@ void bind_tables(nb::module_& m) {
         "The cells of the first rows, and where the last of these ends.");
   bind_encode_columns(m);
   bind_encode_rows(m);
-  m.def("number_in", &number_in, "text"_a, "0 and the number that a text is; 1 if it is none, 2 if it is not finite.");
-  m.def("time_in", &time_in, "text"_a, "Microseconds since 1970, and whether there is an hour; None if it is no time.");
+  m.def("number_in", &number_in, "text"_a, "how"_a = 0,
+        "0 and the number that a text is; 1 if it is none, 2 if it is not finite.");
+  m.def("time_in", &time_in, "text"_a, "how"_a = 0,
+        "Microseconds since 1970, and whether there is an hour; None if it is no time.");
   m.def("list_in", &list_in, "text"_a, "How many numbers a list has, -1 if it has texts; None if it is no list.");
   m.def(
       "truth_in", [](const nb::bytes& text) { return truth_of(characters(text)); }, "text"_a,
@@ -179,5 +184,4 @@ void bind_tables(nb::module_& m) {
   m.def(
       "says_missing", [](const nb::bytes& text) { return says_missing(characters(text)); }, "text"_a,
       "Whether a text says that there is no value.");
-  m.def("number_text", &number_text, "value"_a, "A number as a category.");
 }

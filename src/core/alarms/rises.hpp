@@ -52,7 +52,7 @@ class Rises {
     }
   }
 
-  // How much more the mean of neighbouring blocks wavers than it would by chance.
+  // The variance of neighbouring blocks relative to that expected by chance.
   double wavering() const {
     double most = 1;
     for (int l = 0; l < kLevels; ++l)

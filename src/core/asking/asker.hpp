@@ -1,4 +1,4 @@
-// Which labels of a stream to ask for, at most a share of them at any time (docs/guide/label-budget.md).
+// Chooses the labels of a stream to ask for, at most a share of them at any time (docs/guide/label-budget.md).
 //
 // Each row has an uncertainty u, small where the learner is not sure: |score| / std. It is compared with those of the
 // latest kWindow rows. A row whose rank among them is in the lowest share is asked for, and any other with a small

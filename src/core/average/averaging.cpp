@@ -66,7 +66,7 @@ template <Shape shape, class T>
   return {0, 0, false};
 }
 
-// What a line gives in the first or the last of the rounds.
+// The value of a line in the first or the last of the rounds.
 [[gnu::noinline]] double sum_over_some(const Rounds& rounds, const Line& line) {
   using Run = Average::Run;
   const Run *begin = rounds.runs, *end = begin + rounds.n;
@@ -78,7 +78,7 @@ template <Shape shape, class T>
   return line.slope * (line.level * (rounds.reach - last->reach) - (rounds.cut - last->cut));
 }
 
-// What a line gives in all rounds of a past.
+// The sum of a line over all rounds of a past.
 [[gnu::always_inline]] inline double sum_over(const Rounds& rounds, const Line& line) {
   if (!line.cut) return line.slope * (line.level * rounds.reach);
   const bool in_first = rounds.first < line.level, in_last = rounds.last < line.level;

@@ -81,7 +81,7 @@ inline constexpr Steps steps_of_guards() {
 
 }  // namespace record
 
-// What a run adds to a record, which takes it in only once all has gone well.
+// The additions of a run to a record, which are merged only if the run succeeds.
 class Recorder {
  public:
   // For a run whose first row comes after those of the record.

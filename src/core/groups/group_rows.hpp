@@ -13,7 +13,7 @@ auto with_rows(const Rows& rows, const F& f) {
   return rows.single ? baseline::with_rows<float>(rows, f) : baseline::with_rows<double>(rows, f);
 }
 
-// Whether a column is out of range or a value not finite.
+// True if a column is out of range or a value not finite.
 template <class Row>
 bool refused(const Row& x, int64_t n_columns) {
   return x.inspect(n_columns) == Refusal::contents || !(baseline::largest_size(x.values, x.n) < HUGE_VAL);

@@ -34,7 +34,7 @@ Outcome add_scores(const Rows& rows, const Batch& batch, const double* alpha, do
     for (int64_t i = 0; i < rows.n_rows; ++i) {
       if (batch.C[i] == 0 || alpha[i] == 0) continue;
       auto x = any[i];
-      if (own.look(x, rows, /*often=*/true) == Refusal::memory) return {Refusal::memory, i};
+      if (own.admit(x, rows, /*often=*/true) == Refusal::memory) return {Refusal::memory, i};
       if (refused(x, rows.n_columns)) return {Refusal::contents, i};
       const double t = batch.C[i] * alpha[i] * batch.sign(i);
       for (int64_t j = 0; j < x.size(); ++j) s[x.index(j)] += t * double(x.value(j));

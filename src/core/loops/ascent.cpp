@@ -11,7 +11,7 @@ Outcome ascend(const Task& task, const Model& model) {
   Workspace<T> workspace;
   if (!workspace.reserve(model)) return {.refusal = Refusal::memory};
   double* scores = workspace.scores.data();
-  return with_rows<T, dense>(task.rows, [&](const auto& rows) {
+  return with_loop_rows<T, dense>(task.rows, [&](const auto& rows) {
     return with_dual_space<T>(model, [&](const auto& space) {
       if constexpr (requires { std::decay_t<decltype(space)>::Kind::kSmoothed; })
         return OnlineAscent(task, space, rows, scores, workspace.rounds.data()).run();

@@ -9,6 +9,7 @@ namespace sureline::SURELINE_ISA {
 template <class Space, class Rows>
 class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
   using Base = DualStream<OnlineAscent<Space, Rows>, Space, Rows>;
+  friend Base;
   friend Stream<OnlineAscent<Space, Rows>, Space, Rows>;
   using Base::dual_;
   using Base::journal_;
@@ -42,21 +43,6 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     return rounds_[0].scale * (space_.intercept ? f + theta_[x.size()] : f);
   }
   void scores(const Row& x, double* f) const { space_.scores(x, {rounds_, this->n_problems()}, f); }
-
-  bool turn(int64_t row, const Row& x, Worth worth, int64_t problem, MovedHead* moved, int n_moved) {
-    return ascend(row, x, worth.s * worth.c, problem, moved, n_moved, 1);
-  }
-
-  bool regress(int64_t row, const Row& x, double s) {
-    MovedHead moved{0, 1};
-    moved.f = score(x, moved);
-    const double target = task_.targets[row];
-    const double loss = this->unit(row) * rule().loss.value(moved.f, this->told(row));
-    if (!finite(moved.f) || !finite(dual_.problems[0].loss += loss)) return this->refuse_score(x), false;
-    return ascend(row, x, s, 0, &moved, 1, target);
-  }
-
-  void end(const Row& x) { this->remember(x); }
 
   // One round of one problem, eq. (26): true if lambda(N) is not 0.
   bool ascend(int64_t row, const Row& x, double s, int64_t problem, MovedHead* moved, int n_moved, double wanted) {
@@ -116,13 +102,13 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     return true;
   }
 
-  // Whether the loss is zero as it is, which spares all further looks at the row.
+  // True if the loss is zero as it is, which spares all further looks at the row.
   bool clears(double m, double wanted) const {
     return m >= wanted &&
            (rule().loss.kind == DualLoss::Kind::hinge || rule().loss.kind == DualLoss::Kind::squared_hinge);
   }
 
-  // What the rounds' end adds to the smoothing.
+  // The contribution of the end of the rounds to the smoothing.
   void rest(int64_t problem) {
     if constexpr (kSmoothed) {
       Ascent& at = dual_.problems[size_t(problem)];

@@ -1,8 +1,6 @@
 // The loops of the coordinate rules for one instruction set, over dense or over sparse rows, as the build says.
 #include "loops/descent.hpp"
 
-#include <type_traits>
-
 #include "loops/learn.hpp"
 
 namespace sureline::SURELINE_ISA {
@@ -11,8 +9,8 @@ template <class T, bool dense>
 Outcome descend(const Task& task, const Model& model) {
   Workspace<T> workspace;
   if (!workspace.reserve(model)) return {.refusal = Refusal::memory};
-  return with_rows<T, dense>(task.rows, [&](const auto& rows) {
-    return with_coordinate_space<std::decay_t<decltype(rows)>>(model, workspace, [&](const auto& space) {
+  return with_loop_rows<T, dense>(task.rows, [&](const auto& rows) {
+    return with_coordinate_space(model, workspace, [&](const auto& space) {
       return Descent(task, space, rows, workspace.scores.data(), workspace.rounds.data()).run();
     });
   });

@@ -1,4 +1,4 @@
-// Which of the compiled instruction sets runs. The results have the same bits with each.
+// Chooses the instruction set at run time. The results have the same bits with each.
 #pragma once
 
 #include <string>

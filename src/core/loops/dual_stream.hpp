@@ -1,4 +1,4 @@
-// What the learners of online dual coordinate ascent (dual_rule.hpp) share: rounds, and the window.
+// Shared by the learners of online dual coordinate ascent (dual_rule.hpp): rounds, and the window.
 #pragma once
 
 #include "loops/loop.hpp"
@@ -15,7 +15,8 @@ inline constexpr double kLargestSmoothedGrowth = sizeof(T) == 4 ? 16 : 1024;
 // Weights that take more bytes are not all looked at for every fold.
 inline constexpr int64_t kWide = int64_t(64) << 20;
 
-// What the learners of this family share. Self is the learner, Space its coordinates.
+// Base of the learners of this family. Space is the coordinates, and Self the learner. It has
+//   bool ascend(row, x, s, problem, MovedHead*, n, wanted)   the step of one problem, whose score is to be `wanted`
 template <class Self, class Space, class Rows>
 class DualStream : public Stream<Self, Space, Rows> {
   using Base = Stream<Self, Space, Rows>;
@@ -39,6 +40,19 @@ class DualStream : public Stream<Self, Space, Rows> {
     return rule().next(dual_.problems[size_t(problem)], task_.memory[problem].t, double(dual_.window.length));
   }
   bool of_problem(int64_t head, int64_t problem) const { return !this->alone() || head == problem; }
+
+  bool turn(int64_t row, const Row& x, Worth worth, int64_t problem, MovedHead* moved, int n_moved) {
+    return this->self().ascend(row, x, worth.s * worth.c, problem, moved, n_moved, 1);
+  }
+  bool regress(int64_t row, const Row& x, double s) {
+    MovedHead moved{0, 1};
+    moved.f = this->self().score(x, moved);
+    const double target = task_.targets[row];
+    const double loss = this->unit(row) * rule().loss.value(moved.f, this->told(row));
+    if (!finite(moved.f) || !finite(dual_.problems[0].loss += loss)) return this->refuse_score(x), false;
+    return this->self().ascend(row, x, s, 0, &moved, 1, target);
+  }
+  void end(const Row& x) { remember(x); }
 
   // What the example adds: a part for each head that it moves, and its row, which are in the window from then on.
   void remember(const Row& x) {

@@ -1,4 +1,4 @@
-// What is compiled once for each instruction set is declared for all of them: in a namespace each.
+// Declarations of the code that is compiled once per instruction set, in one namespace each.
 #pragma once
 
 #define SURELINE_PER_ISA(...) \

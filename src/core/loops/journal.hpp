@@ -1,4 +1,4 @@
-// What a batch changed, so that a refused row can take the whole batch back. Its cost follows the batch, not the width
+// The changes of a batch, so that a refused row can undo the whole batch. Its cost follows the batch, not the width
 // of the model, which is why small batches of a wide model use it rather than a copy.
 #pragma once
 
@@ -39,7 +39,7 @@ class Journal {
     save(space.at(column, head));
     entries_.push({kOne, column, head});
   }
-  // What is zero now and written later has an entry of its own then.
+  // A number that is zero now and written later gets an entry then.
   template <class AnySpace>
   bool before_rewriting_all(const AnySpace& space) {
     return !on_ || remember_all(Space(space));

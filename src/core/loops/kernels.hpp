@@ -1,4 +1,4 @@
-// The border between the learning loops and everybody else: plain structs, and one table of functions per
+// The interface of the learning loops to all other code: plain structs, and one table of functions per
 // instruction set. The loops (learn.hpp and what it includes) are compiled once for each instruction set; this header
 // is compiled with the baseline everywhere.
 #pragma once
@@ -93,7 +93,7 @@ struct Outcome {
   int64_t row = -1;  // the one that was refused; without a journal the numbers are then of no use
 };
 
-// What the weights are computed with: a Round for each problem, or null for the shapes of the margin rules.
+// Rounds to compute the weights with, one for each problem, or null for the shapes of the margin rules.
 struct View {
   const Round* rounds = nullptr;
   int64_t n_rounds = 0;

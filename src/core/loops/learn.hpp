@@ -61,20 +61,17 @@ auto with_coordinate_space(const Model& model, Workspace<T>& workspace, const F&
   }
 }
 
-// What goes over rows is compiled for a single head as well, where that saves time: not for rows so wide that they wait
-// for memory.
-template <class Rows_, class T, class F>
+// Loops over rows are compiled for a single head as well, which saves time.
+template <class T, class F>
 auto with_margin_space(const Model& model, Workspace<T>& workspace, const F& f) {
-  if constexpr (!Rows_::Row::wide)
-    if (model.n_heads == 1) return with_margin_space<T, true>(model, workspace, f);
-  return with_margin_space<T, false>(model, workspace, f);
+  return model.n_heads == 1 ? with_margin_space<T, true>(model, workspace, f)
+                            : with_margin_space<T, false>(model, workspace, f);
 }
 
-template <class Rows_, class T, class F>
+template <class T, class F>
 auto with_coordinate_space(const Model& model, Workspace<T>& workspace, const F& f) {
-  if constexpr (!Rows_::Row::wide)
-    if (model.n_heads == 1) return with_coordinate_space<T, true>(model, workspace, f);
-  return with_coordinate_space<T, false>(model, workspace, f);
+  return model.n_heads == 1 ? with_coordinate_space<T, true>(model, workspace, f)
+                            : with_coordinate_space<T, false>(model, workspace, f);
 }
 
 // Only the shape that rows go through fastest is compiled for a single head as well.

@@ -1,4 +1,4 @@
-// The loop: predict, count, and let the learner have its turn. One loop for all learners, rows and numbers of classes.
+// The loop: predict, count, update. One loop for all learners, rows and numbers of classes.
 #pragma once
 
 #include <cmath>
@@ -27,7 +27,7 @@ struct MovedHead {
   double v = 0;
 };
 
-// What an example brings besides its row: weight, and the c of its label.
+// An example without its row: its weight, and the c of its label.
 struct Worth {
   double s, c;
 };
@@ -65,13 +65,14 @@ class Stream {
     const int64_t n = task_.order ? task_.n_order : task_.rows.n_rows;
     for (int64_t k = 0; k < n; ++k) {
       const int64_t row = row_at(k);
-      Row x = rows_[row];
+      const auto stored = rows_[row];
+      Row x = stored.unchecked();
       if (ahead && k + kRowsAhead < n) fetch(rows_[row_at(k + kRowsAhead)]);
       const double s = task_.sample_weight ? task_.sample_weight[row] : 1.0;
       if (task_.scaling)
         outcome_ = divided_.next(k, s, x);
       else
-        outcome_.refusal = own_.look(x, task_.rows, /*often=*/true);
+        outcome_.refusal = own_.admit(x, stored, task_.rows, /*often=*/true);
       if (outcome_.refusal == Refusal::none) {
         if (s == 0) continue;
         if (huge)
@@ -96,7 +97,7 @@ class Stream {
     if constexpr (Space::kOneHead && !regresses()) return Policy::binary;
     return task_.policy;
   }
-  static constexpr bool kMayHaveOneHead = SURELINE_ISA::kMayHaveOneHead<Space, Row>;
+  static constexpr bool kMayHaveOneHead = SURELINE_ISA::kMayHaveOneHead<Space>;
   // The loss of a prediction is by the target as it was when the prediction was made, and in the unit of then.
   double told(int64_t row) const { return task_.told ? task_.told[row] : task_.targets[row]; }
   double unit(int64_t row) const { return task_.units ? task_.units[row] : 1.0; }
@@ -287,13 +288,15 @@ class Stream {
   // The weights of a row that is to come, into the second cache: of those for the first the processor has no more than
   // a few dozens on their way at a time, and waits. The indices have not been looked at and may be anything, and so the
   // address is no pointer arithmetic. Always inlined: GCC drops calls of what does nothing but prefetch.
-  [[gnu::always_inline]] void fetch(const Row& to_come) const {
-    if constexpr (!Row::dense) {
-      const uintptr_t first = reinterpret_cast<uintptr_t>(space_.at(0, 0)),
-                      stride = uintptr_t(Space::kOneHead ? 1 : space_.n_heads) * Space::kWidth * sizeof(T);
-      for (int64_t i = 0; i < to_come.n; ++i)
-        __builtin_prefetch(reinterpret_cast<const void*>(first + uintptr_t(to_come.indices[i]) * stride), 0, 2);
-    }
+  [[gnu::always_inline]] void fetch(const typename Rows::Stored& to_come) const {
+    if constexpr (!Row::dense) to_come.wide ? fetch(to_come.all_wide(), to_come.n) : fetch(to_come.narrow(), to_come.n);
+  }
+  template <class I>
+  [[gnu::always_inline]] void fetch(const I* indices, int64_t n) const {
+    const uintptr_t first = reinterpret_cast<uintptr_t>(space_.at(0, 0)),
+                    stride = uintptr_t(Space::kOneHead ? 1 : space_.n_heads) * Space::kWidth * sizeof(T);
+    for (int64_t i = 0; i < n; ++i)
+      __builtin_prefetch(reinterpret_cast<const void*>(first + uintptr_t(indices[i]) * stride), 0, 2);
   }
 };
 

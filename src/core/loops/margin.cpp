@@ -1,8 +1,6 @@
 // The loops of the margin rules for one instruction set, over dense or over sparse rows, as the build says.
 #include "loops/margin.hpp"
 
-#include <type_traits>
-
 #include "loops/learn.hpp"
 
 namespace sureline::SURELINE_ISA {
@@ -11,8 +9,8 @@ template <class T, bool dense>
 Outcome follow_margins(const Task& task, const Model& model) {
   Workspace<T> workspace;
   if (!workspace.reserve(model)) return {.refusal = Refusal::memory};
-  return with_rows<T, dense>(task.rows, [&](const auto& rows) {
-    return with_margin_space<std::decay_t<decltype(rows)>>(model, workspace, [&](const auto& space) {
+  return with_loop_rows<T, dense>(task.rows, [&](const auto& rows) {
+    return with_margin_space(model, workspace, [&](const auto& space) {
       return MarginLearner(task, space, rows, workspace.scores.data()).run();
     });
   });

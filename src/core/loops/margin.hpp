@@ -32,7 +32,7 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
   bool begin(const Row&, int64_t, double) { return true; }
   void end(const Row&) {}
 
-  // Whether the variance is computed with the score: where it is needed in any case, as for the record, or lies beside
+  // True if the variance is computed with the score: where it is needed in any case, as for the record, or lies beside
   // the weights, so that it costs less there than in a second pass over the rows that turn out to need it.
   bool comes_with_variance() const {
     const Policy policy = this->policy();

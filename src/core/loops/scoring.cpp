@@ -13,8 +13,9 @@ template <class Rows_, class Judge>
 Outcome each_row(const Rows_& rows, const Rows& described, int64_t n_heads, double* out, const Judge& judge) {
   OwnRow<typename Rows_::Row> own;
   for (int64_t row = 0; row < rows.n_rows; ++row) {
-    auto x = rows[row];
-    Refusal refusal = own.look(x, described);
+    const auto stored = rows[row];
+    auto x = stored.unchecked();
+    Refusal refusal = own.admit(x, stored, described);
     if (refusal == Refusal::none) {
       judge(x, out);
       for (int64_t head = 0; head < n_heads; ++head)
@@ -37,12 +38,12 @@ template <class Rows_>
   return room ? outcome : Outcome{.refusal = Refusal::memory};
 }
 
-// What does not occur in the space is not compiled.
-template <class Space, class Row, class One, class All>
-void if_one_head(const Space& space, const Row&, const One& one, const All& all) {
+// Combinations that do not occur in the space are not compiled.
+template <class Space, class One, class All>
+void if_one_head(const Space& space, const One& one, const All& all) {
   if constexpr (Space::kOneHead)
     one();
-  else if constexpr (kMayHaveOneHead<Space, Row>)
+  else if constexpr (kMayHaveOneHead<Space>)
     space.n_heads == 1 ? one() : all();
   else
     all();
@@ -55,22 +56,21 @@ Outcome score(const Rows& described, const Model& model, const View& view, doubl
   Workspace<T> workspace;
   if (!workspace.reserve(model)) return {.refusal = Refusal::memory};
   const int64_t n_heads = model.n_heads;
-  return with_rows<T, dense>(described, [&](const auto& rows) {
-    using Rows_ = std::decay_t<decltype(rows)>;
+  return with_loop_rows<T, dense>(described, [&](const auto& rows) {
     if (model.average) return score_by_average(rows, described, model, out);
     if (!view.rounds)
-      return with_margin_space<Rows_>(model, workspace, [&](const auto& space) {
+      return with_margin_space(model, workspace, [&](const auto& space) {
         return each_row(rows, described, n_heads, out, [&](const auto& x, double* f) {
-          if_one_head(space, x, [&] { f[0] = space.score(x, 0); }, [&] { space.scores(x, f); });
+          if_one_head(space, [&] { f[0] = space.score(x, 0); }, [&] { space.scores(x, f); });
         });
       });
     if (is_dual(model.shape))
       return with_dual_space<T>(model, [&](const auto& space) {
         return each_row(rows, described, n_heads, out, [&](const auto& x, double* f) { space.scores(x, view, f); });
       });
-    return with_coordinate_space<Rows_>(model, workspace, [&](const auto& space) {
+    return with_coordinate_space(model, workspace, [&](const auto& space) {
       return each_row(rows, described, n_heads, out, [&](const auto& x, double* f) {
-        if_one_head(space, x, [&] { f[0] = space.score(x, 0, view.of(0)); }, [&] { space.scores(x, view, f); });
+        if_one_head(space, [&] { f[0] = space.score(x, 0, view.of(0)); }, [&] { space.scores(x, view, f); });
       });
     });
   });
@@ -81,8 +81,8 @@ Outcome variance(const Rows& described, const Model& model, const View&, double*
   Workspace<T> workspace;
   if (!workspace.reserve(model)) return {.refusal = Refusal::memory};
   const int64_t n_heads = model.n_heads;
-  return with_rows<T, dense>(described, [&](const auto& rows) {
-    return with_margin_space<std::decay_t<decltype(rows)>>(model, workspace, [&](const auto& space) {
+  return with_loop_rows<T, dense>(described, [&](const auto& rows) {
+    return with_margin_space(model, workspace, [&](const auto& space) {
       return each_row(rows, described, n_heads, out, [&](const auto& x, double* v) {
         for (int64_t head = 0; head < n_heads; ++head) v[head] = space.variance(x, head, 0);
       });

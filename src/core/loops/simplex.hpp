@@ -10,6 +10,7 @@ namespace sureline::SURELINE_ISA {
 template <class Space, class Rows>
 class SimplexAscent : public DualStream<SimplexAscent<Space, Rows>, Space, Rows> {
   using Base = DualStream<SimplexAscent<Space, Rows>, Space, Rows>;
+  friend Base;
   friend Stream<SimplexAscent<Space, Rows>, Space, Rows>;
   using Base::dual_;
   using Base::refuse;
@@ -30,22 +31,10 @@ class SimplexAscent : public DualStream<SimplexAscent<Space, Rows>, Space, Rows>
     const Round round;
     space_.scores(x, {&round, 1}, f);
   }
-  bool turn(int64_t, const Row& x, Worth worth, int64_t problem, MovedHead* moved, int n_moved) {
-    return ascend(x, worth.s * worth.c, problem, moved, n_moved, 1);
-  }
-  bool regress(int64_t row, const Row& x, double s) {
-    MovedHead moved{0, 1};
-    moved.f = score(x, moved);
-    const double target = task_.targets[row];
-    const double loss = this->unit(row) * rule().loss.value(moved.f, this->told(row));
-    if (!finite(moved.f) || !finite(dual_.problems[0].loss += loss)) return this->refuse_score(x), false;
-    return ascend(x, s, 0, &moved, 1, target);
-  }
-  void end(const Row& x) { this->remember(x); }
 
   T& theta(int64_t column, int64_t head) const { return space_.at(column, head)[1]; }
 
-  bool ascend(const Row& x, double s, int64_t problem, const MovedHead* moved, int n_moved, double wanted) {
+  bool ascend(int64_t, const Row& x, double s, int64_t problem, const MovedHead* moved, int n_moved, double wanted) {
     Memory& memory = task_.memory[problem];
     Ascent& at = dual_.problems[size_t(problem)];
     at = this->next(problem);

@@ -16,7 +16,7 @@ Outcome products(const Rows& rows, double from, const Weight& weight, double* ou
     OwnRow<typename std::decay_t<decltype(all)>::Row> own;
     for (int64_t row = 0; row < rows.n_rows; ++row) {
       auto x = all[row];
-      Refusal refusal = own.look(x, rows);
+      Refusal refusal = own.admit(x, rows);
       if (refusal == Refusal::none) refusal = product(x, rows.n_columns, from, weight, out[row]);
       if (refusal != Refusal::none) return {refusal, row};
     }

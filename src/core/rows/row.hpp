@@ -19,7 +19,7 @@ template <class F>
   f();
 }
 
-// Whether n bytes are zero. Reads whole vectors; the last may overlap the one before.
+// True if n bytes are zero. Reads whole vectors; the last may overlap the one before.
 inline bool all_zero(const void* bytes, int64_t n) {
   typedef uint64_t V __attribute__((vector_size(kVectorBytes)));
   const char* p = static_cast<const char*>(bytes);
@@ -96,20 +96,21 @@ template <class T>
 struct DenseRow {
   using Value = T;
   using Index = int64_t;  // none is stored
-  static constexpr bool dense = true, wide = false;
+  static constexpr bool dense = true;
   const T* values;
   int64_t n;
   int64_t size() const { return n; }
   int64_t index(int64_t i) const { return i; }
   T value(int64_t i) const { return values[i]; }
   Refusal inspect(int64_t) const { return Refusal::none; }
+  DenseRow unchecked() const { return *this; }
 };
 
 template <class T, class I>
 struct SparseRow {
   using Value = T;
   using Index = I;
-  static constexpr bool dense = false, wide = sizeof(I) == 8;
+  static constexpr bool dense = false;
   const T* values;
   const I* indices;
   int64_t n;
@@ -129,6 +130,7 @@ struct SparseRow {
 template <class T>
 struct DenseRows {
   using Row = DenseRow<T>;
+  using Stored = DenseRow<T>;
   const T* values;
   int64_t n_rows, n_columns;
   Row operator[](int64_t i) const { return {values + i * n_columns, n_columns}; }
@@ -143,6 +145,38 @@ struct SparseRows {
   int64_t n_rows;
   Row operator[](int64_t i) const {
     return {values + indptr[i], indices + indptr[i], int64_t(indptr[i + 1]) - indptr[i]};
+  }
+};
+
+// Sparse rows as the loops go over them, which are compiled once for both types of indices. Columns are below 2^31, so
+// that those of wide indices are narrowed where rows are copied (below), and only int32 are learned from.
+template <class T>
+struct CsrRows {
+  using Row = SparseRow<T, int32_t>;
+  // A row as it is stored: nothing of it has been looked at.
+  struct Stored {
+    const T* values;
+    const void* indices;
+    int64_t n;
+    bool wide;
+    int64_t size() const { return n; }
+    int64_t index(int64_t i) const { return wide ? all_wide()[i] : narrow()[i]; }
+    const int32_t* narrow() const { return static_cast<const int32_t*>(indices); }
+    const int64_t* all_wide() const { return static_cast<const int64_t*>(indices); }
+    Row unchecked() const { return {values, narrow(), n}; }
+  };
+  const T* values;
+  const void* indices;
+  const void* indptr;
+  int64_t n_rows;
+  bool wide;
+  Stored operator[](int64_t i) const { return wide ? stored<int64_t>(i) : stored<int32_t>(i); }
+
+ private:
+  template <class I>
+  Stored stored(int64_t i) const {
+    const I* starts = static_cast<const I*>(indptr);
+    return {values + starts[i], static_cast<const I*>(indices) + starts[i], int64_t(starts[i + 1]) - starts[i], wide};
   }
 };
 
@@ -204,6 +238,19 @@ inline bool copied_ascending(const I* from, int64_t n, I* to) {
   return all_zero(&bad, sizeof bad);
 }
 
+// The same of wide indices, which are narrowed. Returns the last, or -1 if they do not ascend.
+inline int64_t narrowed_ascending(const int64_t* from, int64_t n, int32_t* to) {
+  int64_t before = -1;
+  bool bad = false;
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t index = from[i];
+    bad |= index <= before;
+    to[i] = int32_t(index);
+    before = index;
+  }
+  return bad ? -1 : before;
+}
+
 // x gets copies of its indices, in that memory, which are then inspected.
 template <class T>
 inline Refusal take_copy(DenseRow<T>&, int64_t, int64_t*) {
@@ -217,43 +264,76 @@ inline Refusal take_copy(SparseRow<T, I>& x, int64_t n_columns, I* indices) {
   return ascends && int64_t(indices[x.n - 1]) < n_columns ? Refusal::none : x.inspect(n_columns);
 }
 
+// x gets its indices, as copies in that memory.
+template <class T>
+inline Refusal take_copy(DenseRow<T>&, const DenseRow<T>&, int64_t, int64_t*) {
+  return Refusal::none;
+}
+template <class T>
+inline Refusal take_copy(SparseRow<T, int32_t>& x, const typename CsrRows<T>::Stored& stored, int64_t n_columns,
+                         int32_t* indices) {
+  if (!stored.wide) return take_copy(x, n_columns, indices);
+  const int64_t last = narrowed_ascending(stored.all_wide(), x.n, indices);
+  x.indices = indices;
+  if (x.n == 0 || (last >= 0 && last < n_columns)) return Refusal::none;
+  const Refusal why = SparseRow<T, int64_t>{x.values, stored.all_wide(), x.n}.inspect(n_columns);
+  return why == Refusal::none ? Refusal::contents : why;  // another thread has mended it meanwhile
+}
+
 // Memory for the copy of one row at a time.
 template <class Row>
 class OwnRow {
  public:
   // Inspects x, which becomes a copy of itself as far as others might change it. Values that are read once need none.
-  Refusal look(Row& x, const Rows& rows, bool often = false) {
-    if (often && !rows.steady_values) {
-      if (!values_.reserve(x.n)) return Refusal::memory;
-      x.values = copied(x.values, x.n, values_.data());
-    }
+  Refusal admit(Row& x, const Rows& rows, bool often = false) {
+    if (often && !rows.steady_values && !copy_values(x)) return Refusal::memory;
     if (Row::dense || rows.steady_indices) return x.inspect(rows.n_columns);
     if (!indices_.reserve(x.n)) return Refusal::memory;
     return take_copy(x, rows.n_columns, indices_.data());
   }
+  // The same for a row of the loops, as it is stored.
+  template <class Stored>
+  Refusal admit(Row& x, const Stored& stored, const Rows& rows, bool often = false) {
+    if constexpr (!Row::dense)
+      if (stored.wide) {
+        if (often && !rows.steady_values && !copy_values(x)) return Refusal::memory;
+        if (!indices_.reserve(x.n)) return Refusal::memory;
+        return take_copy(x, stored, rows.n_columns, indices_.data());
+      }
+    return admit(x, rows, often);
+  }
 
  private:
+  bool copy_values(Row& x) {
+    if (!values_.reserve(x.n)) return false;
+    x.values = copied(x.values, x.n, values_.data());
+    return true;
+  }
+
   Buffer<typename Row::Value> values_;
   Buffer<typename Row::Index> indices_;
 };
 
-// Calls f(rows) with the row type of their layout: of the dense one, or of the sparse ones.
+// Calls f(rows) with the rows as the loops take them.
 template <class T, bool dense, class F>
-auto with_rows(const Rows& rows, const F& f) {
+auto with_loop_rows(const Rows& rows, const F& f) {
   const T* values = static_cast<const T*>(rows.values);
-  if constexpr (dense) {
+  if constexpr (dense)
     return f(DenseRows<T>{values, rows.n_rows, rows.n_columns});
-  } else {
-    if (rows.layout == Rows::Layout::csr32)
-      return f(SparseRows<T, int32_t>{values, static_cast<const int32_t*>(rows.indices),
-                                      static_cast<const int32_t*>(rows.indptr), rows.n_rows});
-    return f(SparseRows<T, int64_t>{values, static_cast<const int64_t*>(rows.indices),
-                                    static_cast<const int64_t*>(rows.indptr), rows.n_rows});
-  }
+  else
+    return f(CsrRows<T>{values, rows.indices, rows.indptr, rows.n_rows, rows.layout == Rows::Layout::csr64});
 }
+
+// Calls f(rows) with the row type of their layout.
 template <class T, class F>
 auto with_rows(const Rows& rows, const F& f) {
-  return rows.layout == Rows::Layout::dense ? with_rows<T, true>(rows, f) : with_rows<T, false>(rows, f);
+  const T* values = static_cast<const T*>(rows.values);
+  if (rows.layout == Rows::Layout::dense) return f(DenseRows<T>{values, rows.n_rows, rows.n_columns});
+  if (rows.layout == Rows::Layout::csr32)
+    return f(SparseRows<T, int32_t>{values, static_cast<const int32_t*>(rows.indices),
+                                    static_cast<const int32_t*>(rows.indptr), rows.n_rows});
+  return f(SparseRows<T, int64_t>{values, static_cast<const int64_t*>(rows.indices),
+                                  static_cast<const int64_t*>(rows.indptr), rows.n_rows});
 }
 
 // Sum of term(0) ... term(n - 1) in L interleaved partial sums. They keep the adders busy. Their number is fixed, so

@@ -1,4 +1,4 @@
-// How wide the vectors of the instruction set are, and how one is read and written.
+// The width of the vectors of the instruction set, and how one is read and written.
 #pragma once
 
 namespace sureline::SURELINE_ISA {

@@ -75,6 +75,7 @@ struct PA {
 
 // Online gradient descent, Zinkevich, ICML 2003: w -= eta_t (gradient), eta_t = eta / t^p. With costs it is CS-OGD
 // (Wang, Zhao & Hoi, ICDM 2012), where c multiplies the loss or takes the place of the 1 in the hinge.
+// Deviates: CS-OGD has p = 1/2 by default, where the paper has a constant rate, p = 0.
 struct OGD {
   static constexpr bool uses_variance = false, uses_label = true;
   enum class Form { slope, margin };
@@ -91,6 +92,7 @@ struct OGD {
 
 // Cost-sensitive passive-aggressive learning, prediction based (Crammer et al., JMLR 2006, section 8): on a mistake,
 // the margin asked for is sqrt(c). v = |x|^2.
+// Deviates: f = 0 predicts the negative class, and a step is made there for both labels.
 struct CPA {
   static constexpr bool uses_label = true;
   double C = 1;

@@ -57,14 +57,15 @@ class DividedRows<Rows>::Blocks {
     int64_t room = 0, n = 0;
     for (; next_ < n_; ++next_) {
       const int64_t row = rows_.row(next_);
-      Row x = rows_[next_];
+      const auto stored = rows_[next_];
+      Row x = stored.unchecked();
       if (n > 0 && n + x.n > room) break;
       if (n == 0) {
         room = std::max(x.n, size_);
         if (!block.values.reserve(room) || (!Row::dense && !block.indices.reserve(room))) return {Refusal::memory, row};
       }
       V* const values = block.values.data() + n;
-      const Refusal looked = take_copy(x, task_.rows.n_columns, Row::dense ? nullptr : block.indices.data() + n);
+      const Refusal looked = take_copy(x, stored, task_.rows.n_columns, block.indices.data() + n);
       if (looked != Refusal::none) return {looked, row};
       if (task_.sample_weight && task_.sample_weight[row] == 0) continue;
       const Refusal refusal = SURELINE_ISA::divide(*task_.scaling, x, values);
@@ -99,9 +100,7 @@ Outcome DividedRows<Rows>::divide_some() {
 
 template class DividedRows<DenseRows<float>>;
 template class DividedRows<DenseRows<double>>;
-template class DividedRows<SparseRows<float, int32_t>>;
-template class DividedRows<SparseRows<float, int64_t>>;
-template class DividedRows<SparseRows<double, int32_t>>;
-template class DividedRows<SparseRows<double, int64_t>>;
+template class DividedRows<CsrRows<float>>;
+template class DividedRows<CsrRows<double>>;
 
 }  // namespace sureline::SURELINE_ISA

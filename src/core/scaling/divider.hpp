@@ -183,7 +183,7 @@ class Divider {
   T* const scales_;  // mean and count of each
 };
 
-// Whether the exponent of no value is the largest there is: in whole vectors, as in row.hpp.
+// True if the exponent of no value is the largest there is: in whole vectors, as in row.hpp.
 template <class V>
 inline bool all_finite(const V* values, int64_t n) {
   using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
@@ -234,10 +234,13 @@ class Ahead {
  private:
   static constexpr int64_t kRowsAhead = 3;
   // The indices have not been looked at and may be anything, and so the address is no pointer arithmetic.
-  template <class Row>
-  void fetch(const Row& to_come) const {
-    for (int64_t i = 0; i < to_come.n; ++i)
-      __builtin_prefetch(reinterpret_cast<const void*>(first_ + uintptr_t(to_come.indices[i]) * entry_), 0, 2);
+  void fetch(const typename AllRows::Stored& to_come) const {
+    to_come.wide ? fetch(to_come.all_wide(), to_come.n) : fetch(to_come.narrow(), to_come.n);
+  }
+  template <class I>
+  void fetch(const I* indices, int64_t n) const {
+    for (int64_t i = 0; i < n; ++i)
+      __builtin_prefetch(reinterpret_cast<const void*>(first_ + uintptr_t(indices[i]) * entry_), 0, 2);
   }
 
   const AllRows rows_;

@@ -17,9 +17,10 @@ Outcome pass(Normalizing& n, const AllRows& all) {
   OwnRow<typename AllRows::Row> own;
   for (int64_t k = 0; k < n_visited; ++k) {
     const int64_t row = rows.row(k);
-    auto x = rows[k];
+    const auto stored = rows[k];
+    auto x = stored.unchecked();
     V* const out = all_out ? all_out + (x.values - first) : nullptr;
-    const Refusal looked = own.look(x, n.rows);
+    const Refusal looked = own.admit(x, stored, n.rows);
     if (looked != Refusal::none) return {looked, row};
     if (n.sample_weight && n.sample_weight[row] == 0) {
       if (out) std::copy(x.values, x.values + x.n, out);
@@ -30,11 +31,15 @@ Outcome pass(Normalizing& n, const AllRows& all) {
   return {};
 }
 
+template <class T>
+Outcome normalize_all(Normalizing& n) {
+  const auto all = [&](const auto& rows) { return pass<T>(n, rows); };
+  return n.rows.layout == Rows::Layout::dense ? with_loop_rows<T, true>(n.rows, all)
+                                              : with_loop_rows<T, false>(n.rows, all);
+}
+
 }  // namespace
 
-Outcome normalize(Normalizing& n) {
-  if (n.rows.single) return with_rows<float>(n.rows, [&](const auto& rows) { return pass<float>(n, rows); });
-  return with_rows<double>(n.rows, [&](const auto& rows) { return pass<double>(n, rows); });
-}
+Outcome normalize(Normalizing& n) { return n.rows.single ? normalize_all<float>(n) : normalize_all<double>(n); }
 
 }  // namespace sureline::SURELINE_ISA

@@ -28,7 +28,7 @@ struct ScaleChange {  // what was there before a row was taken in
   double mean, count;
 };
 
-// How many values rows have: the first n of them, one, all.
+// The number of values of rows: of the first n, of one, of all.
 inline int64_t values_before(const Rows& rows, int64_t n) {
   if (rows.layout == Rows::Layout::dense) return n * rows.n_columns;
   return rows.layout == Rows::Layout::csr32 ? static_cast<const int32_t*>(rows.indptr)[n]
@@ -39,7 +39,7 @@ inline int64_t row_length(const Rows& rows, int64_t row) {
 }
 inline int64_t n_values(const Rows& rows) { return values_before(rows, rows.n_rows); }
 
-// What rows are divided by, and what is remembered of it.
+// The divisors of rows, and their state.
 struct Scaling {
   bool by_row = false;     // by the length of the row, else by the scales:
   bool absorb = false;     // take each row in before it is divided

@@ -36,10 +36,10 @@ inline void in_which_scalars(double a, double beta, const Body& body) {
     rarely([&] { body(a, beta); });
 }
 
-// Whether a model of one head may be in the space. A space for any number of heads has one only where no space for one
+// True if a model of one head may be in the space. A space for any number of heads has one only where no space for one
 // head stands beside it (learn.hpp).
-template <class Space, class Row>
-inline constexpr bool kMayHaveOneHead = Space::kOneHead || Row::wide || Space::kForAllHeads;
+template <class Space>
+inline constexpr bool kMayHaveOneHead = Space::kOneHead || Space::kForAllHeads;
 
 // one_head: the model has a single head, known at compile time. That saves a multiplication per nonzero.
 template <class T_, bool one_head>

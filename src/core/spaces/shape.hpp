@@ -45,35 +45,35 @@ inline constexpr int width_of(Shape shape) {
 
 inline constexpr bool is_dual(Shape shape) { return shape >= Shape::dual; }
 
-// Whether weights are computed with a Round: those of all rules but the margin rules.
+// True if weights are computed with a Round: those of all rules but the margin rules.
 inline constexpr bool has_rounds(Shape shape) { return shape >= Shape::averaged; }
 
 inline constexpr bool has_factors(Shape shape) { return shape == Shape::full || shape == Shape::confident_full; }
 
-// Whether the second number of a weight is its variance.
+// True if the second number of a weight is its variance.
 inline constexpr bool has_variances(Shape shape) {
   return shape == Shape::diagonal || shape == Shape::theta || shape == Shape::confident;
 }
 
-// Whether the second number of a weight is sqrt(G).
+// True if the second number of a weight is sqrt(G).
 inline constexpr bool has_roots(Shape shape) {
   return shape == Shape::adaptive || shape == Shape::proximal || shape == Shape::adaptive_truncated;
 }
 
-// Whether x'Sx is known.
+// True if x'Sx is known.
 inline constexpr bool has_covariance(Shape shape) {
   return shape == Shape::identity || has_variances(shape) || has_factors(shape);
 }
 
-// Whether a row is taken in before it is predicted.
+// True if a row is taken in before it is predicted.
 inline constexpr bool absorbs(Shape shape) { return shape == Shape::confident || shape == Shape::confident_full; }
 
-// Whether there is a threshold that a Budget could choose.
+// True if there is a threshold that a Budget could choose.
 inline constexpr bool has_budget(Shape shape) {
   return shape == Shape::averaged || shape == Shape::adaptive || absorbs(shape);
 }
 
-// Whether features can be selected: there is one number that a feature can be judged by.
+// True if features can be selected: there is one number that a feature can be judged by.
 inline constexpr bool has_selection(Shape shape) { return shape == Shape::identity || shape == Shape::diagonal; }
 
 }  // namespace sureline

@@ -1,6 +1,5 @@
 #include "cells.hpp"
 
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -14,33 +13,6 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool is_space(char c) { return is_blank(c) || c == '\n' || c == '\r'; }
-
-constexpr int64_t kMicrosOfDay = int64_t{86400} * 1000000;
-
-// Days since 1970 of a date of the Gregorian calendar: years begin in March here, so that leap days come last.
-int64_t days_of(int64_t year, int64_t month, int64_t day) {
-  year -= month <= 2;
-  const int64_t era = (year >= 0 ? year : year - 399) / 400, of_era = year - era * 400;
-  const int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-  return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-}
-
-int days_in(int64_t year, int64_t month) {
-  constexpr std::array<int, 12> days = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-  return days[size_t(month - 1)] + (month == 2 && leap);
-}
-
-// n digits from p on; -1 if there are fewer.
-int64_t digits(const char*& p, const char* end, int n) {
-  if (end - p < n) return -1;
-  int64_t number = 0;
-  for (int i = 0; i < n; ++i, ++p) {
-    if (!is_digit(*p)) return -1;
-    number = number * 10 + (*p - '0');
-  }
-  return number;
-}
 
 bool skip(const char*& p, const char* end, char c) { return p != end && *p == c ? (++p, true) : false; }
 
@@ -179,64 +151,6 @@ std::string_view category_of(std::string_view text) {
   }
   const int truth = text[0] == 'T' || text[0] == 'F' ? truth_of(text) : -1;
   return truth < 0 ? text : truth ? std::string_view("true") : std::string_view("false");
-}
-
-bool read_time(std::string_view text, int64_t& micros, bool& has_hours) {
-  const char *p = text.data(), *const end = p + text.size();
-  const int64_t year = digits(p, end, 4);
-  if (year < 1 || !skip(p, end, '-')) return false;
-  const int64_t month = digits(p, end, 2);
-  if (month < 1 || month > 12 || !skip(p, end, '-')) return false;
-  const int64_t day = digits(p, end, 2);
-  if (day < 1 || day > days_in(year, month)) return false;
-  int64_t seconds = 0, fraction = 0;
-  has_hours = p != end;
-  if (has_hours) {
-    if (!skip(p, end, 'T') && !skip(p, end, ' ')) return false;
-    const int64_t hour = digits(p, end, 2), minute = skip(p, end, ':') ? digits(p, end, 2) : -1;
-    if (hour < 0 || hour > 23 || minute < 0 || minute > 59) return false;
-    seconds = hour * 3600 + minute * 60;
-    if (skip(p, end, ':')) {
-      const int64_t second = digits(p, end, 2);
-      if (second < 0 || second > 60) return false;  // 60 is a leap second
-      seconds += second;
-      if (skip(p, end, '.') || skip(p, end, ',')) {
-        int n = 0;
-        for (; p != end && is_digit(*p); ++p, ++n)
-          if (n < 6) fraction = fraction * 10 + (*p - '0');
-        if (n == 0) return false;
-        for (; n < 6; ++n) fraction *= 10;
-      }
-    }
-    while (p != end && *p == ' ') ++p;
-    if (end - p >= 3 && std::string_view(p, size_t(end - p)) == "UTC") p = end;
-    if (!skip(p, end, 'Z') && p != end) {
-      const int sign = *p == '-' ? -1 : 1;
-      if (!skip(p, end, '+') && !skip(p, end, '-')) return false;
-      const int64_t hours = digits(p, end, 2);
-      skip(p, end, ':');
-      const int64_t minutes = p == end ? 0 : digits(p, end, 2);
-      if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return false;
-      seconds -= sign * (hours * 3600 + minutes * 60);
-    }
-  }
-  micros = days_of(year, month, day) * kMicrosOfDay + seconds * 1000000 + fraction;
-  return p == end;
-}
-
-std::string time_text(int64_t micros) {
-  int64_t days = micros / kMicrosOfDay, rest = micros % kMicrosOfDay;
-  if (rest < 0) rest += kMicrosOfDay, --days;
-  int64_t year = 1970 + days / 366 - 2;
-  while (days_of(year + 1, 1, 1) <= days) ++year;
-  int64_t month = 1;
-  while (month < 12 && days_of(year, month + 1, 1) <= days) ++month;
-  const int64_t day = days - days_of(year, month, 1) + 1;
-  char buffer[64];
-  const auto two = [](int64_t n) { return int(n); };
-  std::snprintf(buffer, sizeof buffer, "%04d-%02d-%02dT%02d:%02d:%02d", two(year), two(month), two(day),
-                two(rest / 3600000000), two(rest / 60000000 % 60), two(rest / 1000000 % 60));
-  return buffer;
 }
 
 bool read_list(std::string_view text, List& list) {

@@ -1,7 +1,7 @@
-// Cells of a table: what one says, however its file writes it.
+// Cells of a table, independent of the file format.
 //
 // The same value gives the same features in every container: the text "1.5" of a CSV file, the number 1.5 of JSON and a
-// double of Arrow. So a column of a table asks a cell what it says as a number, a category, a time or a list.
+// double of Arrow. So a column of a table reads a cell as a number, a category, a time or a list.
 #pragma once
 
 #include <cstdint>
@@ -34,14 +34,14 @@ struct Cell {
 
 std::string_view trimmed(std::string_view text);  // without spaces and tabs around it
 
-// Whether a text says that there is no value: it is empty or blank, or one of NA, N/A, n/a, NaN, nan, null, NULL, None,
+// True if a text says that there is no value: it is empty or blank, or one of NA, N/A, n/a, NaN, nan, null, NULL, None,
 // <NA> and ?.
 bool says_missing(std::string_view trimmed);
 
 // 1 for true, True and TRUE, 0 for false, False and FALSE, -1 for anything else.
 int truth_of(std::string_view trimmed);
 
-// Whether a text is a number as `read_number` has it; not_finite for inf, infinity and what is too large.
+// True if a text is a number as `read_number` has it; not_finite for inf, infinity and what is too large.
 enum class Reading : uint8_t { ok, none, not_finite };
 Reading number_of(std::string_view trimmed, double& value);
 
@@ -50,11 +50,6 @@ std::string number_text(double value);
 
 // The category that a text is. `1.0` is `1`, as a column of integers with gaps is written; True and TRUE are `true`.
 std::string_view category_of(std::string_view text);
-
-// 2024-02-29, with or without a time of day (T or a space, 17:30, 17:30:59, 17:30:59.25) and a zone (Z, +02:00, +0200),
-// which is subtracted. Days are those of the Gregorian calendar.
-bool read_time(std::string_view trimmed, int64_t& micros, bool& has_hours);
-std::string time_text(int64_t micros);  // the same in one way of writing
 
 // [1, 2.5] or ["a", "b"], as JSON writes it; commas may be missing between numbers. False if it is none.
 struct List {

@@ -1,4 +1,4 @@
-// What a parser makes of a block of text: rows in compressed form, their labels and weights, and what was wrong.
+// The result of parsing a block of text: rows in compressed form, their labels and weights, and errors.
 #pragma once
 
 #include <algorithm>

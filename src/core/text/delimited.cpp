@@ -36,7 +36,8 @@ bool RowCells::fault(std::string_view text) {
   next_ = std::min(i + 1, text.size());
   end_ = i;
   if (i == text.size() && text.back() != '\n') ++n_lines_;
-  reason_ = odd ? "a quote is not closed" : "a quote is in the middle of a cell";
+  reason_ = odd ? "a quote is not closed; --quote none reads quotes as they are"
+                : "a quote is in the middle of a cell; --quote none reads quotes as they are";
   return false;
 }
 
@@ -174,7 +175,9 @@ class Parser {
     const bool split = cells_.read(text);
     const std::string_view row = text.substr(0, cells_.end());
     if (split && cells_.empty()) return true;
-    if (const size_t valid = valid_utf8(row); valid < row.size()) return fault(valid, "the line is not valid UTF-8");
+    if (const size_t valid = valid_utf8(row); valid < row.size())
+      return fault(valid,
+                   "the line is not valid UTF-8; of text from Windows, iconv -f WINDOWS-1252 -t UTF-8 makes it so");
     if (row.starts_with(kMark)) return fault(0, "there is a byte order mark in the middle of the file");
     if (!split) return fault(cells_.begin_of(cells_.cells().size()), cells_.reason());
     const auto& cells = cells_.cells();

@@ -40,7 +40,7 @@ inline uint64_t find_stop(const char* text) {
   return 8 + uint64_t(std::countr_zero(stops(load_eight(text + 8)))) / 8;
 }
 
-// Whether all bytes of both words are values of digits.
+// True if all bytes of both words are values of digits.
 inline bool are_digits(uint64_t first, uint64_t second) {
 #if defined(__SSE2__)
   const __m128i x = _mm_set_epi64x(int64_t(second), int64_t(first));

@@ -1,4 +1,4 @@
-// A table of things that are known by 32 bits, each in a slot near the one its key points to.
+// A hash table with keys of 32 bits. Each entry is in a slot near the one its key points to.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 namespace sureline::text {
 
 // Slot is a plain struct that has `key` and `is_free()`, and is free when all its bytes are zero. At least half of the
-// slots are free, so searches are short, unless somebody chose the keys to make them long: then the slots are laid out
+// slots are free, so searches are short, unless keys were chosen to make them long: then the slots are laid out
 // anew by another multiplier, so that no data makes this slow. Where a slot lies is therefore nothing to rely on.
 template <class Slot>
 class HashSlots {

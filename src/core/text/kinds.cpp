@@ -173,10 +173,13 @@ bool TableRows<Scalar>::add_time(const PreparedColumn& column, const Cell& cell)
   bool has_hours = true;
   if (cell.type == Cell::text) {
     const std::string_view written = trimmed(cell.characters);
-    if (!read_time(written, micros, has_hours))
-      return fault(unfit(column, written, "a time such as 2024-02-29T17:30:00Z"));
+    if (!read_time(written, column.how, micros, has_hours))
+      return fault(unfit(column, written, example_of(column.how, true)));
+  } else if (cell.type == Cell::number) {
+    if (!read_time(cell.value, column.how, micros, has_hours))
+      return fault(unfit(column, number_text(cell.value), example_of(column.how, true)));
   } else if (cell.type != Cell::time) {
-    return fault(unfit(column, "a number or a list", "a time"));
+    return fault(unfit(column, "a list", "a time"));
   }
   int64_t day = micros / kMicrosOfDay, rest = micros % kMicrosOfDay;
   if (rest < 0) rest += kMicrosOfDay, --day;

@@ -209,7 +209,7 @@ class Parser {
     return p;
   }
 
-  // Whether p is at a blank and the index after it has another number of digits than the last one. Remembers it.
+  // True if p is at a blank and the index after it has another number of digits than the last one. Remembers it.
   bool learn_index(const char* p) {
     if (end_ - p < 10 || !is_blank(*p)) return false;
     const uint64_t n = uint64_t(std::countr_zero(find_nondigit(load_eight(p + 1)))) / 8;

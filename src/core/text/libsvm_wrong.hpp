@@ -1,4 +1,4 @@
-// What can be wrong with a line of LIBSVM's text.
+// Errors in a line of LIBSVM text.
 #pragma once
 
 #include <cstdint>

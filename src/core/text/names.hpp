@@ -1,4 +1,4 @@
-// Which names are behind the columns: the ones seen most, within a bounded table, and how many columns are shared.
+// Names of hashed columns: the most frequent ones, within a bounded table, and the number of shared columns.
 //
 // The rule is that of Misra & Gries (1982) in the form that can be merged (Agarwal et al., PODS 2012). A name is known
 // by its full 32-bit hash, and two names with the same one are taken for the first of them. The table counts every name
@@ -87,7 +87,7 @@ class NameTable {
     bool cut_ = false;
   };
 
-  // What is known of a name.
+  // The state of a name.
   struct Name {
     int32_t column;
     int sign;
@@ -127,7 +127,7 @@ class NameTable {
   }
   void prefetch(uint32_t hash) const { slots_.prefetch(hash); }
 
-  // Whether the other table's columns are made as this one's, so that it can be merged.
+  // True if the other table's columns are made as this one's, so that it can be merged.
   bool fits(const NameTable& other) const { return !has_columns_ || !other.has_columns_ || columns_ == other.columns_; }
   void merge(const NameTable& other);
 

@@ -1,4 +1,4 @@
-// What was written, for a message.
+// Quotes input for a message.
 #pragma once
 
 #include <string>

@@ -158,13 +158,14 @@ bool TableRows<Scalar>::add_as(const PreparedColumn& column, const Cell& cell) {
   switch (column.kind) {
     case ColumnKind::numeric:
       if (cell.type == Cell::text) {
-        const Reading reading = number_of(written, value);
-        if (reading == Reading::none) return fault(unfit(column, written, "a number"));
+        const bool plain = column.how == Written::plain;
+        const Reading reading = plain ? number_of(written, value) : number_of(written, column.how, value);
+        if (reading == Reading::none) return fault(unfit(column, written, example_of(column.how, false)));
         if (reading == Reading::not_finite) value = INFINITY;
       } else if (cell.type != Cell::number && cell.type != Cell::boolean) {
         return fault(unfit(column, cell.type == Cell::time ? time_text(cell.micros) : "a list", "a number"));
       }
-      return emit_number(column, value, written);
+      return emit_number(column, value - column.center, written);
     case ColumnKind::boolean:
       if (cell.type == Cell::text) {
         const int truth = truth_of(written);

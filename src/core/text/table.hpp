@@ -1,8 +1,8 @@
 // Rows of tables: cells of columns, each of a kind, to features whose names are hashed.
 //
-// A row is what scikit-learn's FeatureHasher makes of these names and values, for a column called c:
+// A row equals that of scikit-learn's FeatureHasher for these names and values, for a column called c:
 //
-//     numeric        c: the number                   boolean    c: 1 if true
+//     numeric        c: the number less the center   boolean    c: 1 if true
 //     categorical    c=text: 1                       text       c=word, c=two words, c~chars: how often they come
 //     timestamp      c.weekday=Mon, c.hour=13: 1, c.age: days since the reference
 //     list           c[0], c[1], ...: the numbers; or c=item: how often it comes
@@ -22,6 +22,7 @@
 #include "chunk.hpp"
 #include "names.hpp"
 #include "row_order.hpp"
+#include "written.hpp"
 
 namespace sureline::text {
 
@@ -31,10 +32,12 @@ struct TableColumn {
   std::string name;
   ColumnKind kind = ColumnKind::mixed;
   bool indicates_missing = false;
-  bool nameless = false;   // words of a text stand for themselves
-  bool has_hours = false;  // times have an hour
-  int64_t reference = 0;   // of the age of times, in microseconds since 1970
-  int64_t length = -1;     // of lists of numbers; -1 if they may have any
+  bool nameless = false;         // words of a text stand for themselves
+  bool has_hours = false;        // times have an hour
+  int64_t reference = 0;         // of the age of times, in microseconds since 1970
+  int64_t length = -1;           // of lists of numbers; -1 if they may have any
+  Written how = Written::plain;  // of numbers and times
+  double center = 0;             // what is taken from numbers
 };
 
 struct WordRule {

@@ -1,4 +1,4 @@
-// What the two halves of the rows of tables share: table.cpp, and kinds.cpp for texts, times and lists.
+// Shared by table.cpp, and kinds.cpp for texts, times and lists.
 #pragma once
 
 #include "murmur.hpp"

@@ -121,7 +121,7 @@ class Parser {
     return finish_row();
   }
 
-  // What is before the first bar.
+  // The text before the first bar.
   bool read_label(const char* p, const char* bar) {
     row_start_ = p;
     label_ = tag_ = {};
@@ -272,7 +272,7 @@ class Parser {
 
   static bool ends_value(const char* p, const char* eol) { return p == eol || is_blank(*p) || *p == '|'; }
 
-  // Whether what follows a colon is text for Vowpal Wabbit, and not a number or what it takes for one.
+  // True if what follows a colon is text for Vowpal Wabbit, and not a number or what it takes for one.
   static bool is_text(const char* p, const char* eol, const Number& number) {
     if (number.state != Number::malformed || ends_value(p, eol) || is_control(*p)) return false;
     const char* q = p + (*p == '-' || *p == '+');

@@ -2,8 +2,7 @@
 //
 // Rows are what Vowpal Wabbit 9 makes of the lines with its default --hash strings and `bits` bits:
 // - The column of a name is its hash, seeded by the hash of its namespace, without its high bits. Names all of digits
-// are
-//   not hashed: their number is added to the namespace's hash. A name without a namespace is seeded by 0. Features
+//   are not hashed: their number is added to the namespace's hash. A name without a namespace is seeded by 0. Features
 //   without a name are numbered in their namespace, from 0, whenever it begins. For `name:text` the hash of the text is
 //   seeded by that of the name.
 // - A value is that of the feature times the scale of its namespace, or 1 for `name:text`; features of value 0 are left

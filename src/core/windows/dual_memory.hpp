@@ -91,7 +91,7 @@ class Crossings {
   void add(int64_t problem, Entry entry);
   // Removes and returns the coordinates whose size is at most this, each once.
   const std::vector<int64_t>& take(int64_t problem, double threshold);
-  // Whether most entries are out of date, so that it should be filled again.
+  // True if most entries are out of date, so that it should be filled again.
   bool crowded(int64_t problem, int64_t n_weights) const {
     return int64_t(heaps_[size_t(problem)].size()) > 4 * n_found_ + n_weights / 4 + 1024;
   }

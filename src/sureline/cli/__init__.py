@@ -16,15 +16,17 @@ from ._terminal import printable_streams
 # Commands with their lines in `sureline --help`. A command is imported when it is called.
 _COMMANDS = {
     "train": "Learn from a stream and write a model.",
-    "compare": "Train many learners in one reading of the data, and recommend one.",
+    "compare": "Compare many learners in one reading of the data.",
     "tune": "Find the best parameters in one reading of the data.",
-    "predict": "Write a label, a score and a confidence, or a predicted number, for each row.",
+    "predict": "Predict a label, score and confidence, or a number, for each row.",
     "evaluate": "Measure a model on labelled rows.",
-    "ask": "List the rows whose labels would teach a model most.",
+    "ask": "List the rows whose labels would help a model most.",
+    "serve": "Serve models over HTTP, and learn from labels that come back.",
+    "replay": "Repeat past answers of a service, bit for bit.",
     "inspect": "Show the largest weights of a model, with their standard deviations.",
     "export": "Write a model as ONNX or as JSON.",
     "reproduce": "Reproduce a table or figure of a paper, ours beside theirs.",
-    "convert": "Parse once, and write Arrow for training many times.",
+    "convert": "Convert data to Arrow, to parse once and train many times.",
     "completion": "Print a completion script for bash or zsh.",
 }
 

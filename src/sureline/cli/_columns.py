@@ -41,11 +41,15 @@ class Batch:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the output: its name, its cells for a batch of rows, and how CSV shows a cell ("" is as it is)."""
+    """A column of the output: its name, its cells for a batch of rows, and how CSV shows a cell ("" is as it is).
+
+    `type` is that of Arrow, by the first batch, where a file may have given one.
+    """
 
     name: str
     cells: Callable[[Batch], Sequence[Any]]
     shown: str = ""
+    type: Callable[[Batch], Any] | None = None
 
 
 def answer_columns(learner: Learner) -> list[Column]:
@@ -128,6 +132,24 @@ def explanation_column(learner: Learner, n: int) -> Column:
     return Column("explanation", explained)
 
 
+def kept_columns(names: Sequence[str], taken: Sequence[Column]) -> list[Column]:
+    """Columns of the data that are handed through; "input NAME" where the output has another of that name."""
+    others = {column.name for column in taken}
+
+    def kept(name: str) -> Column:
+        def cells(batch: Batch) -> Sequence[Any]:
+            found = batch.chunk.kept.get(name)
+            return [None] * len(batch.chunk) if found is None else found.cells
+
+        def type(batch: Batch) -> Any:
+            found = batch.chunk.kept.get(name)
+            return None if found is None else found.type
+
+        return Column(f"input {name}" if name in others else name, cells, type=type)
+
+    return [kept(name) for name in dict.fromkeys(names)]
+
+
 def row_number_column() -> Column:
     """The number of each row of DATA, from 1; lines that are no rows do not count."""
 
@@ -151,7 +173,7 @@ def tag_column(source: Stream, *, strict: bool) -> Column:
             row = chunk.end.rows - len(chunk) + chunk.tags.index(error.object) + 1
             raise DataError(
                 source.paths[chunk.end.file],
-                f"the tag of row {row:,} is no UTF-8, and JSON holds nothing else; CSV does",
+                f"the tag of row {row:,} is no UTF-8, which CSV alone can hold",
             ) from None
 
     return Column("tag", tags)

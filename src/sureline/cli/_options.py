@@ -14,7 +14,7 @@ from ..stream import READING, DataError, Stream, read
 from ..stream.options import FORMATS, LEAST_MEMORY
 from ..stream.schema import MOST_NGRAMS
 from ._help import ParamType, Rare
-from ._paths import Data, Read
+from ._paths import Data, Growing, Read
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -70,10 +70,10 @@ def endless_data(command: F) -> F:
     """DATA and --follow, of which at least one is needed."""
     followed = click.option(
         "--follow",
-        type=Read(),
+        type=Growing(),
         is_eager=True,
         metavar="FILE",
-        help="Read FILE as it grows. [default: none]",
+        help="Read FILE, or a topic kafka://BROKER/TOPIC, as it grows. [default: none]",
     )
     return click.argument("data", nargs=-1, metavar="DATA...", type=Data(), callback=_some_data)(followed(command))
 
@@ -199,8 +199,9 @@ def _table_options(*, of_model: bool) -> list[Callable[[F], F]]:
         ("--numeric", "Columns of numbers: names or patterns such as 'price_*', with commas between them.", "guessed"),
         ("--categorical", "Columns of categories, such as identifiers.", "guessed"),
         ("--text", "Columns of sentences, which are read word by word.", "guessed"),
+        ("--timestamp", "Columns of times: when, when:day-first, epoch:ms.", "guessed"),
         ("--ignore", "Columns to leave out.", "none"),
-        ("--id", "Columns that name a row. They are no features; predict hands them through.", "none"),
+        ("--id", "Columns that name a row. They are not features; predict copies them to its output.", "none"),
         ("--interact", "Interactions: city:device multiplies two columns, a:b:c three; all takes every pair.", "none"),
     ]
     options: list[Callable[[F], F]] = []
@@ -228,7 +229,7 @@ def _table_options(*, of_model: bool) -> list[Callable[[F], F]]:
                 "--keep-case/--lower-case",
                 cls=Rare,
                 default=None,
-                help="Text: tell capitals from small letters. [default: lower case]",
+                help="Text: keep upper and lower case apart. [default: lower case]",
             ),
         ]
     return [
@@ -237,7 +238,8 @@ def _table_options(*, of_model: bool) -> list[Callable[[F], F]]:
             "--header/--no-header",
             cls=Rare,
             default=None,
-            help="CSV, TSV: without a header, columns are 1, 2, ... [default: a header]",
+            help="CSV, TSV: without a header, columns are 1, 2, ... "
+            f"[default: {'as in training' if of_model else 'a header'}]",
         ),
         click.option(
             "--delimiter",

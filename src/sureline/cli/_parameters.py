@@ -97,8 +97,8 @@ def parameter_options() -> Callable[[F], F]:
         "--as-published",
         cls=Rare,
         is_flag=True,
-        help="Take what the paper of the algorithm has for parameters that are not given: no intercept, rows as they "
-        "are and in their order, float64.",
+        help="Use the paper's values for parameters that are not given, without intercept, scaling and shuffling, in "
+        "float64.",
     )
     return all_of([*(_option(name, owners) for name, owners in _owners().items()), published])
 
@@ -196,7 +196,10 @@ def _defaults(name: str, owners: list[type[Learner]]) -> str:
         by_default.setdefault(shown, []).append(owner.__name__)
     if owners == [OnlineLearner]:
         others = [other for other in LEARNERS.values() if name == "dtype" and other.stream_dtype != _SHARED[name]]
-        ours = "".join(f"; {other.stream_dtype} ({other.__name__})" for other in others)
+        by_dtype: dict[str, list[str]] = {}
+        for other in others:
+            by_dtype.setdefault(str(other.stream_dtype), []).append(other.__name__)
+        ours = "".join(f"; {dtype} ({', '.join(names)})" for dtype, names in by_dtype.items())
         return f"[default: {next(iter(by_default))}{ours}]"
     if len(owners) == 1 and len(by_default) == 1:
         return f"[default: {next(iter(by_default))}]"

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..stream.kafka import is_topic
 from ..stream.outputs import OutputError, check_outputs
 from ..stream.source import PATH, STDIN, expand
+from ..stream.urls import is_url
 from ._help import HelpfulCommand
 
 if TYPE_CHECKING:
@@ -25,13 +27,24 @@ class Read(PathType):
         super().__init__(path_type=Path, dir_okay=False)
         self.replaced_by = replaced_by
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        _refuse_url(self, value, "read from", param, ctx)
+        return super().convert(value, param, ctx)
+
     def files(self, value: Any) -> list[PATH]:
         """The files that a value names."""
         return [value]
 
 
+class Growing(Read):
+    """A file that grows, or a topic."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if is_topic(value) else super().convert(value, param, ctx)
+
+
 class Data(PathType):
-    """Files with rows, globs of them, or - for standard input."""
+    """Files with rows, globs or URLs of them, or - for standard input."""
 
     def __init__(self) -> None:
         super().__init__(allow_dash=True, readable=False)
@@ -57,6 +70,20 @@ class Written(PathType):
     def __init__(self, *beside: str, dash: bool = False, append: bool = False) -> None:
         super().__init__(path_type=Path, allow_dash=dash, readable=False)
         self.beside, self.append = beside, append
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        _refuse_url(self, value, "written to", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _refuse_url(
+    kind: PathType, value: object, what: str, param: click.Parameter | None, ctx: click.Context | None
+) -> None:
+    """A URL would be taken for a path with folders such as `s3:`."""
+    if is_url(value):
+        kind.fail(
+            f"{value} is a URL. Data are read from URLs; this is {what} a file: name one, and copy it.", param, ctx
+        )
 
 
 class ReadFolder(PathType):

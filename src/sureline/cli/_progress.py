@@ -204,15 +204,18 @@ class SlowStartNotice:
     """Says what is waited for, if the rows that are to decide are long in coming, as those of a slow pipe are."""
 
     def __init__(self, stream: Stream, *, quiet: bool, waits: bool = True) -> None:
-        self._stream = stream
-        self._timer = threading.Timer(_SLOW_START, self._say)
-        self._timer.daemon = True
+        self._stream, self._over = stream, threading.Event()
         if waits and not quiet:
-            self._timer.start()
+            threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        while not self._over.wait(_SLOW_START):
+            if not self._stream.looked_at:
+                self._say()
+                return
+            # What takes the time is trying the settings, or a look at the labels has come first: look again.
 
     def _say(self) -> None:
-        if self._stream.looked_at:  # what takes the time is trying the settings
-            return
         print(
             f"Waiting for the first {ROWS:,} rows, or the end, to choose settings by; with a learner and one of its "
             "parameters or --normalize named it begins at once.",
@@ -222,7 +225,7 @@ class SlowStartNotice:
 
     def over(self) -> None:
         """They have come."""
-        self._timer.cancel()
+        self._over.set()
 
 
 def bar(share: float, width: int = 12) -> str:

@@ -13,12 +13,14 @@ import click
 
 from .. import stream
 from ..learners.learner import Learner
+from ..metrics import Z95
 from ..models.tables import text_table
 from ..stream import Label
 from ..stream.options import LEAST_MEMORY
 from ..training.advice import advise
 from ..training.grid import Entry
 from ..training.metric import Metric
+from ..training.order import Asked, Order, decide
 from ..training.result import MetricName, Run, TournamentResult
 from ..training.result_of import result_of
 from ..training.room import dtype_to_read
@@ -83,6 +85,11 @@ def tournament_options() -> Callable[[F], F]:
             type=Written(),
             help="Write an HTML report, in one file. [default: none]",
         ),
+        click.option(
+            "--shuffle/--no-shuffle",
+            default=None,
+            help="Learn from the rows in random order. [default: if labels come in runs]",
+        ),
         click.option("--quiet", is_flag=True, help="Show no progress."),
         json_option,
         reading_options(memory=False),
@@ -104,12 +111,13 @@ class TournamentCommand:
         memory: int | None,
         batch: int,
         report: Path | None,
+        shuffle: bool | None,
         quiet: bool,
         as_json: bool,
         **options: Any,
     ) -> None:
         self.data, self.memory, self.report, self.quiet, self.as_json = data, memory, report, quiet, as_json
-        self.batch = batch
+        self.batch, self.shuffle = batch, shuffle
         options["memory"] = None if memory is None else max(memory, LEAST_MEMORY)  # the models may have less
         self.reading = reading_arguments(options)
         self.shared = {name: value for name, value in options.items() if value is not None}
@@ -136,6 +144,8 @@ class TournamentCommand:
         """The tournament, as far as it came."""
         dtype = dtype_to_read([entry.learner for entry in entries])
         source = opened(self.data, dtype=dtype, collect_names=True, **self.reading)
+        # The order is decided by rows too, which may be long in coming.
+        notice = SlowStartNotice(source, quiet=self.quiet, waits=any(entry.others for entry in entries))
         try:
             tournament = Tournament(
                 entries,
@@ -146,14 +156,15 @@ class TournamentCommand:
                 memory=self.memory,
                 batch=self.batch,
                 reliability=reliability,
+                order=self._order(entries, source),
             )
         except stream.DataError:
             raise  # what is wrong with the data is no mistake in the command
         except ValueError as error:
+            notice.over()
             said = str(error).replace("with labels", "with --labels")
             raise click.UsageError(said.replace("one dtype.", "one dtype (--dtype float32).")) from None
         show = live_line(quiet=self.quiet)
-        notice = SlowStartNotice(source, quiet=self.quiet, waits=any(entry.others for entry in entries))
 
         def begin(sentence: str) -> None:
             notice.over()
@@ -170,6 +181,15 @@ class TournamentCommand:
             notice.over()
             show.close()
         return tournament
+
+    def _order(self, entries: Sequence[Entry], source: stream.Stream) -> Order:
+        """That of `train`, so that each model is the one that it makes."""
+        asked: Asked = "auto" if self.shuffle is None else self.shuffle
+        try:
+            with signals_to(_stop):
+                return decide(source, entries[0].learner, asked)
+        except KeyboardInterrupt:
+            raise click.ClickException("stopped before the first row was learned from.") from None
 
     def tell(
         self,
@@ -218,6 +238,10 @@ def _parts(standing: Standing) -> list[str]:
     return parts
 
 
+def _stop() -> None:
+    raise KeyboardInterrupt
+
+
 # -- tables --------------------------------------------------------------------------------------------------
 
 
@@ -238,7 +262,7 @@ def table(result: TournamentResult, runs: Sequence[Run]) -> str:
         known = run.error is not None and run.error_interval is not None
         row = [run.name]
         if scored:
-            row.append(f"{run.score:.4f} ± {1.96 * (run.score_se or 0):.4f}" if run.score is not None else "-")
+            row.append(f"{run.score:.4f} ± {Z95 * (run.score_se or 0):.4f}" if run.score is not None else "-")
         row.append(f"{run.error:.4f}" if known else "-")
         row.append(f"{run.error_interval[0]:.4f} to {run.error_interval[1]:.4f}" if known else "-")  # type: ignore[index]
         row.append("-" if run.frozen_error is None else f"{run.frozen_error:.4f}")

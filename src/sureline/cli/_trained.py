@@ -33,7 +33,7 @@ def summary_of(training: Training, path: Path, seconds: float, examples: int) ->
         **({"labels": learner.classes_.tolist()} if isinstance(learner, ClassLearner) else {}),
         "features": learner.model.n_columns,
         "nonzeros": learner.nonzero_,
-        "skipped_lines": training.stream.faults.count,
+        "skipped_lines": training.source.faults.count,
         "seconds": round(seconds, 3),
         "examples_per_second": round(examples / max(seconds, 1e-9)),
         "model": str(path),
@@ -41,7 +41,7 @@ def summary_of(training: Training, path: Path, seconds: float, examples: int) ->
         **({} if training.stream.schema is None else {"schema": training.stream.schema.to_dict()}),
         "order": training.order.to_dict(),
         **({"label_runs": training.classes.runs.to_dict()} if asking is None else {}),
-        "warnings": [] if training.warning is None else [training.warning],
+        "warnings": [said for said in (training.order.found, training.warning) if said is not None],
         "alarms": [alarm.to_dict() for alarm in training.rises.alarms],
     }
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from .._atomic import Output, replacing
 from .._inputs import printable
+from ..learners.explanation import Explanation
 from ..stream.decompress import zstd_module
 from ..stream.formats.arrow_metadata import pyarrow
 from ._columns import Batch, Column
@@ -29,6 +30,8 @@ _FORMATS = {
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
 }
 _TABLES = ("parquet", "arrow")
+# Endings of formats that are not written: under such a name nobody expects CSV.
+_NOT_WRITTEN = (".json", ".tsv", ".xlsx", ".xls", ".ods", ".zip", ".orc", ".avro", ".npy", ".npz", ".pkl", ".db")
 # Spreadsheets take for a formula what begins with one of these; the last four are wide.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -37,7 +40,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 class Writer(Protocol):
     """Writes the columns of one batch after the other."""
 
-    def begin(self, columns: Sequence[Column]) -> None: ...
+    def begin(self, columns: Sequence[Column], first: Batch | None = None) -> None: ...
 
     def write(self, batch: Batch) -> None: ...
 
@@ -83,6 +86,9 @@ def format_of(path: Path, *, as_json: bool) -> tuple[str, str | None]:
     compression = _COMPRESSIONS.get(endings[-1]) if endings else None
     ending = (endings[-2:-1] if compression else endings[-1:]) or [""]
     named = _FORMATS.get(ending[0])
+    if ending[0] in _NOT_WRITTEN and not (as_json and ending[0] == ".json"):
+        written = "what is written is .csv, .jsonl (also .gz, .bz2, .xz, .zst), .parquet or .arrow"
+        raise ValueError(f"{path}: {written}, and not {ending[0]}.")
     if as_json and named not in (None, "csv", "jsonl"):
         raise ValueError(f"--json writes JSON lines, and {path} is to be {named}.")
     if compression and named in _TABLES:
@@ -120,6 +126,18 @@ def opened_text(path: Path, compression: str | None = None) -> Iterator[Text]:
         file.write(packed.flush())
 
 
+def has_half(text: Any) -> bool:
+    """True of text with half of a surrogate pair."""
+    return isinstance(text, str) and any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def refuse_halves(labels: Sequence[Any], remedy: str) -> None:
+    """Raise ValueError for a label with half of a surrogate pair, which is no character."""
+    for label in labels:
+        if has_half(label):
+            raise ValueError(f"The label {label!r} has half of a surrogate pair, which is no character: {remedy}.")
+
+
 class Table:
     """Arrow or Parquet: a record batch for each batch of rows."""
 
@@ -130,10 +148,10 @@ class Table:
         self._writer: Any = None
         self._schema: Any = None
 
-    def begin(self, columns: Sequence[Column]) -> None:
+    def begin(self, columns: Sequence[Column], first: Batch | None = None) -> None:
         pa = pyarrow()
         self._columns = columns
-        self._schema = pa.schema([(column.name, self._type(pa, column)) for column in columns])
+        self._schema = pa.schema([(column.name, self._type(pa, column, first)) for column in columns])
         sink = pa.PythonFile(self._file, mode="w")
         if self._format == "parquet":
             from pyarrow import parquet
@@ -145,7 +163,9 @@ class Table:
     def write(self, batch: Batch) -> None:
         pa = pyarrow()
         arrays = [
-            pa.array([_in_table(cell, field.type, pa) for cell in column.cells(batch)], field.type)
+            _kept(column, batch, field.type, pa)
+            if column.type is not None
+            else pa.array([_in_table(cell, field.type, pa) for cell in column.cells(batch)], field.type)
             for column, field in zip(self._columns, self._schema, strict=True)
         ]
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
@@ -157,7 +177,10 @@ class Table:
         """Write the end of the file."""
         self._writer.close()
 
-    def _type(self, pa: Any, column: Column) -> Any:
+    def _type(self, pa: Any, column: Column, first: Batch | None) -> Any:
+        if column.type is not None:
+            found = None if first is None else column.type(first)
+            return pa.string() if found is None else found
         if column.shown:
             return pa.float64()
         if column.name == "explanation":
@@ -167,10 +190,21 @@ class Table:
         return pa.int64() if whole else pa.string()
 
 
+def _kept(column: Column, batch: Batch, type: Any, pa: Any) -> Any:
+    """Cells that are handed through. Those that no file of Arrow has are texts."""
+    cells = column.cells(batch)
+    if pa.types.is_string(type):
+        cells = [cell if cell is None or isinstance(cell, str) else json.dumps(cell, default=str) for cell in cells]
+    try:
+        return pa.array(cells, type)
+    except (pa.ArrowException, TypeError, OverflowError) as error:
+        raise ValueError(f"The column {column.name!r} is not {type} in all files: {error}") from None
+
+
 def _in_table(cell: Any, kind: Any, pa: Any) -> Any:
     """A cell as its column has it; one that is empty is missing."""
-    if pa.types.is_list(kind):
-        return _plain(cell)["contributions"]
+    if cell is None or pa.types.is_list(kind):
+        return cell if cell is None else _plain(cell)["contributions"]
     if pa.types.is_string(kind):
         return str(cell)
     return None if cell == "" else cell
@@ -181,12 +215,13 @@ class Csv:
 
     def __init__(self, out: Text, *, safe: bool = False) -> None:
         self._out, self._safe = out, safe
-        self._writer = csv.writer(_UnixLines(out))
+        self._writer = csv.writer(UnixLines(out))
         self._columns: Sequence[Column] = ()
 
-    def begin(self, columns: Sequence[Column]) -> None:
+    def begin(self, columns: Sequence[Column], first: Batch | None = None) -> None:
         self._columns = columns
-        self._writer.writerow([column.name for column in columns])
+        names = [column.name for column in columns]
+        self._writer.writerow([safe(name) for name in names] if self._safe else names)
 
     def write(self, batch: Batch) -> None:
         self._writer.writerows(zip(*(self._cells(column, batch) for column in self._columns), strict=True))
@@ -198,10 +233,10 @@ class Csv:
         cells = column.cells(batch)
         if column.shown:
             cells = [format(cell, column.shown) for cell in cells]
-        return [_safe(cell) for cell in cells] if self._safe else cells
+        return [safe(cell) for cell in cells] if self._safe else cells
 
 
-class _UnixLines:
+class UnixLines:
     """Rows of a csv.writer with the ends of lines of Unix. The writer's own end, CRLF, makes it quote both."""
 
     def __init__(self, out: Text) -> None:
@@ -211,7 +246,7 @@ class _UnixLines:
         self._out.write(row.removesuffix("\r\n") + "\n")
 
 
-def _safe(cell: Any) -> Any:
+def safe(cell: Any) -> Any:
     """A cell that no spreadsheet takes for a formula."""
     cell = cell if isinstance(cell, str | int | float) else str(cell)
     formula = isinstance(cell, str) and cell.startswith(_FORMULAS) and not _NUMBER.fullmatch(cell)
@@ -225,7 +260,7 @@ class Json:
         self._out = out
         self._columns: Sequence[Column] = ()
 
-    def begin(self, columns: Sequence[Column]) -> None:
+    def begin(self, columns: Sequence[Column], first: Batch | None = None) -> None:
         self._columns = columns
 
     def write(self, batch: Batch) -> None:
@@ -239,6 +274,8 @@ class Json:
 
 def _plain(cell: Any) -> Any:
     """A cell that JSON has no word for, such as an explanation."""
+    if not isinstance(cell, Explanation):
+        return cell.decode(errors="replace") if isinstance(cell, bytes) else str(cell)
     told = cell.to_dict()
     return {"intercept": told["intercept"], "contributions": told["contributions"], "rest": told["rest"]}
 
@@ -248,6 +285,8 @@ def opened_writer(
     path: Path, format: str, compression: str | None, *, safe: bool, labels: Sequence[Any]
 ) -> Iterator[Writer]:
     """A writer to standard output, or to a file that takes its place only when it is complete."""
+    if format != "jsonl":
+        refuse_halves(labels, f"{format} cannot hold it; JSON lines can (--json)")
     if format in _TABLES:
         pyarrow()
         with replacing(path) as file:

@@ -22,7 +22,7 @@ from ._tournament import TournamentCommand, advice, table, tournament_options
 @click.command(
     "compare",
     cls=FileCommand,
-    short_help="Train many learners in one reading of the data, and recommend one.",
+    short_help="Compare many learners in one reading of the data.",
 )
 @click.option(
     "--algorithm",

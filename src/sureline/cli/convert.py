@@ -14,7 +14,7 @@ from ._options import data_argument, json_option, opened, reading_arguments, rea
 from ._paths import FileCommand, Written
 
 
-@click.command("convert", cls=FileCommand, short_help="Parse once, and write Arrow for training many times.")
+@click.command("convert", cls=FileCommand, short_help="Convert data to Arrow, to parse once and train many times.")
 @data_argument
 @click.argument("output", metavar="OUTPUT", type=Written())
 @click.option(
@@ -22,7 +22,7 @@ from ._paths import FileCommand, Written
     type=click.Choice(["float32", "float64"]),
     default="float32",
     show_default=True,
-    help="Of the values; what `train` is asked for goes fastest.",
+    help="Type of the values: with the --dtype of `train` it reads fastest.",
 )
 @json_option
 @reading_options()

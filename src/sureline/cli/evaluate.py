@@ -38,8 +38,7 @@ from ._words import label_in_words
     "--plot",
     "picture",
     type=Written(),
-    help="Draw how often answers were right by how sure they were, and the error of the surest ones: a .png, .svg, "
-    ".pdf or .html file.",
+    help="Draw accuracy against confidence, and error against coverage, to a .png, .svg, .pdf or .html file.",
 )
 @json_option
 @reading_options(of_model=True)

@@ -15,10 +15,10 @@ from ._paths import FileCommand, Read, Written
 
 @click.command("export", cls=FileCommand, short_help="Write a model as ONNX or as JSON.")
 @click.argument("model_path", metavar="MODEL", type=Read())
-@click.option("--onnx", type=Written(), help="Write a graph that scores as the model does. [default: none]")
+@click.option("--onnx", type=Written(), help="Write an ONNX graph with the same scores. [default: none]")
 @click.option("--json", "as_json", is_flag=True, help="Print labels, intercepts, weights by name, scales and settings.")
 def command(model_path: Path, onnx: Path | None, as_json: bool) -> None:
-    """Write MODEL for other programs (--onnx FILE), or for people (--json)."""
+    """Export MODEL for other programs (--onnx FILE), or as readable JSON (--json)."""
     if onnx is None and not as_json:
         raise click.UsageError("Say what to write: --onnx FILE, or --json.")
     learner = read_learner(model_path).learner

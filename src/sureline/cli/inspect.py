@@ -8,9 +8,12 @@ from typing import Any
 
 import click
 
+from .._inputs import printable
 from ..evaluate.charts import SUFFIXES
 from ..evaluate.inspection import plot, summary
 from ..learners.saving import read_learner
+from ..stream.errors import listed
+from ..stream.schema import Schema
 from ._options import json_option
 from ._paths import FileCommand, Read, Written
 from ._words import label_in_words, labels_in_words, measures_in_words
@@ -66,8 +69,18 @@ def _in_words(told: dict[str, Any]) -> str:
     if told["input"]:
         lines.append(
             "trained from "
-            + ", ".join(f"{k} {label_in_words(v)}" for k, v in told["input"].items() if v not in (None, False))
+            + ", ".join(
+                f"{k} {label_in_words(v)}"
+                for k, v in told["input"].items()
+                if v not in (None, False) and k not in ("schema", "header")
+            )
+            + (", no header" if told["input"].get("header") is False else "")
         )
+    if schema := told["input"].get("schema"):
+        columns = [f"{column.name} ({column.short()})" for column in Schema.from_dict(schema).columns]
+        interact = [":".join(names) for names in schema.get("interact", [])]
+        crossed = f"; interactions: {listed(interact)}" if interact else ""
+        lines.append(printable(f"columns of the table: {listed(columns)}{crossed}"))
     if "names" in told:
         names = told["names"]
         lines.append(f"names: {names['kept']:,} kept, {names['collisions']:,} collisions")

@@ -10,14 +10,17 @@ import click
 
 from ..learners.abstention import abstention_of
 from ..learners.alarms import in_words
+from ..learners.answers import answerable
 from ..learners.learner import ClassLearner, Learner
 from ..learners.saving import read_learner
 from ..learners.watching import NoveltyWatch
+from ..stream import DataError
 from ._columns import (
     Abstaining,
     Batch,
     answer_columns,
     explanation_column,
+    kept_columns,
     novelty_columns,
     probability_columns,
     row_number_column,
@@ -39,7 +42,7 @@ from ._writing import format_of, opened_writer
 @click.command(
     "predict",
     cls=FileCommand,
-    short_help="Write a label, a score and a confidence, or a predicted number, for each row.",
+    short_help="Predict a label, score and confidence, or a number, for each row.",
 )
 @endless_data
 @model_option
@@ -51,25 +54,26 @@ from ._writing import format_of, opened_writer
     help="File to write: .csv, .jsonl (also .gz, .bz2, .xz, .zst), .parquet or .arrow; - is standard output.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write JSON lines instead of CSV.")
-@click.option("--probabilities", is_flag=True, help="Add the probability of each label, a column for each.")
+@click.option("--probabilities", is_flag=True, help="Add a column with the probability of each label.")
 @click.option(
     "--max-error",
     type=float,
-    help="Answer only where at most this share of the answers is wrong, such as 0.01, and leave other labels empty. "
+    help="Abstain: answer only where at most this share of answers is wrong, such as 0.01. Other labels are empty. "
     "[default: answer all]",
 )
 @click.option(
     "--cost",
     type=Cost(),
-    help="Of a missed positive and of a false alarm, such as 10,1: --max-error is then the mean cost of an answer. "
-    "[default: 1,1]",
+    help="Cost of a missed positive and of a false alarm, such as 10,1. --max-error then bounds the mean cost of an "
+    "answer. [default: 1,1]",
 )
 @click.option(
     "--novelty",
     is_flag=True,
-    help="Add how new each row is: the share of features never seen, and the std as a multiple of the usual one.",
+    help="Add the novelty of each row: the share of features never seen, and the std of its score relative to "
+    "training.",
 )
-@click.option("--row-numbers", is_flag=True, help="Begin each row with its number in DATA, from 1.")
+@click.option("--row-numbers", is_flag=True, help="Put the number of each row, from 1, before its answer.")
 @click.option(
     "--explain",
     type=click.IntRange(1),
@@ -77,10 +81,15 @@ from ._writing import format_of, opened_writer
     help="Add the N features that contribute most to the score. [default: none]",
 )
 @click.option(
+    "--keep",
+    metavar="COLUMNS",
+    help="Tables: columns of DATA to copy to the output, with commas between them. [default: none]",
+)
+@click.option(
     "--csv-safe",
     is_flag=True,
-    help="For spreadsheets: put an apostrophe before labels and tags that would be taken for formulas, those that "
-    "begin with = + - @, a tab or a line end. Numbers stay numbers.",
+    help="For spreadsheets: put an apostrophe before labels, tags and other cells that would be taken for formulas, "
+    "those that begin with = + - @, a tab or a line end. Numbers stay numbers.",
 )
 @reading_options(of_model=True)
 def command(
@@ -95,29 +104,31 @@ def command(
     novelty: bool,
     row_numbers: bool,
     explain: int | None,
+    keep: str | None,
     csv_safe: bool,
     **options: Any,
 ) -> None:
-    """Write a row for each row of DATA: label, score, confidence; or of a regressor the predicted value.
+    """Predict label, score and confidence of each row of DATA, or the value if the model is a regressor.
 
-    The score is that of the positive label, or with more than two of the predicted one. The confidence is the
-    probability that the label is right, calibrated by the predictions that were made in training before each label was
-    known. Tags of VW rows come first. Labels in DATA are not looked at.
+    The score is that of the positive label, or with more than two labels that of the predicted one. The confidence is
+    the probability that the label is right. It is calibrated on the predictions made in training before each label was
+    known. Tags of VW rows come first. Labels in DATA are ignored.
 
-    With --max-error the label of a row is empty unless it is sure enough for the promised error of all answers.
+    With --max-error a row has no label unless its confidence is high enough.
     """
     try:
         kind, compression = format_of(output, as_json=as_json)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     if kind != "csv" and csv_safe:
-        raise click.UsageError("--csv-safe is for CSV, and --json writes none.")
+        raise click.UsageError(f"--csv-safe is for CSV, and the output is {kind}.")
     model = read_learner(model_path)
     source = opened(
         data,
         dtype=str(model.learner.model.dtype),
         need_label=False,
         follow=follow,
+        keep=keep or (),
         collect_names=1 if explain is not None else 0,
         **reading_arguments(options, model.input_options),
     )
@@ -138,9 +149,13 @@ def command(
     watch = NoveltyWatch(learner, compact=model.compact) if isinstance(learner, ClassLearner) else None
     if explain is not None:
         columns.append(explanation_column(learner, explain))
+    tag = tag_column(source, strict=kind != "csv")
+    columns = [*kept_columns(source.options.keep, [row_number_column(), tag, *columns]), *columns]
+    names = [column.name for column in columns]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise click.UsageError(f"--keep would give two columns {twice!r}.")
     if row_numbers:
         columns.insert(0, row_number_column())
-    tag = tag_column(source, strict=kind != "csv")
     source.rows_at_once = source.endless
 
     def stop() -> None:
@@ -148,12 +163,19 @@ def command(
             raise KeyboardInterrupt
 
     with signals_to(stop), opened_writer(output, kind, compression, safe=csv_safe, labels=learner.labels) as writer:
-        begun = False
-        for chunk in source:
-            if not begun:
-                writer.begin(columns if chunk.tags is None else [tag, *columns])
-                begun = True
+        begun = tagged = False
+        for chunk in (part for whole in source for part in answerable(learner, whole)):
             batch = Batch(learner, chunk)
+            if not begun:
+                tagged = chunk.tags is not None
+                writer.begin([tag, *columns] if tagged else columns, batch)
+                begun = True
+            elif chunk.tags is not None and not tagged:
+                raise DataError(
+                    source.paths[chunk.end.file],
+                    "rows have tags, and the output was begun without a column for them, as those before have none: "
+                    "predict these files by themselves, or name this one first",
+                )
             writer.write(batch)
             if watch is not None:
                 watch.add(chunk, batch.answers)

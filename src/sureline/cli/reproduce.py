@@ -23,7 +23,7 @@ from ._progress import LiveLine, clock
 
 @click.command("reproduce", cls=FileCommand, short_help="Reproduce a table or figure of a paper, ours beside theirs.")
 @click.argument("name", required=False)
-@click.option("--list", "list_them", is_flag=True, help="List the tables and figures, and stop.")
+@click.option("--list", "list_them", is_flag=True, help="List the tables and figures, and exit.")
 @click.option(
     "--data",
     type=ReadFolder(),
@@ -35,9 +35,9 @@ from ._progress import LiveLine, clock
     type=WrittenFolder(),
     help="Folder for numbers (JSON), a page (Markdown) and pictures (SVG).",
 )
-@click.option("--quick", is_flag=True, help="Make a rough version, in about a minute.")
-@click.option("--seed", type=click.IntRange(0), help="First seed of the random orders. [default: as the entry has it]")
-@click.option("--runs", type=click.IntRange(1), help="Number of random orders. [default: as the entry has it]")
+@click.option("--quick", is_flag=True, help="Run a reduced version, in about a minute.")
+@click.option("--seed", type=click.IntRange(0), help="First seed of the random orders. [default: that of the entry]")
+@click.option("--runs", type=click.IntRange(1), help="Number of random orders. [default: that of the entry]")
 @json_option
 def command(
     name: str | None,
@@ -60,19 +60,19 @@ def command(
         _list(as_json)
         return 0
     entry = _entry(name, seed, runs)
-    written, name = name, entry.name
+    file, name = _file(name), entry.name
     # The folder is somebody's own; what matters is that there is one.
     folder = [] if reproduce.data_folder(data) is None else ["--data", "DIR"]
     words = [
         "sureline",
         "reproduce",
-        str(written) if _is_file(written) else name,
+        name if file is None else str(file),
         *folder,
         *(["--quick"] if quick else []),
     ]
     for option, value in (("--seed", seed), ("--runs", runs)):
         words += [] if value is None else [option, str(value)]
-    _refuse_outputs(entry, reproduce.data_folder(data), report, output)
+    _refuse_outputs(entry, file, reproduce.data_folder(data), report, output)
     if report is not None:
         refuse_without_charts("--report")
     if output is not None:
@@ -123,16 +123,18 @@ def carry_out(
     return 1 if outcome.is_empty or failed else 0
 
 
-def _is_file(name: str | None) -> bool:
-    return name is not None and name.endswith(".toml")
+def _file(name: str | None) -> Path | None:
+    """The TOML file that NAME is, or None for a name that --list shows."""
+    return Path(name) if name is not None and name.endswith(".toml") else None
 
 
 def _entry(name: str | None, seed: int | None, runs: int | None) -> reproduce.Entry:
     """The entry of that name, or of that file, with other seeds and numbers of runs."""
-    if name is not None and _is_file(name) and not Path(name).is_file():
+    file = _file(name)
+    if file is not None and not file.is_file():
         raise click.UsageError(f"There is no file {name!r}.")
     try:
-        entry = reproduce.read_entry(Path(name)) if name and _is_file(name) else reproduce.entry(_known(name))
+        entry = reproduce.entry(_known(name)) if file is None else reproduce.read_entry(file)
         return reproduce.varied(entry, seed=seed, runs=runs)
     except (ValueError, OSError) as error:
         raise click.UsageError(str(error)) from None
@@ -150,17 +152,21 @@ def _known(name: str | None) -> str:
     raise click.UsageError(f"There is no {name!r}; {meant} {', '.join(known)}.")
 
 
-def _refuse_outputs(entry: reproduce.Entry, data: Path | None, report: Path | None, output: Path | None) -> None:
-    """Refuse to write over the data sets of an entry."""
+def _refuse_outputs(
+    entry: reproduce.Entry, file: Path | None, data: Path | None, report: Path | None, output: Path | None
+) -> None:
+    """Refuse to write over the data sets of an entry, over the file that it came from, or twice over one file."""
     from ..reproduce.data import find
 
     name = entry.name
-    found = [find(data, file) for one in entry.data_sets for file in one.files]
+    read = [find(data, one) for each in entry.data_sets for one in each.files]
     outputs = {} if report is None else {"--report": report}
-    if output is not None:
-        there = [output / f"{name}.json", output / f"{name}.md", *output.glob(f"{glob.escape(name)}-*.svg")]
-        outputs |= {f"--output, {path.name}": path for path in there if path.exists()}
-    refuse_outputs([path for path in found if path is not None], outputs)
+    if output is not None and output.is_dir():
+        there = {output / f"{name}.json", output / f"{name}.md", *output.glob(f"{glob.escape(name)}-*.svg")}
+        if report is not None and report.name.startswith(f"{name}-") and report.suffix == ".svg":
+            there.add(output / report.name)  # which may be the name of a picture
+        outputs |= {f"--output, {path.name}": path for path in sorted(there)}
+    refuse_outputs([path for path in [file, *read] if path is not None], outputs)
 
 
 def _prepare(output: Path, name: str, quick: bool) -> None:

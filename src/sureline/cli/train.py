@@ -21,7 +21,6 @@ from ..learners.catalogue import LEARNERS, learner_named
 from ..learners.learner import Learner
 from ..learners.online import OnlineLearner
 from ..stream.shuffling import BUFFER
-from ..training import race_words
 from ..training.checkpoint import Checkpointing
 from ..training.choosing import AUTO, candidates, settings_of
 from ..training.commands import flag, options_of
@@ -44,9 +43,10 @@ from ._options import (
 from ._parameters import given_parameters, make_learner, parameter_options
 from ._paths import FileCommand, Read, Written, beside
 from ._progress import Reporter, SlowStartNotice
+from ._race import check_race, report_option, told_of_race
 from ._signals import signals_to
 from ._trained import columns_in_words, in_words, stopped, summary_of, why
-from ._workers import on_workers, workers_options
+from ._workers import on_engine, on_workers, workers_options
 
 CHECKPOINT = ".checkpoint"  # appended to the name of the model
 _MUCH_WORK = 10.0  # seconds; longer work is saved when the data turn out to be wrong
@@ -60,8 +60,8 @@ _MUCH_WORK = 10.0  # seconds; longer work is saved when the data turn out to be 
     default=AUTO,
     show_default=True,
     metavar="NAME",
-    help="One of " + ", ".join(name.lower() for name in LEARNERS) + "; or auto, which lets settings of several race "
-    "along the stream and makes one linear model of the best.",
+    help="One of " + ", ".join(name.lower() for name in LEARNERS) + "; or auto, a race "
+    "of settings whose best become one model.",
 )
 @click.option(
     "--model",
@@ -72,13 +72,12 @@ _MUCH_WORK = 10.0  # seconds; longer work is saved when the data turn out to be 
 )
 @click.option(
     "--labels",
-    help="All labels, separated by commas, the negative one first. Not for regressors. "
-    "[default: those of the first rows, sorted]",
+    help="All labels, the negative one first: ham,spam. [default: of first rows, sorted]",
 )
 @click.option(
     "--checkpoint",
     metavar="every=N",
-    help="Write a checkpoint for --resume every N examples (every=1M) or every so often (every=10m). "
+    help="Write a checkpoint for --resume every N examples (every=1M) or at intervals (every=10m). "
     "[default: when stopped]",
 )
 @click.option(
@@ -93,20 +92,20 @@ _MUCH_WORK = 10.0  # seconds; longer work is saved when the data turn out to be 
     "--from",
     "start_path",
     type=Read(replaced_by="--model"),
-    help="Model to go on from. [default: none]",
+    help="Model to continue from. [default: none]",
 )
 @click.option(
     "--metric",
     type=click.Choice(["error", *OF_RECORD]),
     default="error",
     show_default=True,
-    help="Metric that chooses among settings: mistakes, or how good the probabilities are.",
+    help="Metric that chooses among settings.",
 )
 @click.option(
     "--committee/--no-committee",
     cls=Rare,
     default=None,
-    help="With auto: one model of the best learners together, or that of the best one alone. [default: together]",
+    help="With auto: combine the best learners into one model, or keep the best one alone. [default: combine]",
 )
 @click.option(
     "--verify",
@@ -136,8 +135,8 @@ _MUCH_WORK = 10.0  # seconds; longer work is saved when the data turn out to be 
     default=BUFFER,
     show_default=True,
     metavar="ROWS",
-    help="Rows that are mixed at a time. Pieces of files come into this buffer in random order. Those of a pipe, a "
-    "compressed file, or CSV with newlines in cells come as they are.",
+    help="Rows that are shuffled together. Pieces of files enter this buffer in random order. Those of a pipe, a "
+    "compressed file, or CSV with newlines in cells enter in their order.",
 )
 @click.option(
     "--seed", cls=Rare, type=click.IntRange(0), default=0, show_default=True, help="Seed of the random order."
@@ -146,7 +145,7 @@ _MUCH_WORK = 10.0  # seconds; longer work is saved when the data turn out to be 
     "--ask",
     type=click.FloatRange(0, 1, min_open=True),
     metavar="SHARE",
-    help="Learn from this share of the labels at most. [default: all]",
+    help="Learn from at most this share of the labels. [default: all]",
 )
 @click.option(
     "--names/--no-names",
@@ -155,8 +154,9 @@ _MUCH_WORK = 10.0  # seconds; longer work is saved when the data turn out to be 
     show_default=True,
     help="Store the names of hashed features in the model.",
 )
-@click.option("--log", cls=Rare, type=Written(append=True), help="Append the progress to this file, as JSON lines.")
+@click.option("--log", cls=Rare, type=Written(append=True), help="Append progress to this file, as JSON lines.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
+@report_option
 @json_option
 @workers_options()
 @reading_options()
@@ -171,6 +171,7 @@ def command(
     batch: int | None,
     metric: MetricName,
     committee: bool | None,
+    report: Path | None,
     resume: bool,
     start_path: Path | None,
     verify: Verify,
@@ -183,13 +184,11 @@ def command(
     log: Path | None,
     quiet: bool,
     as_json: bool,
-    workers: int | None,
-    scheduler: str | None,
     **options: Any,
 ) -> None:
     """Learn from DATA and write a model. DATA are files, globs, or - for standard input.
 
-    Rows are learned from in their order, in one pass (or --passes). Files may be compressed. Columns of tables are
+    Training makes one pass over the rows in their order (or --passes). Files may be compressed. Columns of tables are
     guessed; --numeric, --categorical, --text override that.
     """
     shuffle = bool(shuffle) if options["as_published"] else shuffle
@@ -198,14 +197,11 @@ def command(
         given = None if labels is None else [stream.from_text(label.strip()) for label in labels.split(",")]
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    if workers is not None or scheduler is not None:
+    if on_engine(options):
         return on_workers(click.get_current_context(), given, parameters)
     start = None if start_path is None else _start(start_path, algorithm, parameters, given)
     racers = _candidates(parameters) if start is None and ask is None and algorithm.lower() == AUTO else []
-    if committee is not None and not racers:
-        raise click.UsageError(
-            "--committee and --no-committee are for trainings that name no learner, model or label budget."
-        )
+    check_race(bool(racers), committee, report)
     learners: Sequence[Learner] = racers or _learners(start, algorithm, parameters, ask)
     learner, to_be_chosen = learners[0], len(learners) > 1 and not racers
     every = checkpoint_every(checkpoint) if checkpoint else (None, None)
@@ -217,7 +213,8 @@ def command(
     columns = columns_in_words(source) if start is None and source.schema is not None and not resume else None
     path = beside(model_path, CHECKPOINT)
     beginning = beginning_of(path) if resume and path.exists() else None
-    going_on = resume and path.exists() and beginning is None
+    earlier = path.exists()
+    going_on = resume and earlier and beginning is None
     asked: Asked = "auto" if shuffle is None else shuffle
     checkpointing = Checkpointing(path, *every) if checkpoint else None
 
@@ -287,7 +284,7 @@ def command(
     elif resume:
         whence = "from the beginning" if start is None else f"from {start.name}"
         _say(f"There is no checkpoint {path}: starting {whence}.", quiet)
-    elif path.exists():
+    elif earlier:
         _say(
             f"Starting anew; {path} of an earlier training is left until it is replaced (--resume goes on with it).",
             quiet,
@@ -344,8 +341,8 @@ def command(
     seconds = time.monotonic() - started
     summary = summary_of(training, model_path, seconds, training.rows - before)
     if training.verdict is not None:
-        summary["race"] = race_words.to_dict(training.verdict, metric)
-        _say(race_words.paragraph(training.verdict), quiet)
+        paragraph, summary["race"] = told_of_race(training.verdict, metric, report, summary["warnings"])
+        _say(paragraph, quiet)
     if choice is not None:
         summary["chosen"] = {**choice.to_dict(), "options": shlex.join(options_of(choice.learner) or [])}
     last = ("examples", "mistakes", "error", "loss", "nonzeros", "seconds")

@@ -29,7 +29,7 @@ def make_drift(
     random_state: Any = None,
     return_drifts: bool = False,
 ) -> Any:
-    """Rows that a plane through the origin cuts in two, until it is another plane.
+    """A stream with drift: two classes separated by a hyperplane that changes.
 
     The plane is the concept. Drift is abrupt by default; gradual with a `width`; and recurring with ``n_concepts=2``,
     which gives the concepts A, B, A, B and so on. With ``drifts=[0], width=n_samples, transition="turn"`` the plane

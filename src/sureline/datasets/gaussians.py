@@ -24,7 +24,7 @@ def make_rotated_gaussian(
     noise: float = 0.0,
     random_state: Any = None,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Two classes in an elongated Gaussian, hidden among irrelevant features.
+    """Two classes in an elongated, rotated Gaussian, with irrelevant features.
 
     The first two coordinates come from a Gaussian whose long axis is turned by 45 degrees. The label is the side of
     that axis on which the point lies. The other coordinates say nothing, and vary more than the distance from the axis
@@ -93,7 +93,7 @@ def make_sparse_gaussian(
     dtype: str = "float64",
     random_state: Any = None,
 ) -> tuple[Any, npt.NDArray[np.int64]]:
-    """Few features that decide the label, among many that do not.
+    """A Gaussian in which few of many features decide the label.
 
     The first `n_effective` columns come from a Gaussian with a diagonal covariance and decide the label. They are never
     zero. Each row also has `n_noise` random ones of the other columns, drawn from a wide Gaussian. They say nothing.

@@ -24,7 +24,7 @@ def make_correlated_groups(
     noise: float = 0.05,
     random_state: Any = None,
 ) -> tuple[Any, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Few relevant features among very many, correlated in groups: how many of them does a selector find?
+    """Few relevant features among very many, correlated in groups, to test feature selectors.
 
     The relevant columns come in groups. A group is there in a row or not as a whole, and the values of its columns are
     normal and correlated. The label says whether a linear function of the relevant columns is positive; within a group

@@ -53,7 +53,7 @@ def make_sparse_stream(
     noise: float = 0.05,
     random_state: Any = None,
 ) -> tuple[Any, npt.NDArray[np.int64]]:
-    """Rows like those of text or URLs: few of many features, a handful of them in almost every row.
+    """Sparse rows like those of text or URLs: few of many features each, some of them in almost every row.
 
     The k-th most popular feature is drawn with a probability near 1/k. Values are positive, rows have unit length, and
     the label says whether a random linear function of the informative features exceeds a threshold.
@@ -142,7 +142,7 @@ def make_stream_like(
     noise: float = 0.05,
     random_state: Any = None,
 ) -> tuple[Any, npt.NDArray[np.int64]]:
-    """A stream with the shape of one of the data sets of the paper on sparse online learning.
+    """A stream with the shape of a data set of the paper on sparse online learning.
 
     It is as wide as the real one, has as many nonzeros a row and the same part of positives. What the features are,
     how popular they are and how they make the label is that of `make_sparse_stream`.

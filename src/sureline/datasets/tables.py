@@ -23,7 +23,7 @@ _BOUNDARY = 0.295  # the score that 51 % of the rows are below
 def make_epsilon(
     n_samples: int, n_features: int = 2000, *, dtype: str = "float32", random_state: Any = None
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Dense rows of unit length, in which every feature says a little and all are correlated.
+    """Dense rows of unit length with many weak, correlated features.
 
     It has the shape of "epsilon" of the Pascal large-scale learning challenge, of which 400,000 rows are for training.
     The two classes are normal with the same covariance, of which some directions are much longer than the others, and
@@ -87,7 +87,7 @@ def make_epsilon(
 def make_cover_type(
     n_samples: int, *, layout: str = "dense", random_state: Any = None
 ) -> tuple[Any, npt.NDArray[np.int64]]:
-    """A table of 54 columns like those of maps: ten numbers, and two choices written as columns of zeros and ones.
+    """A table like Covertype, with 54 columns: ten numbers, and two categories as columns of zeros and ones.
 
     It has the shape of "covtype" (581,012 rows; its second class against the rest): ten correlated numbers from 0 to 1,
     one of four areas and one of forty kinds of soil. Areas and soils are uneven in their frequencies and depend on the

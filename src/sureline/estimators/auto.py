@@ -12,31 +12,35 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._inputs import Array, Floats, checked_sample_weight, class_indices, exact_labels, sorted_classes
 from ..learners.batch import checked_rows
+from ..learners.guarded import asking, asks, shared_by_threads, teaching
+from ..learners.novelty import Novelty
 from ..learners.race.candidates import entrants
 from ..learners.race.race import Race
 from ..learners.race.verdict import Verdict, outcome
 from ..stream import Chunk, Label
 from ..stream.buffer import RowBuffer
+from ..stream.runs import LabelRuns
 from .checking import shuffles, validated, weights_to_fit, with_sparse_input
 
 _MODERATE = 1e6  # size of values that no candidate overflows with
 
 
+@shared_by_threads
 class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A good linear classifier without tuning: settings of many learners race, and the best become one model.
 
-    As ``sureline train FILE`` does it: all candidates predict each block of rows before they learn from it, those that
-    are clearly behind leave, and the weights of the others are summed into one model. docs/guide/automatic.md has the
-    rules. ``Auto(dtype="float32")`` gives the bits of that command.
+    All candidates predict each block of rows before they learn from it. Those that are clearly behind are dropped, and
+    the weights of the others are summed into one model. docs/guide/automatic.md has the rules. It is the method of
+    ``sureline train FILE``; ``Auto(dtype="float32")`` gives the same bits.
 
     Parameters
     ----------
     metric : {"error", "log_loss", "brier", "auc"}, default="error"
-        What candidates are judged by.
+        Metric by which candidates are judged.
     committee : bool, default=True
-        Make one model of the best candidates together; if False, take that of the best one alone.
+        Combine the best candidates into one model; if False, use the best one alone.
     normalize : {"none", "row", "scale"} or None, default=None
-        Of all candidates; each has its own if None.
+        Normalisation of all candidates; if None, each has its own.
     fit_intercept : bool, default=True
         Learn an intercept.
     dtype : {"float64", "float32"}, default="float64"
@@ -52,13 +56,13 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
     Attributes
     ----------
     model_ : estimator
-        The committee as one model: an SCW, CW or AROW with the weights of all. It goes on learning by itself, with
-        `partial_fit` and `learn_one`. `sureline.save` writes this one.
+        The committee as one model: an SCW, CW or AROW with the weights of all. It can be trained further, with
+        `partial_fit` and `learn_one`. `sureline.save` writes this model.
     race_ : list of dict
-        For each candidate: learner, parameters, loss, the row after which it left and why, and its share of the
-        committee.
+        For each candidate: learner, parameters, loss, the row after which it was dropped and why, and its share of
+        the committee.
     decided_ : bool
-        False if the rows were too few to decide; the model is then that of ``SCW()``.
+        False if there were too few rows to decide; the model is then that of ``SCW()``.
     classes_ : array of shape (n_classes,)
         The labels; with two of them the second is the positive one.
     coef_ : array of shape (1, n_features) or (n_classes, n_features)
@@ -98,7 +102,7 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
     # -- learning --------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything, and let a race go once over the rows of X.
+        """Train anew: run a race over the rows of X, in one pass.
 
         Parameters
         ----------
@@ -108,6 +112,10 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
         sample_weight : array-like of shape (n_samples,), default=None
             The loss of an example counts this many times. 0 is as if the example had not come.
         """
+        with teaching(self):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         race = self._new_race()
         X, y = validated(self, X, y, reset=True)
         classes = sorted_classes(y)
@@ -118,6 +126,7 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
         weight = weights_to_fit(sample_weight, X.shape[0])
         labels = class_indices(y, classes)
         rng = shuffles(self, labels)
+        race.mixed = rng is not None and self.shuffle == "auto" and not LabelRuns.of(labels).by_label
         chunk = self._chunk(X, labels, weight, len(classes))
         if rng is not None:
             chunk = self._chunk(
@@ -129,11 +138,11 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
         self.classes_ = classes
         self._race, self._pending = race, RowBuffer()
         self._verdict: Verdict | None = outcome(race)
-        _ = self.model_  # made now, so that answers change nothing
+        self._made()  # now, so that answers change nothing
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Let the race go on with more rows, in their order.
+        """Continue the race with more rows, in their order.
 
         Many calls with parts of a stream give the same bits as one call with all of it. Rows that do not fill a block
         wait for the next call; the model that answers has learned from them.
@@ -146,6 +155,10 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
             All classes that will ever come. The first call needs it.
         sample_weight : array-like of shape (n_samples,), default=None
         """
+        with teaching(self):
+            return self._partial_fit(X, y, classes, sample_weight)
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         first = not hasattr(self, "_race")
         race = self._new_race() if first else self._race
         X, y = validated(self, X, y, reset=first)
@@ -161,6 +174,22 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
         self.classes_ = known
         self._race, self._pending, self._verdict = race, buffer, None
         return self
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters by name. Waits for a call that learns."""
+        with teaching(self):
+            super().set_params(**parameters)
+        return self
+
+    def _snapshot(self) -> dict[str, Any]:
+        """The attributes, with a race of their own."""
+        with asking(self):
+            attributes = self.__dict__.copy()
+            for name in ("_gate", "_model"):  # what is of the race that it was made for
+                attributes.pop(name, None)
+            if "_race" in attributes:
+                attributes |= {"_race": self._race.copy(), "_pending": self._pending.copy(), "_verdict": None}
+        return attributes
 
     def _new_race(self) -> Race:
         if self.metric not in ("error", "log_loss", "brier", "auc"):
@@ -214,6 +243,9 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
     @property
     def model_(self) -> Any:
         """The committee as one model."""
+        return self._made()
+
+    def _made(self) -> Any:
         from .saving import as_estimator
 
         verdict = self._outcome
@@ -226,7 +258,7 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
 
     @property
     def race_(self) -> list[dict[str, Any]]:
-        """For each candidate what became of it."""
+        """The outcome for each candidate."""
         return self._outcome.table()
 
     @property
@@ -253,29 +285,66 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
 
     # -- answers ---------------------------------------------------------------------------------------------
 
+    @asks
     def decision_function(self, X: Any) -> Floats:
         """The score of each row: of the class ``classes_[1]`` if there are two, else one for each class."""
         check_is_fitted(self)
         scores: Floats = self.model_.decision_function(validated(self, X))
         return scores
 
+    @asks
     def predict(self, X: Any) -> Array:
         """The class of each row."""
         check_is_fitted(self)
         labels: Array = self.model_.predict(validated(self, X))
         return labels
 
+    @asks
     def predict_proba(self, X: Any) -> Floats:
         """Calibrated probability of each class, of shape (n_samples, n_classes)."""
         check_is_fitted(self)
         probabilities: Floats = self.model_.predict_proba(validated(self, X))
         return probabilities
 
+    @asks
     def confidence(self, X: Any) -> Floats:
         """Calibrated probability that the predicted label is the right one, of shape (n_samples,)."""
         check_is_fitted(self)
         confidence: Floats = self.model_.confidence(validated(self, X))
         return confidence
+
+    @asks
+    def predict_or_abstain(
+        self, X: Any, max_error: float = 0.01, cost: tuple[float, float] | None = None
+    ) -> np.ma.MaskedArray[Any, Any]:
+        """The class of each row where at most a share `max_error` of the answers is wrong; the others are masked.
+
+        With `cost`, of a missed positive and of a false alarm, `max_error` is the cost of an answer, on average. If
+        nothing can be promised, nothing is answered, and an AbstentionWarning says why.
+        """
+        check_is_fitted(self)
+        answers: np.ma.MaskedArray[Any, Any] = self.model_.predict_or_abstain(validated(self, X), max_error, cost)
+        return answers
+
+    @asks
+    def coverage(self, max_error: float = 0.01, cost: tuple[float, float] | None = None) -> float:
+        """The share of rows that `predict_or_abstain` answers at that error, if rows come as they came last."""
+        check_is_fitted(self)
+        return float(self.model_.coverage(max_error, cost))
+
+    @asks
+    def novelty(self, X: Any) -> Novelty:
+        """How new each row is: the share of its features that were never seen, and its std relative to training."""
+        check_is_fitted(self)
+        novelty: Novelty = self.model_.novelty(validated(self, X))
+        return novelty
+
+    @asks
+    def wants_label(self, X: Any, rate: float = 0.1) -> Array:
+        """True for the rows that the model is less sure of than all but a share `rate` of those it learned from."""
+        check_is_fitted(self)
+        wants: Array = self.model_.wants_label(validated(self, X), rate)
+        return wants
 
 
 def _run(race: Race, buffer: RowBuffer, classes: Array, *, last: bool = False) -> None:

@@ -20,6 +20,7 @@ from ..learners.guarded import asks, teaching
 from ..learners.learner import ClassLearner
 from ..learners.novelty import Novelty, std_ratio, unseen_share_of
 from ..learners.origin import Origin
+from ..models.device.exchange import chosen_labels, handed_back
 from .checking import explained, validated, weights_to_fit, with_columns_in_order, with_sparse_input
 from .display import fitted_attributes, names_for_users
 
@@ -52,14 +53,14 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
         """
-        scores: Floats = self._judge(X)[0]
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        scores: Floats = self._judge_there(X)[0]
+        return handed_back(scores[:, 0] if scores.shape[1] == 1 else scores, X)
 
     @asks
     def predict(self, X: Any) -> Array:
-        """The class of each row. A score of exactly 0 is the first class of two; of equal scores the first wins."""
-        best = self.chosen(self._judge(X)[0])
-        labels: Array = self.classes_[best]
+        """The predicted class of each row. A score of 0 means the first of two classes. Ties go to the first class."""
+        chosen = self.chosen(self._judge_there(X)[0])  # first, as an estimator without a model has no classes either
+        labels: Array = handed_back(chosen_labels(self.classes_, chosen), X)
         return labels
 
     @asks
@@ -70,7 +71,7 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
         goes by the scores, as published: where one class is rare, or mistakes have different costs, the most probable
         class can be another one than the predicted one.
         """
-        return self.probabilities(*self._judge(X, variances=self.has_variances))
+        return handed_back(self.probabilities(*self._judge_there(X, variances=self.has_variances)), X)
 
     @asks
     def confidence(self, X: Any) -> Floats:
@@ -79,11 +80,11 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
         Of the answers with a confidence of 0.9, nine of ten are right, as long as rows come from the same source. It is
         the entry of the predicted class in `predict_proba`.
         """
-        return self.confidences(*self._judge(X, variances=self.has_variances))
+        return handed_back(self.confidences(*self._judge_there(X, variances=self.has_variances)), X)
 
     @asks
     def novelty(self, X: Any) -> Novelty:
-        """How new each row is: the share of its features that were never seen, and its std relative to training.
+        """Novelty of each row: the share of its features never seen, and the std of its score relative to training.
 
         Returns
         -------
@@ -109,7 +110,7 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
 
     @asks
     def wants_label(self, X: Any, rate: float = 0.1) -> Array:
-        """True for the rows whose labels would teach most, of shape (n_samples,): those that it is least sure of.
+        """True for rows worth labelling, of shape (n_samples,): those where the model is least sure.
 
         A row is as sure as its score is far from the boundary, in standard deviations where the learner knows them.
         With more than two classes it is the distance of the best class from the next. It wants the label of rows that
@@ -129,12 +130,12 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
     def predict_or_abstain(
         self, X: Any, max_error: float = 0.01, cost: tuple[float, float] | None = None
     ) -> np.ma.MaskedArray[Any, Any]:
-        """The class of each row where it is sure enough that at most a share `max_error` of the answers is wrong.
+        """Predict where the model is sure enough that at most a share `max_error` of the answers is wrong.
 
-        Which rows these are follows from the predictions that preceded their labels: a row is answered if its
-        confidence reaches the lowest value at which a 95 % upper bound of the error of all such answers is within
-        `max_error`, and its score reaches what the last mistakes of the stream ask for. If nothing can be promised,
-        nothing is answered, and an AbstentionWarning says why.
+        The threshold on the confidence follows from the predictions made before each label was known. It is the
+        lowest value at which a 95 % upper bound of the error of all such answers is within `max_error`. The score must
+        also reach a guard that rises with recent mistakes. Without enough evidence nothing is answered, and an
+        AbstentionWarning says why.
 
         Parameters
         ----------
@@ -170,16 +171,16 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
 
     @asks
     def coverage(self, max_error: float = 0.01, cost: tuple[float, float] | None = None) -> float:
-        """The share of rows that `predict_or_abstain` answers at that error, if rows come as they came last.
+        """The share of rows that `predict_or_abstain` would answer at that error, estimated from the latest rows.
 
-        It is that of the predictions on record. 0 if nothing can be promised.
+        It is 0 if there is not enough evidence.
         """
         check_is_fitted(self)
         return abstention_of(self, max_error, cost).coverage
 
     @asks
     def explain(self, X: Any, n: int | None = None) -> list[Explanation]:
-        """The features that made the answer to each row of X, the largest contributions first.
+        """Contributions of features to the score of each row of X, the largest first.
 
         Contributions, intercept and rest sum to the score: that of ``classes_[1]`` if there are two classes, that of
         the predicted class alone if there are more.
@@ -204,6 +205,10 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
         """
         check_is_fitted(self)
         return with_columns_in_order(validated(self, X), lambda X: self.judge(X, variances=variances))
+
+    def _judge_there(self, X: Any, *, variances: bool = False) -> tuple[Any, Any]:
+        """The same where the rows are: on their device, if the learner goes there."""
+        return self._judge(X, variances=variances)
 
     # -- classes ---------------------------------------------------------------------------------------------
 
@@ -284,8 +289,8 @@ class GaussianAnswers(Classifier):
 
         Small where the features of the row have been seen often, whatever the score.
         """
-        std: Floats = np.sqrt(self._judge(X, variances=True)[1])
-        return std[:, 0] if std.shape[1] == 1 else std
+        std: Floats = np.sqrt(self._judge_there(X, variances=True)[1])
+        return handed_back(std[:, 0] if std.shape[1] == 1 else std, X)
 
     @asks
     def belief(self, X: Any) -> Floats:
@@ -296,4 +301,5 @@ class GaussianAnswers(Classifier):
         one. This is what the model believes, as sure as its covariance is: no share of answers that are right. For that
         see `predict_proba` and `confidence`.
         """
-        return self.belief_link.probabilities(*self._judge(X, variances=True), len(self.classes_))
+        judged = self._judge_there(X, variances=True)
+        return handed_back(self.belief_link.probabilities(*judged, len(self.classes_)), X)

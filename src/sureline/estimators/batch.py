@@ -10,6 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._inputs import checked_sample_weight, class_indices
 from ..learners.batch import BatchLearner, checked_rows
 from ..learners.class_weight import weighing_all
+from ..models.device.exchange import on_host
+from ..models.device.rows import DeviceRows
 from ..models.rows import with_own_columns
 from .base import Classifier
 from .checking import all_or_nothing, read_examples, shuffles, validated
@@ -19,7 +21,7 @@ class BatchClassifier(Classifier, BatchLearner):
     """A learner of batches as an estimator. A call is no batch to one that goes `by_rows`, as `KernelSCW` does."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything and learn from the rows of X as one batch, or once each and in their order (`KernelSCW`).
+        """Train anew on the rows of X as one batch, or row by row in their order (`KernelSCW`).
 
         Parameters
         ----------
@@ -31,7 +33,7 @@ class BatchClassifier(Classifier, BatchLearner):
         """
         with all_or_nothing(self):
             self.check_parameters()
-            X, y, classes, weight = self._all_to_learn_from(X, y, sample_weight)
+            X, y, classes, weight = self._all_to_learn_from(X, on_host(y), on_host(sample_weight))
             self.begin(classes, X.shape[1])
             labels = class_indices(y, classes)
             weighing, rng = weighing_all(self.class_weight, classes.tolist(), labels, weight), shuffles(self, labels)
@@ -42,7 +44,7 @@ class BatchClassifier(Classifier, BatchLearner):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from one more batch. A call that refuses its input leaves the model exactly as it was.
+        """Continue training with one more batch. A call that refuses its input leaves the model unchanged.
 
         The rows of a call are one batch: two calls with half of the rows each are two batches, which is another model.
         `KernelSCW` learns from them once each and in their order. Its bits are those of one call with all rows, as long
@@ -62,10 +64,10 @@ class BatchClassifier(Classifier, BatchLearner):
             self.check_parameters()
             first = not hasattr(self, "_state")
             X, written = read_examples(self, X)
-            X, y = validated(self, X, y, reset=first)
+            X, y = validated(self, X, on_host(y), reset=first)
             given = self._known_classes(classes, first)
             known, labels = self._labels_of(y, given)
-            weight = checked_sample_weight(sample_weight, X.shape[0])
+            weight = checked_sample_weight(on_host(sample_weight), X.shape[0])
             if first:
                 self.begin(given if self.by_rows else known, X.shape[1])
             self._refuse_strange_weights(known)
@@ -75,7 +77,14 @@ class BatchClassifier(Classifier, BatchLearner):
         return self
 
     def _judge(self, X: Any, *, variances: bool = False) -> tuple[Any, Any]:
+        scores, v = self._judge_there(X, variances=variances)
+        return on_host(scores), on_host(v)
+
+    def _judge_there(self, X: Any, *, variances: bool = False) -> tuple[Any, Any]:
         check_is_fitted(self)
-        X = checked_rows(with_own_columns(validated(self, X)))
+        X = validated(self, X)
+        if isinstance(X, DeviceRows):
+            there: tuple[Any, Any] = self.judge_on_device(X, variances=variances)
+            return there
         with np.errstate(all="ignore"):
-            return self.judge(X, variances=variances)
+            return self.judge(checked_rows(with_own_columns(X)), variances=variances)

@@ -17,6 +17,9 @@ from ..learners.explanation import Explainer, Explanation
 from ..learners.guarded import teaching
 from ..learners.learner import Learner
 from ..learners.regression import TargetLearner
+from ..models.device.cuda import cuda_space
+from ..models.device.exchange import as_cupy, device_of, is_on_device
+from ..models.device.rows import DeviceRows
 from ..models.rows import UnsortedColumns, tidy
 from ..stream import Chunk
 from ..stream.formats.frames import is_frame
@@ -50,6 +53,8 @@ def validated(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool =
     refuse_missing(estimator, y)
     if not reset and isinstance(estimator, Learner):
         X, _ = read_examples(estimator, X)
+    if is_on_device(X) and getattr(estimator, "device", None) is not None:
+        return _validated_there(estimator, X, y, reset=reset)
     refuse_unfit(X)
     y = exact_labels(y)
     options: dict[str, Any] = {
@@ -70,6 +75,20 @@ def validated(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool =
         return checked
     X, y = checked
     return X, np.array(y)  # a copy: nobody else can change it once it was looked at
+
+
+def _validated_there(estimator: Any, X: Any, y: Any, *, reset: bool) -> Any:
+    """The same for X on a device, by an array of the same shape and dtype that takes no memory."""
+    there = as_cupy(X)
+    like = np.broadcast_to(np.zeros((), there.dtype), there.shape) if there.ndim == 2 else there.get()
+    options: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": False, "reset": reset}
+    if getattr(estimator, "growing", False) or (not reset and _numbered(estimator)):
+        del options["reset"]
+        checked = check_array(like, **options) if isinstance(y, str) else check_X_y(like, exact_labels(y), **options)
+    else:
+        checked = validate_data(estimator, like, exact_labels(y), **options)
+    rows = DeviceRows(cuda_space(device_of(X)), there)
+    return rows if isinstance(y, str) else (rows, np.array(checked[1]))
 
 
 def _numbered(estimator: Any) -> bool:

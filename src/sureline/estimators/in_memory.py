@@ -117,7 +117,7 @@ class InMemoryClassifier(Guarded, ClassifierMixin, BaseEstimator):  # type: igno
 
     @classmethod
     def as_published(cls, **parameters: Any) -> Self:
-        """The estimator without intercept and normalisation, as its paper has it, but for these parameters."""
+        """The estimator as its paper has it, without intercept and normalisation, except for these parameters."""
         return cls(**{"fit_intercept": False, "normalize": "none", **parameters})
 
     @abstractmethod
@@ -127,7 +127,7 @@ class InMemoryClassifier(Guarded, ClassifierMixin, BaseEstimator):  # type: igno
     # -- learning --------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from the rows of X, and forget everything that was learned before.
+        """Train anew on the rows of X.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class InMemoryClassifier(Guarded, ClassifierMixin, BaseEstimator):  # type: igno
 
     @asks
     def predict(self, X: Any) -> Array:
-        """The class of each row. A score of exactly 0 is the first class of two; of equal scores the first wins."""
+        """The predicted class of each row. A score of 0 means the first of two classes. Ties go to the first class."""
         scores = self.decision_function(X)
         best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
         labels: Array = self.classes_[best]
@@ -244,7 +244,7 @@ class InMemoryClassifier(Guarded, ClassifierMixin, BaseEstimator):  # type: igno
 
     @property
     def scale_(self) -> Floats:
-        """With ``normalize="scale"`` what each feature is divided by; 1 for features that are zero in every row."""
+        """With ``normalize="scale"`` the divisor of each feature; 1 for features that are zero in every row."""
         self._refuse_unfitted("scale_")
         return scales_of(self, self._normalizer, self.n_features_in_)
 

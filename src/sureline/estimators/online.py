@@ -23,7 +23,7 @@ class OnlineClassifier(Classifier, OnlineLearner):
     """A learner of classes with a rule, as an estimator."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything and learn from the rows of X, `passes` times over.
+        """Train anew on the rows of X, in `passes` passes.
 
         Parameters
         ----------
@@ -52,7 +52,7 @@ class OnlineClassifier(Classifier, OnlineLearner):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows, once each and in their order.
+        """Continue training with more rows, in one pass and in their order.
 
         Many calls with parts of a stream give the same bits as one call with all of it. A call that refuses its input
         leaves the model exactly as it was; one that is interrupted, as it was or as it would have been.

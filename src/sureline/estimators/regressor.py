@@ -44,7 +44,7 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
         return with_sparse_input(super().__sklearn_tags__())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything and learn from the rows of X, `passes` times over.
+        """Train anew on the rows of X, in `passes` passes.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
         return state, normalizer
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from more rows, once each and in their order.
+        """Continue training with more rows, in one pass and in their order.
 
         Many calls with parts of a stream give the same bits as one call with all of it. A call that refuses its input
         leaves the model exactly as it was; one that is interrupted, as it was or as it would have been.
@@ -112,7 +112,7 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
 
     @asks
     def explain(self, X: Any, n: int | None = None) -> list[Explanation]:
-        """The features that made the answer to each row of X, the largest contributions first.
+        """Contributions of features to the score of each row of X, the largest first.
 
         Contributions, intercept and rest sum to the predicted number.
 
@@ -130,7 +130,7 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
 
     @asks
     def predict(self, X: Any) -> Floats:
-        """The prediction for each row, of shape (n_samples,)."""
+        """Predict the target of each row, of shape (n_samples,)."""
         check_is_fitted(self)
         scores = with_columns_in_order(validated(self, X), lambda X: self.judge(X, variances=False)[0])
         return scores[:, 0]
@@ -155,12 +155,12 @@ class GaussianRegressor(OnlineRegressor):
 
     @asks
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """The prediction for each row, of shape (n_samples,); with `return_std` also the standard deviations."""
+        """Predict the target of each row, of shape (n_samples,); with `return_std` also its standard deviation."""
         return (super().predict(X), self.predict_std(X)) if return_std else super().predict(X)
 
     @asks
     def predict_std(self, X: Any) -> Floats:
-        """Standard deviation of the target of each row: that of the noise, and that of the weights, together."""
+        """Standard deviation of the target of each row, from the noise and the uncertainty of the weights."""
         check_is_fitted(self)
         variances = with_columns_in_order(validated(self, X), lambda X: self.judge(X, variances=True)[1])
         assert variances is not None

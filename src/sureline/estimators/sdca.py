@@ -50,7 +50,7 @@ class Ascent:
 @documented(ATTRIBUTES)
 @dataclass(eq=False, repr=False)
 class SDCA(InMemoryClassifier):
-    """A linear classifier by stochastic dual coordinate ascent, and how far it is from the optimum at most.
+    """A linear classifier by stochastic dual coordinate ascent, with a bound on its distance from the optimum.
 
     Shalev-Shwartz & Zhang, "Stochastic dual coordinate ascent methods for regularized loss minimization", JMLR 14,
     2013; S-DCA in the paper on online dual coordinate ascent.

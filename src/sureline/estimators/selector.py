@@ -23,7 +23,7 @@ class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no type
 
     @asks
     def get_support(self, indices: bool = False) -> Array:
-        """Which features are selected.
+        """A mask or the indices of the selected features.
 
         Parameters
         ----------
@@ -50,7 +50,7 @@ class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no type
 
     @asks
     def transform(self, X: Any) -> Any:
-        """The columns of X that are selected, in their order.
+        """Select columns of X, in their order.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no type
 
     @asks
     def inverse_transform(self, X: Any) -> Any:
-        """X, which `transform` returned or might have, with columns of zeros where features were left out.
+        """Undo `transform`: put columns of zeros where features were left out.
 
         Parameters
         ----------

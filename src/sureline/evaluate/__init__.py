@@ -1,4 +1,4 @@
-"""How good a model is: on labelled rows that it has not seen, and along a stream that it learns from."""
+"""Evaluation of models: on labelled rows that they have not seen, and along a stream."""
 
 from ..metrics import Calibration
 from .coverage import error_against_coverage

@@ -11,7 +11,7 @@ import numpy as np
 
 
 def jaccard(sets: Sequence[Any]) -> float:
-    """The mean of |A and B| / |A or B| over all pairs of sets of columns: 1 if all are the same, 0 if none overlap.
+    """The mean Jaccard index of all pairs of sets of columns: 1 if all are equal, 0 if none overlap.
 
     Two empty sets count as the same. Sets that are large for the number of columns overlap by chance; `stability` is
     corrected for that.
@@ -31,7 +31,7 @@ def jaccard(sets: Sequence[Any]) -> float:
 
 
 def stability(sets: Sequence[Any], n_columns: int) -> float:
-    """The measure of Nogueira, Sechidis & Brown: 1 if all sets are the same, 0 on average if they are picked by chance.
+    """The stability of Nogueira, Sechidis & Brown: 1 if all sets are equal, 0 on average if they are random.
 
     "On the stability of feature selection algorithms", JMLR 18, 2018, definition 4: 1 less the mean over the columns of
     the variance of being in a set, divided by what that mean would be for random sets of as many columns. It can be

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .._inputs import Floats
+from .._inputs import Flags, Floats
 from ..learners.abstention import Abstention, abstention_of
 from ..learners.answers import Answers
 from ..learners.learner import ClassLearner
@@ -19,29 +18,27 @@ PROMISES = (0.005, 0.01, 0.02, 0.05)  # errors that are tried
 _BINS, _STEEPEST = 4096, 16.0  # of log-odds
 _SHARES = np.linspace(0.05, 1, 20)  # of the rows, for which the error is told
 
-Flags = npt.NDArray[np.bool_]
-
 
 class CoverageCurve:
     """Rows by their confidence, in bins of its log-odds, and how many of them were wrong."""
 
     def __init__(self) -> None:
-        self._rows = np.zeros(_BINS, np.int64)
-        self._wrong = np.zeros(_BINS, np.int64)
+        self.rows = np.zeros(_BINS, np.int64)
+        self.wrong = np.zeros(_BINS, np.int64)
 
     def add(self, confidence: Floats, wrong: Flags) -> None:
         p = np.clip(confidence, 1e-12, 1 - 1e-12)
         odds = np.log(p) - np.log1p(-p)
         at = np.clip(((odds / _STEEPEST + 1) * (_BINS / 2)).astype(np.int64), 0, _BINS - 1)
-        self._rows += np.bincount(at, minlength=_BINS)
-        self._wrong += np.bincount(at[wrong], minlength=_BINS)
+        self.rows += np.bincount(at, minlength=_BINS)
+        self.wrong += np.bincount(at[wrong], minlength=_BINS)
 
     def table(self) -> list[dict[str, float]]:
         """The error of the surest 5 %, 10 %, ... of the rows, with its 95 % interval, and how sure the last one was.
 
         A bin is answered as a whole, so that the coverage is the next one that is possible.
         """
-        rows, wrong = np.cumsum(self._rows[::-1]), np.cumsum(self._wrong[::-1])
+        rows, wrong = np.cumsum(self.rows[::-1]), np.cumsum(self.wrong[::-1])
         if rows[-1] == 0:
             return []
         at = np.unique(np.searchsorted(rows, _SHARES * rows[-1]))
@@ -82,7 +79,7 @@ def _measured(answered: int, wrong: int, rows: int) -> dict[str, Any]:
 
 
 def error_against_coverage(result: Mapping[str, Any]) -> Chart:
-    """The error of the surest rows, by the share of rows that are answered, of a result of `evaluate`."""
+    """Draw error against coverage from a result of `evaluate`: the error of the most confident share of rows."""
     curve, promises = result["coverage"]["curve"], [row for row in result["coverage"]["promises"] if row["answered"]]
     series = [
         Series(
@@ -112,8 +109,8 @@ def error_against_coverage(result: Mapping[str, Any]) -> Chart:
         )
     return Chart(
         "Error against coverage",
-        Axis("share of the rows that are answered", percent=True, limits=(0.0, 1.0)),
-        Axis("share of the answers that are wrong", percent=True),
+        Axis("coverage: share of rows answered", percent=True, limits=(0.0, 1.0)),
+        Axis("error of the answers", percent=True),
         series,
         [Reference(f"{row['max_error']:.1%} promised", "y", row["max_error"]) for row in promises],
     )

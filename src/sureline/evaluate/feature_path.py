@@ -172,7 +172,7 @@ def feature_path(
     random_state: Any = None,
     progress: Callable[[str], Any] | None = None,
 ) -> FeaturePath:
-    """Fit several selectors with several numbers of features: how accurate, how fast, and how stable are they?
+    """Compare selectors at several numbers of features: accuracy, time and stability.
 
     Each selector is cloned, asked for each number of features, fitted on the training rows and judged by its own
     predictions on the test rows, as in figure 1 of "Learning sparse confidence-weighted classifier on very high

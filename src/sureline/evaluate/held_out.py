@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .._inputs import Floats, Ints, Labels
 from ..learners.alarms import Rises
-from ..learners.answers import Answers, answer
+from ..learners.answers import Answers, answer, answerable
 from ..learners.learner import ClassLearner, Learner
 from ..learners.regression import TargetLearner
 from ..learners.watching import NoveltyWatch
@@ -109,6 +109,10 @@ class Evaluation:
 
     def add(self, chunk: Chunk) -> None:
         """Judge the rows that have a label."""
+        for part in answerable(self.learner, chunk):
+            self._add(part)
+
+    def _add(self, chunk: Chunk) -> None:
         codes, names = chunk.labels
         table = np.array([self._code.get(self._as_known(name), -1) for name in names] + [-1], np.int32)
         truth = table[codes]
@@ -189,7 +193,7 @@ class Evaluation:
 
 
 def reliability(result: Mapping[str, Any]) -> Chart:
-    """The reliability diagram of a result of `evaluate`: how often answers were right, by how sure they were."""
+    """Draw the reliability diagram of a result of `evaluate`: accuracy against confidence."""
     bins = result["calibration"]["bins"]
     series = Series(
         "answers",
@@ -204,10 +208,10 @@ def reliability(result: Mapping[str, Any]) -> Chart:
     )
     return Chart(
         "Reliability of the confidences",
-        Axis("how sure it said it was", percent=True, limits=(0.0, 1.0)),
-        Axis("how often it was right, with 95 % intervals", percent=True, limits=(0.0, 1.0)),
+        Axis("confidence", percent=True, limits=(0.0, 1.0)),
+        Axis("accuracy, with 95 % intervals", percent=True, limits=(0.0, 1.0)),
         [series],
-        [Reference("As sure as it should be", "diagonal")],
+        [Reference("Calibrated", "diagonal")],
     )
 
 

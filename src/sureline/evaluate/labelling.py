@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._inputs import Floats
-from ..learners.answers import answer
+from ..learners.answers import answer, answerable
 from ..learners.asking import certainty
 from ..learners.learner import ClassLearner
 from ..stream import Chunk
@@ -21,7 +21,10 @@ _TIMES = 10  # so many times the rows that are asked for are held to choose amon
 
 @dataclass(frozen=True)
 class RowToLabel:
-    """A row that is worth a label: its number from 1, its tag, the model's answer, and how sure that is."""
+    """A row that is worth a label: its number from 1, its tag, the model's answer, and how sure that is.
+
+    Bytes of a tag that are no UTF-8 are halves of surrogate pairs, as ``surrogateescape`` has them.
+    """
 
     row: int
     tag: str | None
@@ -48,6 +51,10 @@ class ToLabel:
 
     def add(self, chunk: Chunk) -> None:
         """The next rows of the stream."""
+        for part in answerable(self._learner, chunk):
+            self._add(part)
+
+    def _add(self, chunk: Chunk) -> None:
         answers = answer(self._learner, chunk)
         sure = certainty(answers.scores, answers.variances)
         numbers = self.rows + 1 + np.arange(len(chunk))
@@ -93,17 +100,19 @@ class ToLabel:
         chunk = self._held[0]
         order = np.argsort(self._sure, kind="stable")
         chosen = order[farthest(self._directions(permuted(chunk, order)), min(self._best, len(order)))]
-        answers = answer(self._learner, chunk)
-        labels = self._learner.labels
+        labels, found = self._learner.labels, []
+        for part in answerable(self._learner, permuted(chunk, chosen)):
+            answers = answer(self._learner, part)
+            found += list(zip(answers.chosen.tolist(), answers.confidence.tolist(), strict=True))
         return [
             RowToLabel(
                 int(self._numbers[k]),
-                None if chunk.tags is None else chunk.tags[k].decode(errors="replace"),
-                labels[int(answers.chosen[k])],
-                float(answers.confidence[k]),
+                None if chunk.tags is None else chunk.tags[k].decode(errors="surrogateescape"),
+                labels[label],
+                confidence,
                 float(self._sure[k]),
             )
-            for k in chosen
+            for k, (label, confidence) in zip(chosen, found, strict=True)
         ]
 
     def _directions(self, chunk: Chunk) -> Any:

@@ -12,6 +12,7 @@ from ..learners.regression import TargetLearner
 from ..stream import Chunk
 from ..stream.chunk import keep_rows
 from ..stream.classes import targets_of
+from ..stream.schema import Schema
 
 
 class Residuals:
@@ -20,6 +21,8 @@ class Residuals:
     def __init__(self, learner: TargetLearner, file: str = "the data") -> None:
         self.learner = learner
         self.file = file  # that the rows come from, for what is wrong with them
+        schema = learner.origin.options.get("schema")
+        self._schema = None if schema is None else Schema.from_dict(schema)
         self.examples = 0
         self._rows = 0
         self._squares = self._sizes = 0.0  # of the residuals
@@ -28,7 +31,7 @@ class Residuals:
     def add(self, chunk: Chunk) -> None:
         """Judge the rows that have a label."""
         labelled = keep_rows(chunk, chunk.labels[0] >= 0)
-        targets = targets_of(labelled, self.file, self._rows)
+        targets = targets_of(labelled, self.file, self._rows, self._schema)
         scores, _ = self.learner.judge_rows(labelled.values, labelled.indices, labelled.indptr, labelled.n_columns)
         self._rows += chunk.n_rows
         if len(targets):

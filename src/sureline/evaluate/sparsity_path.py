@@ -40,7 +40,7 @@ def sparsity_path(
     n_jobs: int | None = None,
     keep_models: bool = False,
 ) -> SparsityPath:
-    """Train a learner with each of several strengths of its l1 penalty, all in one pass over the data.
+    """Train a learner with several strengths of its l1 penalty, in one pass over the data.
 
     A chunk of rows is handed to all models, by several threads, and then the next one: the data is read once, and may
     be a stream that never lies in memory as a whole. Each model is the same to the bit as if it had been trained

@@ -169,7 +169,7 @@ def plot_sparsity_paths(
     baselines: Mapping[str, float] | None = None,
     title: str | None = None,
 ) -> altair.HConcatChart:
-    """Draw several learners: their error against their sparsity, and once more where it is high. Needs Altair.
+    """Draw the error of several learners against their sparsity, with a close-up of high sparsity. Needs Altair.
 
     Parameters
     ----------

@@ -18,15 +18,13 @@ from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from .._inputs import Array, Floats
+from .._inputs import Array, Flags, Floats
 from ..models.record import Outcomes, guard, is_empty
 from .calibration import Curve, curve_of, margins_of
 from .cost import is_cost
 
 CHANCE = 0.05  # that the bound is below the true error
-Flags = npt.NDArray[np.bool_]
 
 
 class Recorded(Protocol):
@@ -166,7 +164,7 @@ class _Ranked:
     def why_not(self, max_error: float) -> str:
         """The reason why no answer is within the promise."""
         n = float(self.n[-1])
-        share = min(max_error / self.dearest, 0.999999)
+        share = min(max(max_error / self.dearest, 1e-15), 0.999999)  # below that as well, nobody has so many rows
         needed = ceil(log(CHANCE) / log1p(-share))
         if n < needed:
             return (

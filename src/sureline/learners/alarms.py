@@ -85,18 +85,18 @@ class Rises:
         return {"what": self.what, "alarms": told, "numbers": [float(x).hex() for x in self.core.numbers]}
 
     @classmethod
-    def from_dict(cls, values: Any) -> Rises:
-        """The watch that `to_dict` told of. ValueError if it cannot have been that."""
-        if not isinstance(values, dict) or set(values) != {"what", "alarms", "numbers"} or values["what"] != "error":
+    def from_dict(cls, values: Any, what: What = "error") -> Rises:
+        """The watch of that kind that `to_dict` told of. ValueError if it cannot have been that."""
+        if not isinstance(values, dict) or set(values) != {"what", "alarms", "numbers"} or values["what"] != what:
             raise ValueError("what it says of alarms is not that")
-        rises = cls()
+        rises = cls(what)
         try:
             numbers = np.array([float.fromhex(x) for x in values["numbers"]])
             rises.core = _core.Rises.restored(numbers)
             for first, last, before, after in values["alarms"]:
                 if type(first) is not int or type(last) is not int or not 0 < first <= last:
                     raise ValueError("the rows of an alarm are none")
-                rises.alarms.append(Alarm("error", first, last, float.fromhex(before), float.fromhex(after)))
+                rises.alarms.append(Alarm(what, first, last, float.fromhex(before), float.fromhex(after)))
         except (TypeError, OverflowError) as error:
             raise ValueError(f"its alarms are none: {error}") from None
         return rises

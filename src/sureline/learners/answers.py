@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from .._inputs import Floats
 from ..stream import Chunk
-from .learner import ClassLearner
+from .learner import ClassLearner, Learner
 
-Floats = npt.NDArray[np.float64]
+_SCORES = 1 << 20  # at a time: each takes some tens of bytes on its way out
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,21 @@ class Answers:
             return self.scores[:, 0]
         best: Floats = self.scores[np.arange(len(self.chosen)), self.chosen]
         return best
+
+
+def answerable(learner: Learner, chunk: Chunk) -> Iterator[Chunk]:
+    """The rows in parts of as many as are answered at a time: fewer where there are very many classes.
+
+    A chunk has more than 100,000 rows if they are short, and each has a score for each class.
+    """
+    n = len(chunk)
+    size = max(1, _SCORES // max(len(learner.labels), 1))
+    if n <= size:
+        yield chunk
+        return
+    for start in range(0, n, size):
+        stop = min(start + size, n)
+        yield replace(chunk.part(start, stop), end=replace(chunk.end, rows=chunk.end.rows - (n - stop)))
 
 
 def answer(learner: ClassLearner, chunk: Chunk) -> Answers:

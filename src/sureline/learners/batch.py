@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from .._inputs import Array, is_sparse
+from .._inputs import Array, Floats, Labels, is_sparse
 from .._native import _core
 from ..models.model import Model
 from ..models.numbers import SEEN, Policy, Shape
 from ..models.record import ROWS
 from ..models.rows import UnsortedColumns, as_rows, owned, tidy, widened, with_own_columns, without_columns_beyond
+from ..models.scaling import Normalizer
 from ..models.state import State
 from .class_weight import Weighing, row_weights
-from .learner import ClassLearner, Floats
+from .learner import ClassLearner
 from .parameters import AutoFlag
 
-Labels = npt.NDArray[np.int32]
 Weights = npt.NDArray[np.float64] | None
 
 
@@ -93,7 +93,7 @@ class BatchLearner(ClassLearner):
         `weighing` is what rows of each class count, if its labels are not yet those of the model. A batch that is
         refused leaves the model as it was.
         """
-        X = self._checked(with_own_columns(X) if self._normalizer.core is not None else owned(X))
+        X = self._own(X)
         n_classes = max(int(labels.max(initial=-1)) + 1, len(self.classes_))
         self.refuse_classes(n_classes)
         self._refuse_state(self._state)
@@ -105,11 +105,22 @@ class BatchLearner(ClassLearner):
             X, labels, weight, own = X[come], labels[come], weight[come], None if own is None else own[come]
         if len(labels):
             record = None if self.records_rows else self._recorded(X, labels, own, n_classes)
-            state = self._after(state, widened(normalizer.learn_all(X), state.n_columns), labels, weight, own)
+            state, normalizer = self._learned(state, normalizer, X, labels, weight, own)
             if record is not None:
                 state.record = record
         self._state, self._normalizer = state, normalizer
         self.n_features_in_ = state.n_columns
+
+    def _own(self, X: Any) -> Any:
+        """The rows of a batch as `_learned` wants them; nobody else can change them."""
+        return self._checked(with_own_columns(X) if self._normalizer.core is not None else owned(X))
+
+    def _learned(
+        self, state: Any, normalizer: Normalizer, X: Any, labels: Labels, weight: Weights, own: Weights
+    ) -> tuple[BatchModel, Normalizer]:
+        """The state and the normalizer after a batch. The normalizer may be changed, and the state stays as it is."""
+        X = widened(normalizer.learn_all(X), state.n_columns)
+        return self._after(state, X, labels, weight, own), normalizer
 
     def _recorded(self, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None, n_classes: int) -> Floats:
         """The record with the predictions of a batch that is to be learned from."""

@@ -25,7 +25,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from .._inputs import Floats
+from .._inputs import Floats, namespace_of, special_of
 from ..models.record import (
     LARGEST_SCORE,
     LARGEST_STD,
@@ -34,6 +34,7 @@ from ..models.record import (
     Outcomes,
     log_likelihoods,
 )
+from .newton import newton
 
 _SHARES = (0.0, 0.01, 0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95, 0.99, 1.0)  # the quantiles
 _KNOWN = 0.99  # of the predictions stayed below D
@@ -77,34 +78,34 @@ class Curve:
 
     def log_odds(self, scores: Floats, variances: Floats | None) -> Floats:
         """Of scores, or margins, with their variances."""
-        f = np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE)
-        risen: Floats = np.interp(f, *self.scores)
+        xp = namespace_of(scores)
+        f = xp.clip(scores, -LARGEST_SCORE, LARGEST_SCORE)
+        risen: Floats = xp.interp(f, *map(xp.asarray, self.scores))
         if self.ratios is not None and variances is not None:
-            std = np.clip(np.sqrt(variances), SMALLEST_STD, LARGEST_STD)
-            risen += np.interp(f / std, *self.ratios)
-            risen *= np.minimum(1.0, self.largest_std / std)
+            std = xp.clip(xp.sqrt(variances), SMALLEST_STD, LARGEST_STD)
+            risen += xp.interp(f / std, *map(xp.asarray, self.ratios))
+            risen *= xp.minimum(1.0, self.largest_std / std)
         return risen + self.a
 
     def probabilities(self, scores: Floats, variances: Floats | None, n_classes: int) -> Floats:
         """Probability of each class; scores and variances have a column for each head."""
-        from scipy.special import expit
-
+        xp, expit = namespace_of(scores), special_of(scores).expit
         if scores.shape[1] == 1:
             odds = self.log_odds(scores[:, 0], None if variances is None else variances[:, 0])
-            both = [expit(-odds), expit(odds)]
-            return np.stack(both if n_classes > 1 else [np.ones(len(odds))], axis=1)
+            both: Floats = xp.stack([expit(-odds), expit(odds)] if n_classes > 1 else [xp.ones(len(odds))], axis=1)
+            return both
         best, margins, of_margins = margins_of(scores, variances)
         odds = self.log_odds(margins, of_margins)
-        at = np.arange(len(best))
+        at = xp.arange(len(best))
         others = scores / self.temperature
         others[at, best] = -np.inf
         others -= others.max(axis=1, keepdims=True)
-        shares = np.exp(others)
+        shares = xp.exp(others)
         shares /= shares.sum(axis=1, keepdims=True)
         even = 1 / (scores.shape[1] - 1)
         # At most as likely as the best one, where that is possible: of equal scores none is more likely.
-        room = np.exp(np.minimum(odds, 50.0))  # the share of the rest that is as likely as the best one
-        spread = np.clip((0.999 * room - even) / np.maximum(shares.max(axis=1) - even, 1e-12), 0, 1 - self.evenly)
+        room = xp.exp(xp.minimum(odds, 50.0))  # the share of the rest that is as likely as the best one
+        spread = xp.clip((0.999 * room - even) / xp.maximum(shares.max(axis=1) - even, 1e-12), 0, 1 - self.evenly)
         shares = spread[:, np.newaxis] * (shares - even) + even
         probabilities: Floats = expit(-odds)[:, np.newaxis] * shares
         probabilities[at, best] = expit(odds)
@@ -112,11 +113,10 @@ class Curve:
 
     def confidences(self, scores: Floats, variances: Floats | None) -> Floats:
         """Probability that the answer is right."""
-        from scipy.special import expit
-
+        expit = special_of(scores).expit
         if scores.shape[1] == 1:
             odds = self.log_odds(scores[:, 0], None if variances is None else variances[:, 0])
-            confidence: Floats = expit(np.where(scores[:, 0] > 0, odds, -odds))
+            confidence: Floats = expit(namespace_of(scores).where(scores[:, 0] > 0, odds, -odds))
             return confidence
         _, margins, of_margins = margins_of(scores, variances)
         confidence = expit(self.log_odds(margins, of_margins))
@@ -242,7 +242,7 @@ def _curve(numbers: bytes, n_heads: int) -> Curve:
 
 def margins_of(scores: Floats, variances: Floats | None) -> tuple[npt.NDArray[np.intp], Floats, Floats | None]:
     """The best class, by how much it is better than the next, and the variance of that."""
-    at = np.arange(len(scores))
+    at = namespace_of(scores).arange(len(scores))
     best = scores.argmax(axis=1)
     others = scores.copy()
     others[at, best] = -np.inf
@@ -298,7 +298,6 @@ def _most_probable(A: Floats, positive: Floats, negative: Floats, prior: _Prior)
 
     and that sum. By Newton's method, each step of which is a quadratic problem with those bounds."""
     weight, precision, centre, lowest = positive + negative, prior.precision, prior.centre, prior.lowest
-    b = np.where(np.isfinite(lowest), lowest, centre)
 
     def loss(b: Floats) -> float:
         f = A @ b
@@ -306,23 +305,13 @@ def _most_probable(A: Floats, positive: Floats, negative: Floats, prior: _Prior)
             positive @ np.logaddexp(0, -f) + negative @ np.logaddexp(0, f) + 0.5 * (precision @ (b - centre) ** 2)
         )
 
-    now = loss(b)
-    for _ in range(50):
-        f = A @ b
-        p = 0.5 * (1 + np.tanh(0.5 * f))
+    def step(b: Floats) -> Floats:
+        p = 0.5 * (1 + np.tanh(0.5 * (A @ b)))
         slope = A.T @ (weight * p - positive) + precision * (b - centre)
         H = (A.T * (weight * p * (1 - p))) @ A + np.diag(precision)
-        towards = _bounded_minimum(H, H @ b - slope, lowest) - b
-        size, next_loss = 1.0, loss(b + towards)
-        while next_loss > now and size > 1e-4:
-            size /= 2
-            next_loss = loss(b + size * towards)
-        if next_loss >= now:
-            break
-        b, gain, now = b + size * towards, now - next_loss, next_loss
-        if gain < 1e-9 * max(now, 1.0):
-            break
-    return b, now
+        return _bounded_minimum(H, H @ b - slope, lowest) - b
+
+    return newton(loss, step, np.where(np.isfinite(lowest), lowest, centre))
 
 
 def _bounded_minimum(H: Floats, c: Floats, lowest: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from importlib import import_module
 
 from .learner import Learner
@@ -49,4 +50,7 @@ def learner_named(name: str) -> type[Learner]:
             raise ValueError(
                 f"{name!r} is for data that is in memory, and does not learn from streams: use it from Python."
             ) from None
-        raise ValueError(f"There is no algorithm {name!r}; there are {', '.join(sorted(_BY_PLAIN_NAME))}.") from None
+        near = get_close_matches(name.lower(), _BY_PLAIN_NAME, 1)
+        meant = f" (did you mean {near[0]}?)" if near else ""
+        known = ", ".join(sorted(_BY_PLAIN_NAME))
+        raise ValueError(f"There is no algorithm {name!r}{meant}; there are {known}.") from None

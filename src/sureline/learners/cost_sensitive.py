@@ -25,7 +25,7 @@ class CSOGD(OnlineLearner):
 
     With c the cost of the example's label, the loss is c l(m) for ``form="slope"`` and l(m - c + 1) for
     ``form="margin"``; for the hinge these are c max(0, 1 - m) and max(0, c - m). w moves against its gradient by
-    eta / t^power_t, where t counts the examples. The source has a constant rate: that is ``power_t=0``.
+    eta / t^power_t, where t counts the examples. Deviates: the source has a constant rate, which is ``power_t=0``.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ class CPA(OnlineLearner):
     Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, "Online passive-aggressive algorithms", JMLR 7, 2006, section 8.
 
     On a mistake, w += y x min(C, (sqrt(c) - m) / |x|^2): the margin that is asked for is the square root of what the
-    mistake costs. A score of 0 counts as a mistake for both labels, although it predicts the negative class: the
-    source has no step for a negative example there.
+    mistake costs. Deviates: a score of 0 counts as a mistake for both labels, although it predicts the negative class.
+    The source has no step for a negative example there.
 
     Parameters
     ----------

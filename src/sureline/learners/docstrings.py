@@ -11,19 +11,29 @@ C = TypeVar("C", bound=type)
 
 NORMALIZE = f"""normalize : {{"none", "row", "scale"}}, default="{DEFAULT}"
         Divide each value by the mean size of its feature so far ("scale"), each row by its Euclidean length ("row"), or
-        nothing ("none"). Sizes are nonzero absolute values in the rows learned from, the present one included. So 0/1
-        data stay as they are, and the unit of a feature does not matter. Rows to predict are divided in the same
-        way and change nothing; a value of a feature never seen becomes 1 or -1. `coef_` is for X as it is; with "row",
-        for divided rows."""
+        nothing ("none"). The mean is over nonzero absolute values in the rows learned from, including the present one.
+        So 0/1 data do not change, and the unit of a feature does not matter. Rows to predict are divided by the same
+        scales; values of unseen features become 1 or -1. `coef_` is for unscaled X; with "row", for divided rows."""
 CLASS_WEIGHT = """class_weight : dict, "balanced" or None, default=None
-        How many times an example of each class counts, times its sample weight; 1 for labels that a dict does not have.
-        "balanced" is n / (K n_k) for n rows of K classes, n_k of them of its own. `fit` counts all rows of y, as
-        scikit-learn does. `partial_fit`, `learn_one` and streams count the rows so far, the present one included and
-        over all passes, and the classes that have come so far. Rows of weight 0 do not count. Confidences are
-        calibrated without it, so they stay the share of right answers. Steps that meet a constraint exactly (CW, ROMMA,
-        IELLIP, PA with ``variant="hard"``) are the same whatever the weight, unless it is 0."""
+        Weight of the examples of each class, multiplied by the sample weight; 1 for labels that are not in the dict.
+        "balanced" is n / (K n_k) for n rows of K classes, n_k of them in the class. `fit` counts all rows of y, as
+        scikit-learn does. `partial_fit`, `learn_one` and streams count the rows and classes so far, over all passes and
+        including the present row. Rows of weight 0 do not count. Confidences are calibrated without class weights.
+        Updates that satisfy a constraint exactly (CW, ROMMA, IELLIP, PA with ``variant="hard"``) do not depend on the
+        weight, unless it is 0."""
+_GROWING = """growing : bool, default=False
+        Let `partial_fit` accept more columns than before and new classes. Columns are then identified by position:
+        names of a data frame are not compared, and rows to predict may be narrower or wider than the model."""
+_RANDOM_STATE = """random_state : int, RandomState instance or None, default=None
+        For `shuffle`. "auto" takes None for 0."""
+_OF_BATCHES = """{class_weight}
+    {growing}
+    shuffle : bool or "auto", default="auto"
+        Let `fit` take the rows in a random order. By default it does so, with a `LabelRunsWarning`, if their labels
+        come in runs. `partial_fit` never reorders.
+    {random_state}"""
 _SCALE = """scale_ : array of shape (n_features,)
-        With ``normalize="scale"`` what each feature is divided by, and 1 where it was never seen."""
+        With ``normalize="scale"`` the divisor of each feature; 1 for features that were never seen."""
 
 COMMON = """{normalize}
     fit_intercept : bool, default=True
@@ -33,23 +43,20 @@ COMMON = """{normalize}
     multi_class : {"native", "ovr"}, default="native"
         With more than two classes: move the true class and its best rival, or learn each class against the rest.
     {class_weight}
-    growing : bool, default=False
-        Let `partial_fit` accept more columns than before and classes not seen before. Columns then go by their position
-        alone: names of a data frame are not compared, and rows to predict may be narrower or wider than the model.
+    {growing}
     average : bool or float, default=False
-        Predict with the average of the weights along the stream: True for all of them alike, a number for a half-life
-        in examples. Learning goes on from the last weights. `coef_`, scores, probabilities and `n_mistakes_` are those
-        of the average. It cannot be had with a bound on the number of nonzero weights.
+        Predict with the average of the weights along the stream: True for equal weights, a number for a half-life
+        in examples. Training continues from the last weights. `coef_`, scores, probabilities and `n_mistakes_` are
+        those of the average. Not available with a bound on the number of nonzero weights.
     bits : int, default=20
         For `learn_one` and `predict_one`: named features are hashed to 2**bits columns.
     passes : int, default=1
         Number of passes of `fit` over the rows.
     shuffle : bool or "auto", default="auto"
         Let `fit` visit the rows in a new random order in each pass. By default it does so, with a `LabelRunsWarning`,
-        if their labels come in runs: a pass over rows that are sorted by class ends having learned the last class.
-        Rows in random order are taken for such with a probability of at most 1e-6. `partial_fit` never reorders.
-    random_state : int, RandomState instance or None, default=None
-        For `shuffle`. "auto" takes None for 0.
+        if their labels come in runs: after a pass over rows sorted by class, a model mostly knows the last class.
+        Rows in random order are shuffled with a probability of at most 1e-6. `partial_fit` never reorders.
+    {random_state}
 
     Attributes
     ----------
@@ -78,20 +85,20 @@ COMMON = """{normalize}
         Examples and mistakes of each class so far: error, sensitivity, specificity, balanced accuracy, cost."""
 
 REGRESSION = """scale_target : bool, default=True
-        Learn from targets on a common scale: less the first one, if there is an intercept, and where the step depends
-        on the unit of y (a `loss` other than "squared", an l1 penalty) divided by the geometric mean so far of the
-        differences between one target and the next. What is predicted and reported is in the units of y.
+        Scale the targets. They are shifted by the first one, if there is an intercept. If the step depends on the unit
+        of y (a `loss` other than "squared", an l1 penalty), they are also divided by the geometric mean of the
+        differences between successive targets so far. Predictions and reports are in the units of y.
     {normalize}
     fit_intercept : bool, default=True
         Learn an intercept, as the weight of a feature that is always 1.
     dtype : {"float64", "float32"}, default="float64"
         Type of the weights. float32 halves the memory and is faster on wide data.
     growing : bool, default=False
-        Let `partial_fit` accept more columns than before. Columns then go by their position alone: names of a data
+        Let `partial_fit` accept more columns than before. Columns are then identified by position: names of a data
         frame are not compared, and rows to predict may be narrower or wider than the model.
     average : bool or float, default=False
-        Predict with the average of the weights along the stream: True for all of them alike, a number for a half-life
-        in examples. Learning goes on from the last weights. `coef_`, predictions and the losses along the stream are
+        Predict with the average of the weights along the stream: True for equal weights, a number for a half-life
+        in examples. Training continues from the last weights. `coef_`, predictions and the losses along the stream are
         those of the average.
     bits : int, default=20
         For `learn_one` and `predict_one`: named features are hashed to 2**bits columns.
@@ -100,8 +107,7 @@ REGRESSION = """scale_target : bool, default=True
     shuffle : bool or "auto", default="auto"
         Let `fit` visit the rows in a new random order in each pass. By default it does so, with a `LabelRunsWarning`,
         if targets above and below their median come in runs. `partial_fit` never reorders.
-    random_state : int, RandomState instance or None, default=None
-        For `shuffle`. "auto" takes None for 0.
+    {random_state}
 
     Attributes
     ----------
@@ -159,15 +165,7 @@ BATCH = (
         Of the large matrix products; float32 is twice as fast. The model is float64 either way.
     multi_class : {{"native", "ovr"}}, default="native"
         With more than two classes: move the true class and its best rival, or learn each class against the rest.
-    {class_weight}
-    growing : bool, default=False
-        Let `partial_fit` accept more columns than before and classes not seen before. Columns then go by their position
-        alone: names of a data frame are not compared, and rows to predict may be narrower or wider than the model.
-    shuffle : bool or "auto", default="auto"
-        Let `fit` take the rows in a random order. By default it does so, with a `LabelRunsWarning`, if their labels
-        come in runs. `partial_fit` never reorders.
-    random_state : int, RandomState instance or None, default=None
-        For `shuffle`. "auto" takes None for 0.
+    {of_batches}
 
 """
     + COMMON[COMMON.index("    Attributes") :].replace(", over all passes", "")
@@ -190,15 +188,7 @@ GROUPS = (
     multi_class : {{"ovr"}}, default="ovr"
         With more than two classes each is learned against the rest, in groups that all share: the scores of the
         features are summed over the classes.
-    {class_weight}
-    growing : bool, default=False
-        Let `partial_fit` accept more columns than before and classes not seen before. Columns then go by their position
-        alone: names of a data frame are not compared, and rows to predict may be narrower or wider than the model.
-    shuffle : bool or "auto", default="auto"
-        Let `fit` take the rows in a random order. By default it does so, with a `LabelRunsWarning`, if their labels
-        come in runs. `partial_fit` never reorders.
-    random_state : int, RandomState instance or None, default=None
-        For `shuffle`. "auto" takes None for 0.
+    {of_batches}
 
 """
     + COMMON[COMMON.index("    Attributes") :].replace(", over all passes", "")
@@ -208,7 +198,7 @@ GROUPS = (
     theta_ : array of shape (n_iter_,)
         The objective (13) after each subproblem of the last batch, at the alphas that were reached.
     n_iter_ : int
-        Subproblems of the last batch.
+        The number of subproblems of the last batch.
     stopped_by_ : str
         Why the last batch looked for no more groups: "n_features", "max_iter", "tol", "memory", or "no_features" if no
         other column had a score."""
@@ -222,15 +212,7 @@ KERNEL = (
         Of the stored examples; everything else is float64.
     multi_class : {{"native", "ovr"}}, default="native"
         With more than two classes: move the true class and its best rival, or learn each class against the rest.
-    {class_weight}
-    growing : bool, default=False
-        Let `partial_fit` accept more columns than before and classes not seen before. Columns then go by their position
-        alone: names of a data frame are not compared, and rows to predict may be narrower or wider than the model.
-    shuffle : bool or "auto", default="auto"
-        Let `fit` take the rows in a random order. By default it does so, with a `LabelRunsWarning`, if their labels
-        come in runs. `partial_fit` never reorders.
-    random_state : int, RandomState instance or None, default=None
-        For `shuffle`. "auto" takes None for 0.
+    {of_batches}
 
 """
     + COMMON[COMMON.index("    Attributes") :]
@@ -275,13 +257,25 @@ BUDGET = """max_nonzero : int or None, default=None
     """
 
 
+# In the order in which they are put in: what one holds comes after it.
+_FRAGMENTS = {
+    "of_batches": _OF_BATCHES,
+    "normalize": NORMALIZE,
+    "class_weight": CLASS_WEIGHT,
+    "growing": _GROWING,
+    "random_state": _RANDOM_STATE,
+    "scale": _SCALE,
+}
+
+
 def documented(common: str) -> Callable[[C], C]:
-    """Put `common` in the place of {common} in the docstring of a class, and what both have of `normalize` in its."""
+    """Put `common` in the place of {common} in the docstring of a class, and the fragments that both name in theirs."""
 
     def fill(cls: C) -> C:
         text = (cls.__doc__ or "").replace("{common}", common).replace("{{", "{").replace("}}", "}")
-        text = text.replace("{normalize}", NORMALIZE).replace("{class_weight}", CLASS_WEIGHT)
-        cls.__doc__ = text.replace("{scale}", _SCALE)
+        for name, fragment in _FRAGMENTS.items():
+            text = text.replace(f"{{{name}}}", fragment)
+        cls.__doc__ = text
         return cls
 
     return fill

@@ -96,7 +96,12 @@ class Explainer:
         `names` are those of the rows themselves, which come before those that the model keeps.
         """
         learner = self._learner
-        scores, _ = learner.judge_rows(values, indices, indptr, n_columns)
+        scores, variances = learner.judge_rows(values, indices, indptr, n_columns)
+        sums = scores
+        if isinstance(learner, ClassLearner) and variances is not None:
+            sums = learner.as_recorded(scores, variances)[0]
+        with np.errstate(divide="ignore", invalid="ignore"):  # of SOP a score is a share of the sum
+            shares = np.where(sums == scores, 1.0, scores / sums)
         heads = np.zeros(len(scores), np.intp)
         labels: Sequence[Any] = [None] * len(scores)
         if isinstance(learner, ClassLearner):
@@ -111,6 +116,8 @@ class Explainer:
             part = slice(int(indptr[k]), int(indptr[k + 1]))
             columns = np.asarray(indices[part])
             each = np.asarray(learned_from[part], np.float64) * self._weights_of(head, columns)
+            share = float(shares[k, head])
+            each = each * share
             order = np.argsort(-np.abs(each), kind="stable")
             order = order[each[order] != 0]
             shown = order if n is None else order[:n]
@@ -120,7 +127,7 @@ class Explainer:
             ]
             rest = float(each[order[len(shown) :]].sum())
             score = float(scores[k, head])
-            explanations.append(Explanation(labels[k], score, float(self._intercept[head]), found, rest))
+            explanations.append(Explanation(labels[k], score, float(self._intercept[head]) * share, found, rest))
         return explanations
 
     def _weights_of(self, head: int, columns: Array) -> Floats:

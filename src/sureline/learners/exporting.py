@@ -8,11 +8,17 @@ from typing import Any
 import numpy as np
 
 from .._inputs import Array
+from .._system import default_memory
 from .calibration import Curve
+from .gaussian import GaussianLearner
 from .learner import ClassLearner, Learner
+from .second_order import SOP
 
 DENSE = 1 << 16  # columns; rows of more come as columns and values
+LARGEST = (1 << 31) - (1 << 20)  # bytes of weights: protobuf ends at 2 GiB
+_COPIES = 5  # of the weights, while a file is made
 OPSET = 17
+DOUBLE = 11  # of TensorProto
 IR_VERSION = 8
 
 
@@ -29,7 +35,8 @@ def to_json(learner: Learner) -> dict[str, Any]:
     """All that it takes to compute scores by hand: score = intercept + sum of weight * value.
 
     With ``normalize="row"`` the values of a row are divided by its length first. Weights are those of features as they
-    come; scales, where there are any, are in them already. The largest weights come first.
+    come; scales, where there are any, are in them already. The largest weights come first. SOP divides that sum by 1 +
+    its variance, which does not change the label.
     """
     refuse_without_weights(learner)
     heads = learner.labels[-1:] if len(learner.labels) == 2 else learner.labels or ["value"]
@@ -50,6 +57,8 @@ def to_json(learner: Learner) -> dict[str, Any]:
         named = {name for found in weights.values() for name in found}
         pairs = zip(_titles(learner, columns), means.astype(np.float64).tolist(), strict=True)
         told["scales"] = {name: mean for name, mean in pairs if name in named}
+    if isinstance(learner, SOP) and len(intercepts) == 1:
+        told["score"] = "the sum divided by 1 + its variance"
     if isinstance(learner, ClassLearner):
         told["calibration"] = _calibration(learner)
     return told
@@ -120,19 +129,22 @@ def to_onnx(learner: Learner) -> bytes:
     kind = TensorProto.DOUBLE if learner.model.dtype == np.float64 else TensorProto.FLOAT
     weights = learner.sparse_coef_
     n_heads, n_columns = weights.shape
-    W = np.asarray(weights.todense(), np.float64).T if n_columns <= DENSE else None
-    if W is not None:
+    dtype = np.float64 if n_columns <= DENSE else np.float32
+    _refuse_too_large(learner, n_heads * n_columns * np.dtype(dtype).itemsize)
+    table = np.zeros((n_columns, n_heads), dtype)
+    for head in range(n_heads):
+        row = weights[head]
+        table[row.indices, head] = row.data
+    if n_columns <= DENSE:
         inputs = [helper.make_tensor_value_info("X", kind, ["rows", n_columns])]
         rows = graph.add("Cast", ["X"], to=TensorProto.DOUBLE)
         rows = _of_length_1(graph, learner, rows)
-        scores = graph.add("MatMul", [rows, graph.constant("W", W)])
+        scores = graph.add("MatMul", [rows, graph.constant("W", table)])
     else:
         inputs = [
             helper.make_tensor_value_info("columns", TensorProto.INT64, ["rows", "entries"]),
             helper.make_tensor_value_info("values", kind, ["rows", "entries"]),
         ]
-        table = np.zeros((n_columns, n_heads), np.float32)
-        table[:] = weights.todense().T
         found = graph.add("Gather", [graph.constant("W", table), "columns"], axis=0)
         found = graph.add("Cast", [found], to=TensorProto.DOUBLE)
         rows = graph.add("Cast", ["values"], to=TensorProto.DOUBLE)
@@ -142,6 +154,9 @@ def to_onnx(learner: Learner) -> bytes:
         scores = graph.add("ReduceSum", [products, graph.constant("entries", np.array([1], np.int64))], keepdims=0)
     b = np.asarray(learner.intercept_, np.float64).reshape(1, -1)
     scores = graph.add("Add", [scores, graph.constant("b", b)])
+    if isinstance(learner, SOP) and n_heads == 1:
+        variances = _variances(graph, learner, rows, wide=n_columns > DENSE)
+        scores = graph.add("Div", [scores, graph.add("Add", [variances, graph.constant("1", np.array([[1.0]]))])])
     outputs = _outputs(graph, learner, scores, n_heads, helper, TensorProto)
     made = helper.make_model(
         helper.make_graph(graph.nodes, "sureline", inputs, outputs, graph.constants),
@@ -152,6 +167,43 @@ def to_onnx(learner: Learner) -> bytes:
     onnx.checker.check_model(made)
     content: bytes = made.SerializeToString()
     return content
+
+
+def _refuse_too_large(learner: Learner, size: int) -> None:
+    """Raise ValueError for what no file of ONNX has room for, before it is made."""
+    if size > LARGEST:
+        raise ValueError(
+            f"A file of ONNX holds at most {LARGEST:,} bytes of weights, and those of {learner.model.n_columns:,} "
+            f"columns take {size:,}: train with fewer --bits or smaller indices, or write --json."
+        )
+    if _COPIES * size > (memory := default_memory()):
+        raise ValueError(
+            f"Making a file of ONNX of {size:,} bytes takes {_COPIES} times as much memory, and {memory:,} bytes "
+            "may be used: train with fewer --bits or smaller indices, or write --json."
+        )
+    for label in learner.labels:
+        if isinstance(label, str) and any("\ud800" <= character <= "\udfff" for character in label):
+            raise ValueError(f"The label {label!r} has half of a surrogate pair, which ONNX cannot hold.")
+
+
+def _variances(graph: _Graph, learner: GaussianLearner, rows: str, *, wide: bool) -> str:
+    """The variance of the score of each row."""
+    S = learner.covariance_
+    last = graph.constant("each", np.array([1], np.int64))
+    if S.ndim == 3:
+        products = graph.add("Mul", [graph.add("MatMul", [rows, graph.constant("S", S[0].astype(np.float64))]), rows])
+        found = graph.add("ReduceSum", [products, last], keepdims=1)
+        twice = graph.constant("twice", 2 * learner.intercept_covariance_.reshape(-1, 1).astype(np.float64))
+        found = graph.add("Add", [found, graph.add("MatMul", [rows, twice])])
+    elif wide:  # the rows have a place for each entry, and one of heads behind it
+        found = graph.add("Gather", [graph.constant("S", S.astype(np.float32).T), "columns"], axis=0)
+        found = graph.add("Cast", [found], to=DOUBLE)
+        found = graph.add("ReduceSum", [graph.add("Mul", [graph.add("Mul", [rows, rows]), found]), last], keepdims=0)
+    else:
+        squares = graph.add("Mul", [rows, rows])
+        found = graph.add("MatMul", [squares, graph.constant("S", S.T.astype(np.float64))])
+    own = np.asarray(learner.intercept_variance_, np.float64).reshape(1, 1) * learner.fit_intercept
+    return graph.add("Add", [found, graph.constant("S0", own)])
 
 
 def _of_length_1(graph: _Graph, learner: Learner, rows: str) -> str:
@@ -166,12 +218,11 @@ def _of_length_1(graph: _Graph, learner: Learner, rows: str) -> str:
 
 
 def _outputs(graph: _Graph, learner: Learner, scores: str, n_heads: int, helper: Any, types: Any) -> list[Any]:
-    first = graph.constant("column", np.array([1], np.int64))
     if not isinstance(learner, ClassLearner):
-        graph.add("Squeeze", [scores, first], name="value")
+        graph.add("Squeeze", [scores, graph.constant("column", np.array([1], np.int64))], name="value")
         return [helper.make_tensor_value_info("value", types.DOUBLE, ["rows"])]
     if n_heads == 1:
-        graph.add("Squeeze", [scores, first], name="score")
+        graph.add("Squeeze", [scores, graph.constant("column", np.array([1], np.int64))], name="score")
         positive = graph.add("Greater", ["score", graph.constant("half", np.array(0.0))])
         chosen = graph.add("Cast", [positive], to=types.INT64)
         score = helper.make_tensor_value_info("score", types.DOUBLE, ["rows"])

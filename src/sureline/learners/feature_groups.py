@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._inputs import Array, is_sparse
+from .._inputs import Array, Labels, is_sparse
 from ..models.groups import GroupState
 from ..models.numbers import Policy
 from ..models.rows import as_rows, with_columns
-from .batch import BatchLearner, Labels, Weights
+from .batch import BatchLearner, Weights
 from .cutting_planes import Batch, Plan, after
 from .docstrings import GROUPS, documented
 from .grids import PRICES
@@ -134,12 +134,12 @@ class _GroupLearner(BatchLearner):
 
     @property
     def n_iter_(self) -> int:
-        """Subproblems of the last batch."""
+        """The number of subproblems of the last batch."""
         return len(self._groups("n_iter_").theta)
 
     @property
     def stopped_by_(self) -> str:
-        """Why the last batch looked for no more groups."""
+        """The reason why the last batch added no more groups."""
         return self._groups("stopped_by_").stopped_by
 
 
@@ -189,7 +189,7 @@ _MEMORY = """max_memory : float or None, default=None
 )
 @dataclass(eq=False, repr=False)
 class SBCW(_GroupLearner):
-    """Sparse online-batch confidence-weighted learning: a classifier on a few features of millions, and a selector.
+    """Sparse online-batch confidence-weighted learning: a classifier and a selector of few features among millions.
 
     Tan, Yan, Wang, Van Den Hengel, Tsang & Shi, "Learning sparse confidence-weighted classifier on very high
     dimensional data", AAAI 2016, Algorithms 2 and 3.

@@ -49,6 +49,8 @@ class Guarded:
             for name in ("_state", "_normalizer"):
                 if name in attributes:
                     attributes[name] = copy.deepcopy(attributes[name])
+            if "_origin" in attributes:  # its table of names grows in place
+                attributes["_origin"] = attributes["_origin"].copy()
         return attributes
 
     def __copy__(self) -> Self:
@@ -60,7 +62,7 @@ class Guarded:
         twin = object.__new__(type(self))
         memo[id(self)] = twin
         for name, value in self._snapshot().items():
-            twin.__dict__[name] = value if name in ("_state", "_normalizer") else copy.deepcopy(value, memo)
+            twin.__dict__[name] = value if name in ("_state", "_normalizer", "_origin") else copy.deepcopy(value, memo)
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
@@ -70,7 +72,8 @@ class Guarded:
 def shared_by_threads(kind: type[Kind]) -> type[Kind]:
     """Give a class, and those derived from it, what `Guarded` has, without a base class more."""
     for name in ("_gate", "__post_init__", "_snapshot", "__copy__", "__deepcopy__", "__getstate__"):
-        setattr(kind, name, vars(Guarded)[name])
+        if name not in vars(kind):  # its own
+            setattr(kind, name, vars(Guarded)[name])
 
     shared: Any = kind
 

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._inputs import Floats, is_sparse
+from .._inputs import Floats, Labels, is_sparse
 from .._native import _core
 from ..models.kernel.examples import Examples
 from ..models.kernel.kernels import KERNELS, Kernel
 from ..models.kernel.model import KernelModel
 from ..models.numbers import SEEN, Policy
 from ..models.rows import as_rows, owned, refusal
-from .batch import BatchLearner, Labels, Weights, checked_rows
+from .batch import BatchLearner, Weights, checked_rows
 from .class_weight import Weighing, row_weights
 from .docstrings import KERNEL, documented
 from .online import stretches

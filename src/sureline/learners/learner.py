@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from .._inputs import Array
+from .._inputs import Array, Floats
 from .._native import _core
 from ..metrics import Tally
 from ..models.model import Model
@@ -30,7 +30,6 @@ from .origin import Origin
 from .parameters import Constraint, Flag, OneOf, constraints_of
 from .probabilities import GAUSSIAN, LOGISTIC, Link
 
-Floats = npt.NDArray[np.float64]
 KINDS = OneOf("none", "row", "scale")  # of `normalize`
 
 
@@ -120,7 +119,7 @@ class Learner(ABC):
 
     @classmethod
     def as_published(cls, **parameters: Any) -> Self:
-        """With the parameters of its paper, but for these: no intercept, float64, rows as they are, in their order."""
+        """The learner with the parameters of its paper: no intercept, float64, rows unscaled and in their order."""
         return cls(**{**cls.published_parameters(parameters), **parameters})
 
     @classmethod
@@ -211,7 +210,7 @@ class Learner(ABC):
 
     @property
     def scale_(self) -> Floats:
-        """With ``normalize="scale"`` what each feature is divided by: the mean size of its values that are not zero.
+        """With ``normalize="scale"`` the divisor of each feature: the mean absolute value of its nonzero values.
 
         Of shape (n_features,); 1 for features that were never seen, of which each value has its own size.
         """
@@ -220,7 +219,7 @@ class Learner(ABC):
 
     @property
     def nonzero_(self) -> int:
-        """How many weights in `coef_` are not zero."""
+        """The number of nonzero weights in `coef_`."""
         return self._fitted_state("nonzero_").count_nonzero()
 
     @property
@@ -381,12 +380,12 @@ class ClassLearner(Learner):
 
     @property
     def n_mistakes_(self) -> int:
-        """Examples whose label was predicted wrongly just before learning from them."""
+        """The number of progressive mistakes: examples predicted wrongly just before they were learned from."""
         return int(self._fitted_state("n_mistakes_").tally[:, MISTAKES].sum())
 
     @property
     def progressive_(self) -> Tally:
-        """How the labels were predicted before they were learned from, for each class."""
+        """Progressive results: examples and mistakes of each class, each predicted before it was learned from."""
         tally = self._fitted_state("progressive_").tally[: len(self.classes_)]
         return Tally(self.classes_, tally[:, SEEN], tally[:, MISTAKES])
 

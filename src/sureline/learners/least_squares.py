@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._inputs import Array
+from .._inputs import Array, Floats
 from .._native import _core
 from ..models.numbers import NORM2, Shape
 from ..models.state import State
 from .docstrings import REGRESSION, documented
 from .gaussian import covariance_of
 from .guarded import asks
-from .learner import Floats
 from .parameters import POSITIVE, OneOf
 from .regression import TargetLearner
 
@@ -38,7 +37,7 @@ WIDEST_FULL = 20_000  # columns, whose covariance takes 1.6 GB
 )
 @dataclass(eq=False, repr=False)
 class AROWRegressor(TargetLearner):
-    """AROW for numbers: recursive least squares, or Bayesian ridge regression along a stream.
+    """AROW for regression: recursive least squares, or Bayesian ridge regression along a stream.
 
     Vaits & Crammer, "Re-adapting the regularization of weights for non-stationary regression", ALT 2011, where it is
     called AROWR.
@@ -111,7 +110,7 @@ class AROWRegressor(TargetLearner):
 
     @property
     def noise_variance_(self) -> float:
-        """Mean squared residual of the predictions so far, each over what the uncertainty of the weights adds."""
+        """Estimated variance of the noise: mean squared residual, corrected for the uncertainty of the weights."""
         squares = float(self._fitted_state("noise_variance_").memory[0, NORM2])
         return squares / max(self.n_updates_, 1)
 

@@ -265,7 +265,7 @@ class OnlineLearner(RuleLearner, ClassLearner):
             raise
 
     def predict_one(self, x: Any) -> Any:
-        """The label of one example, given as to `learn_one`; None if nothing has been learned yet."""
+        """Predict the label of one example, given as to `learn_one`; None before training."""
         if not hasattr(self, "_state"):
             return None
         scores, one = self._scores_of_one(x)
@@ -273,7 +273,7 @@ class OnlineLearner(RuleLearner, ClassLearner):
 
     @asks
     def explain_one(self, x: Any, n: int | None = None) -> Explanation | None:
-        """The features that made the answer to one example, given as to `learn_one`; None before the first.
+        """Contributions of features to the score of one example, given as to `learn_one`; None before training.
 
         At most n of them, the largest first. Names that the example itself has come first.
         """
@@ -285,7 +285,7 @@ class OnlineLearner(RuleLearner, ClassLearner):
 
     @asks
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
-        """The calibrated probability of each label for one example, given as to `learn_one`; empty before the first."""
+        """Calibrated probability of each label for one example, given as to `learn_one`; empty before training."""
         if not hasattr(self, "_state"):
             return {}
         proba = self.probabilities(*self._judge_rows(*compressed(self, x), variances=self.has_variances))[0]
@@ -293,7 +293,7 @@ class OnlineLearner(RuleLearner, ClassLearner):
 
     @asks
     def novelty_one(self, x: Any) -> Novelty:
-        """How new one example is, given as to `learn_one`: see `novelty`. Before anything was learned all of it is."""
+        """Novelty of one example, given as to `learn_one`: see `novelty`. Before training all of it is new."""
         if not hasattr(self, "_state"):
             return Novelty(1.0, None)
         values, indices, indptr, n_columns = compressed(self, x)
@@ -303,7 +303,7 @@ class OnlineLearner(RuleLearner, ClassLearner):
 
     @asks
     def wants_label_one(self, x: Any, rate: float = 0.1) -> bool:
-        """True if the label of one example, given as to `learn_one`, would teach much: see `wants_label`.
+        """True if one example, given as to `learn_one`, is worth labelling: see `wants_label`.
 
         True before anything has been learned.
         """
@@ -334,7 +334,8 @@ class OnlineLearner(RuleLearner, ClassLearner):
     def _one_class_more(self, y: Any) -> OneByOne:
         known = self.classes_.tolist()
         if isinstance(y, str):
-            classes, same = exact_labels([*known, str(y)]), all(isinstance(label, str) for label in known)
+            same = all(isinstance(label, str) for label in known)
+            classes = exact_labels([*known, str(y)] if same else [y])
         else:
             label = np.array([y])
             same = label.ndim == 1 and {label.dtype.kind, self.classes_.dtype.kind} <= set("biuf")

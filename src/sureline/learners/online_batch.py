@@ -7,13 +7,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._inputs import Array, is_sparse
+from .._inputs import Array, Floats, Labels, is_sparse
+from ..models.device.batch import after as after_on_device
+from ..models.device.batch import judged
+from ..models.device.cuda import cuda_space
+from ..models.device.rows import DeviceRows, HostRows
 from ..models.numbers import Policy
 from ..models.precision.state import PrecisionState
-from .batch import BatchLearner, Labels, Weights, checked_rows
+from ..models.rows import with_own_columns
+from ..models.scaling import Normalizer
+from .batch import BatchLearner, Weights, checked_rows
 from .docstrings import BATCH, documented
 from .grids import PRICES
-from .parameters import POSITIVE, Number
+from .parameters import POSITIVE, Number, OneOf
 
 
 @documented(BATCH)
@@ -43,6 +49,11 @@ class BCW(BatchLearner):
         Weight of an example in the covariance, and upper bound of its step. The larger, the bolder.
     q : {{1, 2}}, default=1
         The hinge loss or its square. The step of ``q=2`` is the paper's, which is exact for the loss C xi^2.
+    device : {{"auto", "cuda"}}, default="auto"
+        Where batches are learned from: "auto" is where X is. A CUDA tensor of PyTorch, an array of CuPy, or any array
+        on a CUDA device that has DLPack is learned from there. With "cuda" rows of the host and of streams cross over
+        to the first device. Needs CuPy, ``pip install sureline[gpu]``, and takes up to 8,192 features. The model is
+        the same either way, and so is its file. Answers are where the rows are that they are for.
     {common}
 
     Examples
@@ -62,6 +73,7 @@ class BCW(BatchLearner):
 
     C: float = POSITIVE.default(1.0)
     q: int = Number(1, 2, integer=True).default(1)
+    device: str = OneOf("auto", "cuda").default("auto", kw_only=True)
 
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
     has_variances: ClassVar[bool] = True
@@ -70,11 +82,42 @@ class BCW(BatchLearner):
     def fresh_state(self, n_columns: int, n_classes: int) -> PrecisionState:
         return PrecisionState.fresh(n_columns, n_classes, self._policy(), bool(self.fit_intercept), self.dtype)
 
+    def _own(self, X: Any) -> Any:
+        if isinstance(X, DeviceRows):
+            return X
+        if self.device == "cuda":
+            space = cuda_space()
+            return HostRows(space, checked_rows(with_own_columns(X)))
+        return super()._own(X)
+
+    def _learned(
+        self, state: Any, normalizer: Normalizer, X: Any, labels: Labels, weight: Weights, own: Weights
+    ) -> tuple[Any, Normalizer]:
+        if not isinstance(X, DeviceRows):
+            return super()._learned(state, normalizer, X, labels, weight, own)
+        C, recorded = self._prices(len(labels), weight, own)
+        with np.errstate(all="ignore"):
+            return after_on_device(state, normalizer, X, labels, C, int(self.q), recorded)
+
+    def _prices(self, n: int, weight: Weights, own: Weights) -> tuple[Floats, Floats]:
+        """C of each row, and the weight that its prediction is put on record by."""
+        C = np.full(n, float(self.C)) if weight is None else self.C * weight
+        return C, C if weight is own else self.C * (np.ones(n) if own is None else own)
+
+    def judge_on_device(self, X: DeviceRows, *, variances: bool) -> tuple[Any, Any]:
+        """As `judge`, for rows on a device: what comes of it is there too."""
+        state = self._fitted_state("scores")
+        assert isinstance(state, PrecisionState)
+        if X.shape[1] <= state.n_columns:
+            return judged(state, self._normalizer, X, with_variances=variances)
+        scores, v = self.judge(checked_rows(X.to_host()), variances=variances)  # columns that it has never seen
+        with X.space.here():
+            return X.space.array(scores), None if v is None else X.space.array(v)
+
     def _after(self, state: PrecisionState, X: Any, labels: Labels, weight: Weights, own: Weights) -> PrecisionState:
-        C = np.full(len(labels), float(self.C)) if weight is None else self.C * weight
         try:
             with np.errstate(all="ignore"):
-                recorded = C if weight is own else self.C * (np.ones(len(labels)) if own is None else own)
+                C, recorded = self._prices(len(labels), weight, own)
                 return state.after(X, labels, C, int(self.q), recorded)
         except ValueError:
             checked_rows(X)  # if it was for what is in X, this says where
@@ -91,9 +134,7 @@ class BCW(BatchLearner):
     @property
     def covariance_(self) -> Array:
         """Covariance of the weights in `coef_`, the same for all classes: (n_features, n_features)."""
-        state = self._fitted_state("covariance_")
-        assert isinstance(state, PrecisionState)
-        return self._normalizer.per_pair(state.covariance()[:-1, :-1])
+        return self._normalizer.per_pair(self._all_pairs("covariance_")[:-1, :-1])
 
     @property
     def intercept_variance_(self) -> Array:
@@ -105,6 +146,16 @@ class BCW(BatchLearner):
     @property
     def intercept_covariance_(self) -> Array:
         """Covariance of each weight in `coef_` with its intercept, the same for all classes: (n_features,)."""
-        state = self._fitted_state("intercept_covariance_")
+        return self._normalizer.per_unit(self._all_pairs("intercept_covariance_")[-1, :-1])
+
+    def _all_pairs(self, name: str) -> Array:
+        """The matrix behind an attribute. A wide model that learned few features has none that fits into memory.
+
+        The attribute is then not there, so that whatever goes over all attributes passes it by.
+        """
+        state = self._fitted_state(name)
         assert isinstance(state, PrecisionState)
-        return self._normalizer.per_unit(state.covariance()[-1, :-1])
+        try:
+            return state.covariance()
+        except ValueError as error:
+            raise AttributeError(f"{name} does not fit into memory: {error}") from None

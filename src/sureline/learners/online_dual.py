@@ -184,7 +184,7 @@ class DualAscent(RuleLearner):
 @documented(_ascent(_LOSSES, rho="1e-3", smoothing="0.99") + COMMON)
 @dataclass(eq=False, repr=False)
 class ODCA(DualAscent, OnlineLearner):
-    """Online dual coordinate ascent: learns the weights that are best for a window of the stream, and forgets the rest.
+    """Online dual coordinate ascent: weights that are optimal for a window of the stream.
 
     Ying, Yuan & Sayed, "Online dual coordinate ascent learning", EUSIPCO 2016.
 
@@ -242,7 +242,7 @@ class ODCA(DualAscent, OnlineLearner):
 @documented(_ascent(_LOSSES_OF_TARGETS, rho="1e-3", smoothing="0.99") + REGRESSION)
 @dataclass(eq=False, repr=False)
 class ODCARegressor(DualAscent, TargetLearner):
-    """Online dual coordinate ascent for numbers: least-mean-squares whose steps cannot overshoot, and its robust kin.
+    """Online dual coordinate ascent for regression: least-mean-squares that cannot overshoot, and robust variants.
 
     Ying, Yuan & Sayed, "Online dual coordinate ascent learning", EUSIPCO 2016, section III.A.
 
@@ -272,7 +272,7 @@ class ODCARegressor(DualAscent, TargetLearner):
     (array([ 1. , -2. ,  0.5]), array([3.]))
     """
 
-    algorithm: ClassVar[str] = "the same for numbers: least-mean-squares and its robust kin"
+    algorithm: ClassVar[str] = "the same for regression: least-mean-squares and robust variants"
     paper: ClassVar[str] = "Ying, Yuan & Sayed, EUSIPCO 2016, section III.A"
 
     published: ClassVar[dict[str, Any]] = {"rho": 1e-4, "smoothing": 0.0, "scale_target": False}

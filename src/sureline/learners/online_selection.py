@@ -36,7 +36,7 @@ def _same_selection(learner: SOFS | FOFS, state: State) -> tuple[str, bool]:
 @documented(VARIANCES)
 @dataclass(eq=False, repr=False)
 class SOFS(OnlineLearner):
-    """Second-order online feature selection: the features whose weights are known best.
+    """Second-order online feature selection: keeps the features whose weights have the least variance.
 
     Wu, Hoi, Mei & Yu, "Large-scale online feature selection for ultra-high dimensional sparse data", arXiv:1409.7794.
 
@@ -116,7 +116,7 @@ class SOFS(OnlineLearner):
 @documented(COMMON)
 @dataclass(eq=False, repr=False)
 class FOFS(OnlineLearner):
-    """First-order online feature selection: the features with the largest weights.
+    """First-order online feature selection: keeps the features with the largest weights.
 
     Wang, Zhao, Hoi & Jin, "Online feature selection and its applications", IEEE TKDE 26, 2014, Algorithm 2; as FOFS in
     Wu, Hoi, Mei & Yu, arXiv:1409.7794.

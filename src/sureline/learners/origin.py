@@ -11,7 +11,7 @@ import numpy as np
 from .._native import _core
 from ..stream import Chunk, DataError, Stream, read
 from ..stream.chunk import joined, merged_names
-from ..stream.examples import parsed
+from ..stream.examples import ExampleParser
 from ..stream.options import BINARY, TABLES
 
 # What the columns of a format are. List columns of Arrow and Parquet are what they were made of.
@@ -29,6 +29,7 @@ class Origin:
 
     options: dict[str, Any] = field(default_factory=dict)
     names: _core.NameTable | None = None
+    _parser: tuple[Any, ...] | None = field(default=None, init=False, repr=False)
 
     @property
     def numbered(self) -> bool:
@@ -55,7 +56,17 @@ class Origin:
 
     def chunk(self, examples: Sequence[Any], dtype: Any) -> Chunk:
         """Rows of examples that are written in the words of the format, as a file would give them."""
-        return parsed(examples, self.options, dtype=str(np.dtype(dtype)), names=self.names is not None)
+        return self.parser(dtype)(examples)
+
+    def parser(self, dtype: Any) -> ExampleParser:
+        """The reader of such examples: made once, since a call of `learn_one` takes less time than to make it."""
+        made, key = self._parser, (str(np.dtype(dtype)), self.names is not None)
+        if made is None or made[0] != key or made[1] is not self.options:
+            parser = ExampleParser(self.options, dtype=key[0], names=key[1])
+            self._parser = key, self.options, parser
+            return parser
+        found: ExampleParser = made[2]
+        return found
 
     def frame_chunk(self, frame: Any, dtype: Any) -> Chunk:
         """Rows of a data frame with the columns of the table."""
@@ -117,5 +128,5 @@ class Origin:
         return {"options": self.options, "names": None if self.names is None else self.names.to_arrays()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.options = state["options"]
+        self.options, self._parser = state["options"], None
         self.names = None if state["names"] is None else _core.NameTable.from_arrays(state["names"])

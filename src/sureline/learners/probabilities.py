@@ -5,11 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-import numpy.typing as npt
 
-from .._inputs import Array
-
-Floats = npt.NDArray[np.float64]
+from .._inputs import Array, Floats, namespace_of, special_of
 
 
 class Link(ABC):
@@ -27,7 +24,9 @@ class Link(ABC):
         """Probability of each class; scores and variances have a column for each head."""
         if scores.shape[1] == 1:
             positive = self.positive(scores, variances)
-            return np.stack([1 - positive, positive] if n_classes > 1 else [np.ones_like(positive)], axis=1)
+            xp = namespace_of(scores)
+            both: Floats = xp.stack([1 - positive, positive] if n_classes > 1 else [xp.ones_like(positive)], axis=1)
+            return both
         proba = self.against_rivals(scores, variances)
         proba /= proba.sum(axis=1, keepdims=True)
         return proba
@@ -35,13 +34,14 @@ class Link(ABC):
     def confidences(self, scores: Floats, variances: Floats | None) -> Floats:
         """Probability that the predicted class is right: rather than the other one, or than its best rival."""
         if scores.shape[1] > 1:  # the two best, as if there were no others
-            two = np.argpartition(-scores, 1, axis=1)[:, :2]
-            at = np.arange(len(scores))[:, np.newaxis]
+            xp = namespace_of(scores)
+            two = xp.argpartition(-scores, 1, axis=1)[:, :2]
+            at = xp.arange(len(scores))[:, np.newaxis]
             v = None if variances is None else variances[at, two].sum(axis=1, keepdims=True)
             positive = self.positive((scores[at, two[:, 0:1]] - scores[at, two[:, 1:2]]), v)
         else:
             positive = self.positive(scores, variances)
-        best: Floats = np.maximum(positive, 1 - positive)
+        best: Floats = namespace_of(positive).maximum(positive, 1 - positive)
         return best
 
 
@@ -49,17 +49,13 @@ class Logistic(Link):
     """1 / (1 + exp(-f)) for a score f, as the log loss has it."""
 
     def positive(self, scores: Floats, variances: Floats | None) -> Floats:
-        from scipy.special import expit
-
-        positive: Floats = expit(scores[:, 0])
+        positive: Floats = special_of(scores).expit(scores[:, 0])
         return positive
 
     def against_rivals(self, scores: Floats, variances: Floats | None) -> Floats:
-        from scipy.special import expit
-
-        f = scores
-        rivals = np.where(np.eye(f.shape[1], dtype=bool), -np.inf, f[:, np.newaxis, :]).max(axis=2)
-        proba: Floats = expit(f - rivals)
+        f, xp = scores, namespace_of(scores)
+        rivals = xp.where(xp.eye(f.shape[1], dtype=bool), -np.inf, f[:, np.newaxis, :]).max(axis=2)
+        proba: Floats = special_of(scores).expit(f - rivals)
         return proba
 
 
@@ -67,32 +63,30 @@ class Gaussian(Link):
     """Phi(f / std) for a score f, by the distribution of the weights."""
 
     def positive(self, scores: Floats, variances: Floats | None) -> Floats:
-        from scipy.special import ndtr
-
         assert variances is not None
-        positive: Floats = ndtr(_ratio(scores[:, 0], np.sqrt(variances[:, 0])))
+        positive: Floats = special_of(scores).ndtr(_ratio(scores[:, 0], namespace_of(scores).sqrt(variances[:, 0])))
         return positive
 
     def against_rivals(self, scores: Floats, variances: Floats | None) -> Floats:
-        from scipy.special import ndtr
-
-        f, v = scores, variances
+        f, v, xp = scores, variances, namespace_of(scores)
         assert v is not None
-        at = np.arange(len(f))
+        at = xp.arange(len(f))
         best = f.argmax(axis=1)
         others = f.copy()
         others[at, best] = -np.inf
         second = others.argmax(axis=1)
-        rival = np.broadcast_to(best[:, np.newaxis], f.shape).copy()
+        rival = xp.broadcast_to(best[:, np.newaxis], f.shape).copy()
         rival[at, best] = second
         rows_at = at[:, np.newaxis]
-        proba: Floats = ndtr(_ratio(f - f[rows_at, rival], np.sqrt(v + v[rows_at, rival])))
+        proba: Floats = special_of(f).ndtr(_ratio(f - f[rows_at, rival], xp.sqrt(v + v[rows_at, rival])))
         return proba
 
 
 def _ratio(f: Array, std: Array) -> Array:
     """f / std, and 0 where both are 0: a row of zeros says nothing."""
-    return np.divide(f, std, out=np.zeros_like(f), where=std > 0)
+    if namespace_of(f) is np:
+        return np.divide(f, std, out=np.zeros_like(f), where=std > 0)
+    return f / namespace_of(f).where(std > 0, std, np.inf)  # type: ignore[no-any-return]
 
 
 LOGISTIC, GAUSSIAN = Logistic(), Gaussian()

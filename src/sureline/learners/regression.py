@@ -11,13 +11,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from .._inputs import Array
+from .._inputs import Array, Floats
 from .._native import _core
 from ..models.numbers import Policy
 from ..models.state import State
 from ..models.weights import Weight
 from .guarded import asks, teaching
-from .learner import Floats
 from .one import OneByOne, example, width_of_first
 from .parameters import Flag
 from .rule import RuleLearner
@@ -174,7 +173,7 @@ class TargetLearner(RuleLearner):
         return self
 
     def predict_one(self, x: Any) -> float | None:
-        """The prediction for one example, given as to `learn_one`; None if nothing has been learned yet."""
+        """Predict the target of one example, given as to `learn_one`; None before training."""
         if not hasattr(self, "_state"):
             return None
         scores, one = self._scores_of_one(x)
@@ -216,7 +215,7 @@ class TargetLearner(RuleLearner):
 
     @property
     def progressive_loss_(self) -> float:
-        """The mean loss of the predictions of all targets so far, each made before it was learned from."""
+        """The progressive loss: the mean over all targets so far, each predicted before it was learned from."""
         return self.total_loss / max(self.n_seen_, 1)
 
     @asks

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._inputs import Array
+from .._inputs import Array, Floats
 from .._native import _core
 from ..models.numbers import COVARIANCE_SCALE, Policy, Rule, Shape
 from ..models.rows import as_rows, in_dtype, with_own_columns, without_columns_beyond
@@ -17,7 +17,7 @@ from ..models.scaling import Normalizer
 from ..models.state import State
 from .class_weight import EVEN, Weighing
 from .guarded import asking, teaching
-from .learner import Floats, Learner
+from .learner import Learner
 from .one import OneByOne, compressed, example
 from .parameters import AutoFlag, FlagOrNumber, Number
 from .sharding import Sharding

@@ -25,6 +25,7 @@ from .origin import Origin
 from .regression import TargetLearner
 from .targets import TargetScale
 
+UNWRITTEN = ("device",)  # parameters of a learner that say nothing of its model
 _NAMES = "names."  # what the tensors of the table of names begin with
 
 
@@ -180,7 +181,7 @@ def _only(names: _core.NameTable, columns: npt.NDArray[np.int64]) -> _core.NameT
 
 
 def _parameters_to_write(learner: Learner) -> dict[str, Any]:
-    parameters = learner.parameters()
+    parameters = {name: value for name, value in learner.parameters().items() if name not in UNWRITTEN}
     given = packed(parameters.pop("class_weight", None))
     return parameters if given is None else {**parameters, "class_weight": given}
 

@@ -16,7 +16,7 @@ from .docstrings import COVARIANCE, documented
 from .gaussian import GaussianLearner
 from .grids import CONFIDENCES, PRICES, Settings
 from .parameters import POSITIVE, Number, OneOf
-from .sharding import COUNTED, Sharding
+from .sharding import CAPPED, COUNTED, Sharding
 
 CONFIDENCE = Number(0.5, 1, open="high")
 
@@ -200,7 +200,7 @@ class AROW(GaussianLearner):
 @documented(COVARIANCE)
 @dataclass(eq=False, repr=False)
 class NAROW(GaussianLearner):
-    """AROW with an r of its own for each example.
+    """AROW with a different r for each example.
 
     Orabona & Crammer, "New adaptive algorithms for online classification", NIPS 2010.
 
@@ -309,7 +309,7 @@ class SCW(GaussianLearner):
     C: float = POSITIVE.default(0.5)
     eta: float = CONFIDENCE.default(0.9)
 
-    _sharding: ClassVar[Sharding | None] = COUNTED
+    _sharding: ClassVar[Sharding | None] = CAPPED
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES, "eta": CONFIDENCES}
     settings_to_try: ClassVar[Settings] = (
         {"C": 2.0**-5, "eta": 0.6, "normalize": "scale"},

@@ -1,15 +1,15 @@
 """States of shards, merged into one: the mathematics of learning a stream in shards.
 
-Every shard begins with the same base and learns as if its rows were the whole stream (learners/sharding.py). With a_k
-the share of shard k in the stream, the merged numbers of a feature are
+Every shard begins with the same base, and its rows count several times (learners/sharding.py). With a_k the share of
+shard k in the stream, and b_k the part of a row that is counted once in its shard, the merged numbers of a feature are
 
-    w = sum of a_k w_k          weights, and sums of steps that count 1 / a_k times
-    1 / S = sum of a_k / S_k    variances, so that precisions are those of the whole stream
-    theta = sum of theta_k      sums of gradients that count once; each shard began with a_k theta
-    G = sum of G_k              sums of their squares, likewise
+    w = w' + sum of a_k (w_k - w')                  weights, and sums of steps
+    1 / S = 1 / S' + sum of b_k (1 / S_k - 1 / S')  variances, so that precisions are those of the whole stream
+    theta = theta' + sum of (theta_k - b_k theta')  sums of gradients that count once; each shard began with b_k theta'
+    G = G' + sum of (G_k - b_k G')                  sums of their squares, likewise
 
-and a shard that never touched a feature has the base's numbers for it. So a `Change` holds touched features only, and
-the changes of shards add up.
+where w', S', theta' and G' are those of the base. A shard that never touched a feature has the base's numbers for it.
+So a `Change` holds touched features only, and the changes of shards add up.
 """
 
 from __future__ import annotations
@@ -73,21 +73,21 @@ class Change:
     shards: int
     n_columns: int
     places: Ints  # slot * heads + head of the weights that changed, ascending
-    covered: Floats  # the shares of the shards that changed each, added up
+    covered: Floats  # (places, 2): shares and parts of the shards that changed each, added up, of sums
     numbers: Array  # for each place
     memory: Floats
     tally: Ints  # what was counted
     record: Floats | None
 
 
-def begun(base: State, share: float, *, sums: bool) -> State:
-    """The state that a shard with this share of the stream begins with."""
+def begun(base: State, part: float, *, sums: bool) -> State:
+    """The state that a shard begins with whose rows count 1 / part times."""
     state = base.copy()
-    if share == 1:
+    if part == 1:
         return state
-    state.memory[:, T] = np.floor(state.memory[:, T] * share)
-    state.memory[:, _CUT] *= _cut_unit(base.shape, share)
-    scale = [_begin_with(number, base.shape, share) for number in numbers_of(base.shape, sums=sums)]
+    state.memory[:, T] = np.floor(state.memory[:, T] * part)
+    state.memory[:, _CUT] *= _cut_unit(base.shape, part)
+    scale = [_begin_with(number, base.shape, part) for number in numbers_of(base.shape, sums=sums)]
     if any(factor != 1 for factor in scale):
         width = base.shape.width
         for slots in Touched(state.weights).rows():
@@ -96,18 +96,18 @@ def begun(base: State, share: float, *, sums: bool) -> State:
     return state
 
 
-def _begin_with(number: Number, shape: Shape, share: float) -> float:
-    factors = {Number.sum: share, Number.root: float(np.sqrt(share)), Number.cut: _cut_unit(shape, share)}
+def _begin_with(number: Number, shape: Shape, part: float) -> float:
+    factors = {Number.sum: part, Number.root: float(np.sqrt(part)), Number.cut: _cut_unit(shape, part)}
     return factors.get(number, 1.0)
 
 
-def _cut_unit(shape: Shape, share: float) -> float:
-    """Truncations of Ada-FOBOS are in units of sqrt(G), which a shard begins with its share of."""
-    return float(np.sqrt(share)) if shape is Shape.adaptive_truncated else 1.0
+def _cut_unit(shape: Shape, part: float) -> float:
+    """Truncations of Ada-FOBOS are in units of sqrt(G), which a shard begins with a part of."""
+    return float(np.sqrt(part)) if shape is Shape.adaptive_truncated else 1.0
 
 
-def change(base: State, begin: State, end: State, share: float) -> Change:
-    """The change that a shard made to its base: `begin` is `begun(base, share)`, and `end` what became of it."""
+def change(base: State, begin: State, end: State) -> Change:
+    """The change that a shard made to its base: `begin` is `begun(base, part)`, and `end` what became of it."""
     width = base.shape.width
     parts: list[tuple[Ints, Array]] = []
     for slots in Touched(end.weights).rows():
@@ -123,7 +123,7 @@ def change(base: State, begin: State, end: State, share: float) -> Change:
         shards=1,
         n_columns=end.n_columns,
         places=np.concatenate([np.empty(0, np.int64), *(places for places, _ in parts)]),
-        covered=np.full(sum(len(places) for places, _ in parts), share),
+        covered=np.zeros((sum(len(places) for places, _ in parts), 2)),
         numbers=np.concatenate([np.empty((0, width), end.dtype), *(numbers for _, numbers in parts)]),
         memory=end.memory.copy(),
         tally=end.tally - base.tally,
@@ -131,27 +131,28 @@ def change(base: State, begin: State, end: State, share: float) -> Change:
     )
 
 
-def addends(one: Change, base: State, share: float, *, sums: bool) -> Change:
+def addends(one: Change, base: State, share: float, part: float, *, sums: bool) -> Change:
     """The change of one shard as sums, ready to be added to others."""
     kinds = numbers_of(base.shape, sums=sums)
     out = np.empty(one.numbers.shape)
     for j, kind in enumerate(kinds):
         x = one.numbers[:, j]
         if kind is Number.precision:
-            out[:, j] = share / flip_one(x).astype(np.float64)
+            out[:, j] = part / flip_one(x).astype(np.float64)
         elif kind is Number.root:
             out[:, j] = x.astype(np.float64) ** 2
         else:
             out[:, j] = x.astype(np.float64) * (1.0 if kind is Number.sum else share)
     if Number.cut in kinds:
-        cut, unit = _cuts(one.memory, one.places, base), _cut_unit(base.shape, share)
+        cut, unit = _cuts(one.memory, one.places, base), _cut_unit(base.shape, part)
         out[:, 0] = share * _settled(one.numbers, cut, one.places, base, unit)
     memory = one.memory.copy()
-    memory[:, [T, K]] -= base.memory[:, [T, K]] * [share, 1.0]
+    memory[:, [T, K]] -= base.memory[:, [T, K]] * [part, 1.0]
     memory[:, T] = np.ceil(memory[:, T])  # a clock begins rounded down
-    memory[:, _CUT] *= share / _cut_unit(base.shape, share)
+    memory[:, _CUT] *= share / _cut_unit(base.shape, part)
     record = None if one.record is None or base.record is None else one.record - base.record
-    return replace(one, numbers=out, memory=memory, record=record)
+    covered = np.full((len(one.places), 2), (share, part))
+    return replace(one, covered=covered, numbers=out, memory=memory, record=record)
 
 
 def _settled(numbers: Array, cut: Floats, places: Ints, base: State, unit: float = 1.0) -> Floats:
@@ -180,7 +181,7 @@ def _cuts(memory: Floats, places: Ints, base: State) -> Floats:
 def total(parts: Sequence[Change]) -> Change:
     """Changes of several shards as sums, added up in their order."""
     places, rank = _union([part.places for part in parts])
-    numbers, covered = np.zeros((len(places), parts[0].numbers.shape[1])), np.zeros(len(places))
+    numbers, covered = np.zeros((len(places), parts[0].numbers.shape[1])), np.zeros((len(places), 2))
     memory, tally = np.zeros_like(parts[0].memory), np.zeros_like(parts[0].tally)
     record = None if parts[0].record is None else np.zeros_like(parts[0].record)
     for part in parts:
@@ -248,7 +249,7 @@ def merged(base: State, changes: Change, rule: Rule, *, sums: bool) -> State:
 
 def _put(flat: Array, changes: Change, base: State, *, sums: bool) -> None:
     """Write the merged numbers. What shards did not cover is the base's."""
-    rest = 1 - changes.covered
+    rest, left = (1 - changes.covered).T  # of the base: among means, and among sums
     before = flat[changes.places]
     kinds = numbers_of(base.shape, sums=sums)
     cut = _cuts(changes.memory, changes.places, base) if Number.cut in kinds else np.empty(0)
@@ -256,15 +257,16 @@ def _put(flat: Array, changes: Change, base: State, *, sums: bool) -> None:
         total = changes.numbers[:, j]
         x = before[:, j]
         if kind is Number.precision:
-            variance = 1 / (total + rest / flip_one(x).astype(np.float64))
+            precision = 1 / flip_one(x).astype(np.float64)
+            variance = 1 / np.maximum(total + left * precision, precision)  # no row makes them less
             smallest = np.finfo(base.dtype).tiny
             now = flip_one(np.maximum(variance, smallest).astype(base.dtype))
         elif kind is Number.root:
-            now = np.sqrt(total + rest * x.astype(np.float64) ** 2)
+            now = np.sqrt(np.maximum(total + left * x.astype(np.float64) ** 2, 0.0))
         elif kind is Number.cut:
             now = cut
         elif Number.cut in kinds:
             now = total + rest * _settled(before, cut, changes.places, base)
         else:
-            now = total + rest * x.astype(np.float64)
+            now = total + (left if kind is Number.sum else rest) * x.astype(np.float64)
         flat[changes.places, j] = now

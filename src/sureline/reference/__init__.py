@@ -1,4 +1,4 @@
-"""The learners again, in plain NumPy: a few lines each, in the letters of their papers.
+"""Reference implementations in plain NumPy: a few lines each, in the notation of the papers.
 
 They are the definition that the compiled core is tested against: slow, for dense rows, and without checks of what they
 are given. A learner is made with the parameters of the algorithm, `fit_intercept` and `multi_class`, and run over rows:

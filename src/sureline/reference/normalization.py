@@ -10,7 +10,7 @@ from .stream import Array
 
 
 class Normalization:
-    """Divides rows: by nothing, by their length, or each feature by the mean of its sizes so far.
+    """Normalises rows: not at all, by their length, or each feature by its mean absolute value so far.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ from .stream import Array, Learner
 
 
 class Selecting(Learner):
-    """Knows which features are selected, for each head. Column 0 is the intercept, which is not among them."""
+    """The selected features of each head. Column 0 is the intercept, which is not among them."""
 
     n_features: int
 

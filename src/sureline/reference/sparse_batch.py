@@ -40,7 +40,7 @@ def symmetric_root(P: Array) -> Array:
 
 
 class SBCW:
-    """Algorithms 2 and 3, with the intercept as a term 1/2 w_b^2 that no group has a part in.
+    """Algorithms 2 and 3, with the intercept as a term 1/2 w_b^2 outside the groups.
 
     C2 is the C of eq. 5, for the covariance; the paper has the C of the loss there. With one inner pass the steps are
     those of Algorithm 3, with more each goes to the maximum of the dual along its row; so do those of the final passes,
@@ -293,7 +293,7 @@ class SBCW:
 
 
 class FGM(SBCW):
-    """The same cutting planes without covariance, Sigma = I, and every subproblem solved to convergence."""
+    """FGM: the same cutting planes without covariance, Sigma = I, and each subproblem solved to convergence."""
 
     covariance = False
 

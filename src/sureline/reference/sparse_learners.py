@@ -33,7 +33,7 @@ def loss_slope(loss: str, m: float) -> float:
 
 
 class CostSensitiveLearner(Learner):
-    """Knows what its labels cost: the same each (None), a pair (missed positive, false alarm), or "balanced"."""
+    """Costs of mistakes: equal (None), a pair (missed positive, false alarm), or "balanced"."""
 
     def __init__(self, cost: Any = None, **common: Any) -> None:
         super().__init__(**common)
@@ -57,7 +57,7 @@ class CostSensitiveLearner(Learner):
 
 
 class GradientLearner(CostSensitiveLearner):
-    """Algorithm 2 of "A framework of sparse online learning", which all of these are in one way or another:
+    """Algorithm 2 of "A framework of sparse online learning", of which these are instances:
 
     for t = 1, 2, ...
         receive x                                                            (receive)

@@ -23,7 +23,7 @@ def problems(f: Array, label: int, multi_class: str) -> list[dict[int, int]]:
 
 
 class Learner(ABC):
-    """A linear classifier with weights w and covariance S, of which there is one each, or one for each class.
+    """A linear classifier with weights w and covariance S, once or for each class.
 
     A problem is always binary: heads with signs. Two classes are one head with the sign of the label. More classes are
     either one problem over all heads, in which the true class has the sign + and its best rival the sign -, or

@@ -1,4 +1,4 @@
-"""Pages and pictures: the report of a tournament, and the pieces that other pages are made of.
+"""HTML reports and charts: the report of a tournament, and building blocks of other pages.
 
 ``write_report(result, path)`` makes the page of a tournament. For pages of one's own there are `page` and `write_page`
 with the blocks of `sureline.report.blocks` (sections, paragraphs, tables, verdicts, figures; its docstring has an

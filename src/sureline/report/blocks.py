@@ -32,21 +32,21 @@ from ..evaluate.charts import Figure
 
 @dataclass(frozen=True)
 class Strong:
-    """Words that stand out."""
+    """Emphasised words."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Code:
-    """Something that is typed."""
+    """Inline code."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Link:
-    """Words that lead to a place of the same page: `anchor` is the id there."""
+    """A link within the page: `anchor` is the id of its target."""
 
     text: str
     anchor: str
@@ -58,7 +58,7 @@ Tone = Literal["plain", "good", "bad", "warn"]
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Words; `lead` makes it the first thing that one reads, `quiet` a remark."""
+    """A paragraph. `lead` makes it prominent, `quiet` a remark."""
 
     words: Words
     lead: bool = False
@@ -68,7 +68,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Notice:
-    """Words in a box that cannot be overlooked."""
+    """A highlighted notice."""
 
     words: Words
     tone: Tone = "warn"
@@ -77,7 +77,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, whether it holds (None: it cannot be told), and what shows it."""
+    """A claim, whether it holds (None: undecided), and the evidence."""
 
     claim: str
     holds: bool | None
@@ -96,7 +96,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Badge:
-    """A word or two with a ground of its own."""
+    """One or two words on a coloured background."""
 
     text: str
     tone: Tone = "plain"
@@ -104,7 +104,7 @@ class Badge:
 
 @dataclass(frozen=True)
 class Fact:
-    """A figure with what it means, and a remark."""
+    """A number with its meaning and a remark."""
 
     label: str
     value: str
@@ -113,7 +113,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Facts:
-    """Figures side by side. `large` for the few that matter most."""
+    """Facts side by side. `large` for the most important ones."""
 
     facts: Sequence[Fact]
     large: bool = False
@@ -122,7 +122,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Interval:
-    """A value and its interval as a small picture in a cell; all of one column share the limits."""
+    """A value and its interval, drawn in a cell. All cells of a column share the same scale."""
 
     value: float
     low: float
@@ -172,7 +172,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under columns, in a box of its own that scrolls where it is too wide.
+    """A table that scrolls if it is too wide.
 
     `sortable` puts a button into each heading; `sorted_by` is the column by which the rows are in order already. The
     first cell of a row is its heading.
@@ -204,7 +204,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure with its heading and what one sees in it. `wide` takes the whole width of the page."""
+    """A chart with heading and description. `wide` takes the whole width of the page."""
 
     figure: Figure
     heading: str = ""
@@ -215,7 +215,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Pictures side by side, where there is room."""
+    """Charts side by side, if there is room."""
 
     pictures: Sequence[Picture]
     kind: ClassVar[str] = "pictures"
@@ -232,7 +232,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Folded:
-    """Blocks that are shown when one asks for them. They are all shown on paper."""
+    """Blocks that can be unfolded. They are all printed."""
 
     summary: Words
     blocks: Sequence[Block]

@@ -50,17 +50,17 @@ def reliability(figures: Figures) -> Picture | None:
     limits = (max(0.0, math.floor(low * 10) / 10), 1.0)
     chart = Chart(
         "Reliability of the confidences",
-        Axis("how sure it said it was", percent=True, limits=limits),
-        Axis("how often it was right", percent=True, limits=limits),
+        Axis("confidence", percent=True, limits=limits),
+        Axis("accuracy", percent=True, limits=limits),
         series,
-        [Reference("As sure as it should be", "diagonal")],
+        [Reference("Calibrated", "diagonal")],
     )
     return Picture(
         chart,
         "Can the confidences be trusted?",
-        "On the dotted line an answer given with 80 % confidence is right 80 % of the time; below it the learner "
-        f"is too sure of itself, above it too modest. A point stands for at least {_LEAST_ANSWERS} answers, "
-        "the band for its 95 % interval.",
+        "On the dotted line, answers with 80 % confidence are right 80 % of the time. Below it the learner is "
+        f"overconfident, above it underconfident. A point has at least {_LEAST_ANSWERS} answers, and the band is its "
+        "95 % interval.",
     )
 
 
@@ -88,15 +88,15 @@ def coverage(figures: Figures) -> Picture | None:
         )
     chart = Chart(
         "Error against coverage",
-        Axis("share of the rows that are answered", percent=True, limits=(0.0, 1.0)),
-        Axis("share of the answers that are wrong", percent=True),
+        Axis("coverage: share of rows answered", percent=True, limits=(0.0, 1.0)),
+        Axis("error of the answers", percent=True),
         series,
     )
     return Picture(
         chart,
         "What if only sure answers are given?",
-        "From the right to the left rows are left unanswered, those first that the learner is least sure of. Down is "
-        "more accurate. predict --max-error leaves out as many as an error needs that is promised.",
+        "From right to left, the least certain rows are left unanswered. Lower is better. predict --max-error chooses "
+        "the coverage at which an error is kept.",
     )
 
 

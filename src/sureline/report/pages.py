@@ -65,7 +65,7 @@ def page(
 
 
 def write_page(path: str | Path, html: str) -> None:
-    """Write a page so that the old file or the new one is there, whatever happens."""
+    """Write a page atomically: after a failure the old file is still there."""
     with replacing(path) as out:
         out.write(html.encode())
 

@@ -48,7 +48,7 @@ _LONGEST_TITLE = 60  # letters
 
 
 def write_report(result: TournamentResult, path: str | os.PathLike[str]) -> None:
-    """Make one self-contained HTML file out of the result of a tournament.
+    """Write the result of a tournament as one self-contained HTML file.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def write_report(result: TournamentResult, path: str | os.PathLike[str]) -> None
 
 
 def report(result: TournamentResult) -> str:
-    """The page as text: the same for the same result."""
+    """The page as text, the same for the same result."""
     if not isinstance(result, TournamentResult):
         raise TypeError(
             "A report is made of a TournamentResult, which sureline.tournament gives. Got "

@@ -7,9 +7,9 @@ from collections import defaultdict
 from typing import Any
 
 from ..evaluate.charts import Axis, Bar, Bars, Chart, HeatMap, MapCell, Reference, Series
-from ..metrics import wilson
+from ..metrics import Z95, wilson
 from ..training.advice import MEASURES, SHARES, called, guess_error, ranked, score_in_words, score_of
-from ..training.metric import RISING, Z95
+from ..training.metric import RISING
 from ..training.result import Run, TopFeature, TournamentResult
 from ..training.words import compact, count, duration, percent
 from .blocks import Picture

@@ -26,40 +26,63 @@ class Rows:
     X: Any
     y: Ints
     stand_in: str | None = None
+    sizes: tuple[int, ...] = ()  # how many rows each file has; nothing if a generator made them
 
     def label(self, name: str) -> str:
         """The name of the data set, for all that is said of it."""
         return labelled(name, self.stand_in)
 
     def first(self, n: int | None) -> Rows:
-        return self if n is None or n >= len(self.y) else Rows(self.X[:n], self.y[:n], self.stand_in)
+        return (
+            self
+            if n is None or n >= len(self.y)
+            else replace(self, X=self.X[:n], y=self.y[:n], sizes=(n,) if self.sizes else ())
+        )
 
     def dense(self) -> Rows:
-        return Rows(self.X if isinstance(self.X, np.ndarray) else self.X.toarray(), self.y, self.stand_in)
+        return self if isinstance(self.X, np.ndarray) else replace(self, X=self.X.toarray())
 
 
 def load(data: DataSet, folder: Path | None, **arguments: Any) -> Rows | Missing:
     """The rows of a data set, or what is wrong with it. `arguments` go to the generator, over those of the entry.
 
-    Files come first; a stand-in is used where they are not in the folder.
+    Files come first; a stand-in is used where they are not in the folder: real data before those of a generator.
     """
     found = [find(folder, name) for name in data.files]
     paths = [path for path in found if path is not None]
     if data.files and len(paths) == len(data.files):
-        return _read(data, paths)
+        rows = _read(data, paths)
+        # Files that stand in for another set say so, as generators do.
+        if isinstance(rows, Rows) and data.generator is None:
+            return replace(rows, stand_in=data.stand_in)
+        return rows
+    unscaled = [path for path in (find(folder, name) for name in data.unscaled) if path is not None]
+    if unscaled and len(unscaled) == len(data.unscaled):
+        rows = _read(data, unscaled)
+        return rows if isinstance(rows, Missing) else replace(rows, X=_columns_to_one(rows.X))
+    for other in data.stand_ins:
+        if all(find(folder, name) is not None for name in other.files):
+            rows = load(other, folder)
+            return rows if isinstance(rows, Missing) else replace(rows, stand_in=_stand_in(data, other.stand_in))
     if data.generator is not None:
         X, y, *_ = getattr(datasets, data.generator)(**{**data.arguments, **arguments})
-        return Rows(X, np.where(y == np.max(y), 1, -1), _stand_in(data))
+        return Rows(X, np.where(y == np.max(y), 1, -1), _stand_in(data, data.stand_in))
     note = f" {data.note}" if data.note else ""
     absent = [name for name, path in zip(data.files, found, strict=True) if path is None]
     return Missing(data.name, f"{_absent(absent, folder)} Get it from {data.source}; it must be {_looks(data)}.{note}")
 
 
-def _stand_in(data: DataSet) -> str | None:
-    if data.stand_in is None or not data.files:
-        return data.stand_in
-    files = " and ".join(name.replace("|", " or ") for name in data.files)
-    return f"{data.stand_in}. With {files} in the folder of data (from {data.source}) the original is used"
+def _stand_in(data: DataSet, what: str | None) -> str | None:
+    if what is None or not data.files:
+        return what
+    files = _listed(data.files)
+    return f"{what}. With {files} in the folder of data (from {data.source}) the original is used"
+
+
+def _listed(files: Iterable[str]) -> str:
+    """Their names; of many only the first and the last."""
+    names = [name.replace("|", " or ") for name in files]
+    return " and ".join(names) if len(names) < 4 else f"{names[0]} to {names[-1]}"
 
 
 def find(folder: Path | None, name: str) -> Path | None:
@@ -76,7 +99,7 @@ def find(folder: Path | None, name: str) -> Path | None:
 
 
 def _absent(names: list[str], folder: Path | None) -> str:
-    files, several = " and ".join(name.replace("|", " or ") for name in names), len(names) > 1
+    files, several = _listed(names), len(names) > 1
     if folder is None:
         needed = f"the files {files} are needed" if several else f"the file {files} is needed"
         return f"{needed}, and no folder of data was named (--data DIR, or SURELINE_DATA)."
@@ -95,11 +118,12 @@ def _looks(data: DataSet) -> str:
 def _read(data: DataSet, paths: list[Path]) -> Rows | Missing:
     from scipy import sparse
 
-    named = " and ".join(str(path) for path in paths)
+    named = _listed(map(str, paths))
     try:
-        chunks = [(chunk.X, chunk.y) for chunk in read(paths, format="libsvm", zero_based=data.zero_based)]
+        files = [list(read([path], format="libsvm", zero_based=data.zero_based)) for path in paths]
     except (DataError, OSError) as error:
         return Missing(data.name, f"{error}")
+    chunks = [(chunk.X, chunk.y) for of_file in files for chunk in of_file]
     if not chunks:
         return Missing(data.name, f"{named} has no rows; it must be {_looks(data)}.")
     width = max(X.shape[1] for X, _ in chunks)
@@ -120,10 +144,19 @@ def _read(data: DataSet, paths: list[Path]) -> Rows | Missing:
         more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
         return Missing(data.name, f"{named} has the labels {shown}{more}; it must be {_looks(data)}.")
     positive = max(labels) if data.positive is None else data.positive
+    sizes = tuple(sum(len(chunk.y) for chunk in of_file) for of_file in files)
     if data.against:
-        chosen = np.isin(y, [positive, *data.against])
-        X, y = X[chosen], y[chosen]
-    return Rows(X[:, 1:], np.where(y == positive, 1, -1)).first(data.take)  # columns count from 1 in these files
+        chosen = np.isin(y, [*np.atleast_1d(positive), *data.against])
+        X, y, sizes = X[chosen], y[chosen], (int(chosen.sum()),)
+    # Columns count from 1 in these files.
+    return Rows(X[:, 1:], np.where(np.isin(y, positive), 1, -1), sizes=sizes).first(data.take)
+
+
+def _columns_to_one(X: Any) -> Any:
+    """Each column brought to the range from 0 to 1, as the scaled files of LIBSVM's collection have it."""
+    from sklearn.preprocessing import MinMaxScaler
+
+    return MinMaxScaler().fit_transform(X.toarray())
 
 
 def _labels(chunks: Iterable[Array]) -> list[float | str]:
@@ -260,8 +293,6 @@ def split_of(data: DataSet, effort: Effort, folder: Path | None) -> Split | Miss
         split = first_rows(rows, effort.n_train or len(rows.y), effort.n_test or 0)
     else:
         n_train, n_test = effort.file_train or effort.n_train, effort.file_test or effort.n_test
-        # Files that stand in for another set say so, as generators do.
-        rows = rows if data.generator is not None else Rows(rows.X, rows.y, data.stand_in)
         if effort.split == "imbalanced":
             split = imbalanced(rows, effort.ratio, effort.split_seed, n_train, n_test)
         elif n_train is None or n_test is None:

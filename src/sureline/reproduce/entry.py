@@ -35,13 +35,16 @@ class DataSet:
     features: int | None = None
     labels: tuple[float, ...] = (-1.0, 1.0)
     labels_too: tuple[float, ...] = ()  # or these, in the same order
-    positive: float | None = None  # by default the largest label
+    positive: float | tuple[float, ...] | None = None  # by default the largest label
     against: tuple[float, ...] = ()  # the negative ones, by default all others; rows of other classes are left out
     take: int | None = None  # only so many of the first rows count
     zero_based: bool = False  # the file's indices count from 0
+    unscaled: tuple[str, ...] = ()  # or these files, with each column brought to the range from 0 to 1
+    stand_ins: tuple[DataSet, ...] = field(default=())  # real data that are used where the files are not there
     generator: str | None = None
     arguments: dict[str, Any] = field(default_factory=dict)
-    stand_in: str | None = None  # what the generator makes instead of the paper's data, used where there are no files
+    # What this is instead of the paper's data: what the generator makes where there are no files, or these files.
+    stand_in: str | None = None
     note: str = ""
 
 
@@ -101,7 +104,7 @@ class Entry:
 
     def __post_init__(self) -> None:
         where = f"{self.name}.toml"
-        sets = tuple(built(DataSet, table, f"{where}: [[data]] number {i}") for i, table in enumerate(self.data, 1))
+        sets = tuple(_data_set(table, f"{where}: [[data]] number {i}") for i, table in enumerate(self.data, 1))
         learners = tuple(
             built(Learner, table, f"{where}: [[learner]] number {i}") for i, table in enumerate(self.learner, 1)
         )
@@ -145,6 +148,36 @@ class Entry:
             return Mean.printed(text, self.runs)
         except ValueError as error:
             raise EntryError(f"{self.name}.toml: [numbers], {data}, {row}, {measure}: {error}") from None
+
+
+def _data_set(table: Any, where: str) -> DataSet:
+    """The data set of a table, or one of another entry: ``of = "sbcw-table2: covtype 450k"``."""
+    if not isinstance(table, dict) or "of" not in table:
+        return _own_data_set(table, where)
+    name, _, data = str(table["of"]).partition(": ")
+    if set(table) != {"name", "of"}:
+        raise EntryError(f"{where} has 'of', so that it must have a 'name' and nothing else.")
+    if name not in names():
+        raise EntryError(f"{where}, 'of', must be 'ENTRY: DATA SET', of an entry that there is. Got {table['of']!r}.")
+    there = {one.name: one for one in entry(name).data_sets}
+    if data not in there:
+        raise EntryError(f"{where}, 'of': {name} has no data set {data!r}; it has {', '.join(there)}.")
+    return dataclasses.replace(there[data], name=table["name"])
+
+
+def _own_data_set(table: Any, where: str) -> DataSet:
+    """Its stand-ins are tables ``[[data.instead]]``, which need no name."""
+    if not isinstance(table, dict) or "instead" not in table:
+        return built(DataSet, table, where)
+    others = tuple(
+        built(DataSet, {"name": table.get("name", ""), **other}, f"{where}, 'instead' number {i},")
+        for i, other in enumerate(table["instead"], 1)
+    )
+    for other in others:
+        if not (other.files and other.stand_in and (other.rows or other.take)):
+            raise EntryError(f"{where}, 'instead', needs 'files', 'rows' or 'take', and a 'stand_in' to be called by.")
+    own = {key: value for key, value in table.items() if key != "instead"}
+    return dataclasses.replace(built(DataSet, own, where), stand_ins=others)
 
 
 _RUNS = ("permutations", "orders", "draws", "repeats")
@@ -254,6 +287,8 @@ def _fitted(value: Any, hint: Any, where: str) -> Any:
         return tuple(_fitted(one, of[0], where) for one in value)
     elif origin is dict and isinstance(value, dict):
         return {key: _fitted(one, of[1], where) for key, one in value.items()}
+    elif isinstance(hint, type) and dataclasses.is_dataclass(hint) and isinstance(value, dict):
+        return built(hint, value, where.removesuffix(","))
     elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     elif isinstance(hint, type) and isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):

@@ -23,6 +23,7 @@ KINDS = {
     "error against sparsity": "sparsity_curves",
     "feature selection": "feature_selection",
     "held out": "held_out",
+    "kinds of learners": "kinds_of_learners",
     "online curves": "online_curves",
     "permutations": "permutations",
     "properties": "properties",

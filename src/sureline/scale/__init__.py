@@ -1,4 +1,4 @@
-"""Learn a stream in shards, on as many workers as there are, and merge them into one model.
+"""Learn shards of a stream in parallel, and merge them into one model.
 
 `learn_shard` and `merge` are pure functions of bytes: the same data, settings and shards give the same bits on every
 engine, with any number of workers, whoever of them dies.

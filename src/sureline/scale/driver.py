@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -26,6 +26,7 @@ from ..training.identity import facts_of
 from .delta import Delta
 from .learning import begin, learn_shard, merge, mergeable, new_labels, with_labels
 from .shards import SHARD_SIZE, FileRows, Shard, shards_of
+from .team import HELD, Team, members_of
 
 if TYPE_CHECKING:
     from ..estimators.saving import Estimator
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a training in shards has come."""
+    """Progress of a training in shards."""
 
     round: int  # from 1
     rounds: int
@@ -42,6 +43,13 @@ class Progress:
     examples: int  # in all
     mistakes: int
     seconds: float
+    skipped: int = 0  # lines that could not be read and were left out, with ``errors="skip"``
+    before: int = 0  # examples of earlier runs, which this one goes on from
+
+    @property
+    def rate(self) -> float:
+        """Examples a second in this run."""
+        return (self.examples - self.before) / max(self.seconds, 1e-9)
 
     @property
     def error(self) -> float:
@@ -66,17 +74,26 @@ class Local:
 
 @dataclass(frozen=True)
 class Plan:
-    """The rounds of a training: shards, and whether their rows come for the first time."""
+    """The rounds of a training: shards, and whether their rows are new."""
 
     rounds: tuple[tuple[tuple[Shard, ...], bool], ...]
 
     @classmethod
     def of(cls, stream: Stream, *, size: int = SHARD_SIZE, rounds: int = 1, passes: int = 1) -> Plan:
-        one_pass = [tuple(shards) for shards in shards_of(stream, size, rounds) if shards]
-        return cls(tuple((shards, number == 0) for number in range(passes) for shards in one_pass))
+        one_pass = [shards for shards in shards_of(stream, size, rounds) if shards]
+        if not one_pass:
+            return cls(())
+        return cls.judged(one_pass, passes)
 
-    def checksum(self) -> str:
-        """Of the shards and of the files behind them, so that a checkpoint is of these data."""
+    @classmethod
+    def judged(cls, one_pass: Sequence[Sequence[Shard]], passes: int) -> Plan:
+        """The rounds of several passes, in each of which shards hold the same rows back, if a team learns them."""
+        each = -(-HELD // sum(map(len, one_pass)))
+        rounds = [tuple(replace(shard, judging=each) for shard in shards) for shards in one_pass]
+        return cls(tuple((shards, number == 0) for number in range(passes) for shards in rounds))
+
+    def checksum(self, model: bytes) -> str:
+        """Of the shards, of the files behind them and of the learners of a model, so that a checkpoint is of these."""
         facts: dict[str, Any] = {}
         told = []
         for shards, first in self.rounds:
@@ -87,7 +104,11 @@ class Plan:
                 told.append([first, shard.index, shard.count, shard.share, rows.parts, rows.format, rows.options])
                 for part in rows.stream("float64").parts:
                     facts.setdefault(part.source.path, facts_of(part.source, full=False))
-        text = json.dumps([told, facts], sort_keys=True, default=str)
+        learners = [read_learner(one).learner for one in members_of(model)]
+        what = [[type(learner).__name__, learner.parameters(), learner.labels] for learner in learners]
+        team = Team.of(model)
+        metric = None if team is None else team.metric
+        text = json.dumps([told, facts, what, metric], sort_keys=True, default=repr)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -100,47 +121,57 @@ def run(
     resume: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> bytes:
-    """The model after all rounds of a plan. With `checkpoint` each round is kept, and `resume` goes on after the last.
+    """Run all rounds of a plan and return the model. `checkpoint` saves each round, and `resume` continues.
 
     Shards that meet labels which the model does not know are learned again once all new labels of the round are known.
     """
-    started, done = time.monotonic(), 0
-    mark = "" if checkpoint is None else plan.checksum()
+    started, done, skipped, kept = time.monotonic(), 0, 0, False
+    mark = "" if checkpoint is None else plan.checksum(model)
     if checkpoint is not None and resume and checkpoint.exists():
-        done, model = _read_checkpoint(checkpoint, mark, len(plan.rounds))
+        done, skipped, model = _read_checkpoint(checkpoint, mark, len(plan.rounds))
+        kept = True
+    before = _counts(model)[0]
     for number, (shards, first_pass) in enumerate(plan.rounds[done:], start=done + 1):
         while True:
-            seen, wrong = _counts(model)
+            seen, wrong = base = _counts(model)
+            left_out = skipped
             deltas: list[bytes] = []
             for data in engine.learn(model, shards, first_pass=first_pass):
                 deltas.append(data)
-                gained = _gained(data)
+                delta = Delta.of(data)
+                gained = _gained(delta, base)
                 seen, wrong = seen + gained[0], wrong + gained[1]
+                left_out += delta.n_faults if first_pass else 0
                 if on_progress is not None:
                     seconds = time.monotonic() - started
-                    on_progress(Progress(number, len(plan.rounds), len(deltas), len(shards), seen, wrong, seconds))
+                    at = (number, len(plan.rounds), len(deltas), len(shards))
+                    on_progress(Progress(*at, seen, wrong, seconds, left_out, before))
             if not (labels := new_labels(deltas)):
                 break
             model = with_labels(model, labels)
-        model = merge(model, deltas)
+        model, skipped = merge(model, deltas), left_out
         if checkpoint is not None and number < len(plan.rounds):
-            _write_checkpoint(checkpoint, mark, number, model)
-    if checkpoint is not None:
+            _write_checkpoint(checkpoint, mark, number, skipped, model)
+            kept = True
+    if checkpoint is not None and kept:  # not one of another training
         checkpoint.unlink(missing_ok=True)
         remove_stale(checkpoint)
-    return model
+    return model if (team := Team.of(model)) is None else team.model()
 
 
 def _counts(model: bytes) -> tuple[int, int]:
-    learner = read_learner(model).learner
+    learner = read_learner(members_of(model)[0]).learner
     assert isinstance(learner, ClassLearner)
     return learner.n_seen_, learner.n_mistakes_
 
 
-def _gained(data: bytes) -> tuple[int, int]:
-    delta = Delta.of(data)
+def _gained(delta: Delta, base: tuple[int, int]) -> tuple[int, int]:
+    """Examples and mistakes of a shard, whose model began with the counts of `base`."""
+    if delta.parts:
+        delta = Delta.of(delta.parts[0])
     if delta.change is None:
-        return (0, 0) if delta.model is None else _counts(delta.model)
+        seen, mistakes = base if delta.model is None else _counts(delta.model)
+        return seen - base[0], mistakes - base[1]
     columns = _core.TallyColumn.seen.value, _core.TallyColumn.mistakes.value
     return int(delta.change.tally[:, columns[0]].sum()), int(delta.change.tally[:, columns[1]].sum())
 
@@ -148,45 +179,58 @@ def _gained(data: bytes) -> tuple[int, int]:
 # -- checkpoints ------------------------------------------------------------------------------------------------------
 
 
-def _write_checkpoint(path: Path, mark: str, done: int, model: bytes) -> None:
-    words = canonical({"format": 1, "plan": mark, "done": done})
+def _write_checkpoint(path: Path, mark: str, done: int, skipped: int, model: bytes) -> None:
+    words = canonical({"format": 1, "plan": mark, "done": done, "skipped": skipped})
     data = container_bytes(words, {"model": Tensor.of(np.frombuffer(model, np.uint8))})
     with replacing(path) as out:
         out.write(data)
 
 
-def _read_checkpoint(path: Path, mark: str, rounds: int) -> tuple[int, bytes]:
+def _read_checkpoint(path: Path, mark: str, rounds: int) -> tuple[int, int, bytes]:
     try:
         text, arrays = container_of(path.read_bytes())
         words = parse(text)
-        if not isinstance(words, dict) or words.keys() != {"format", "plan", "done"} or words["format"] != 1:
+        known = {"format", "plan", "done", "skipped"}
+        if not isinstance(words, dict) or words.keys() != known or words["format"] != 1:
             raise Refusal("is not a checkpoint of a training in shards")
-        if type(words["done"]) is not int or not 0 < words["done"] < rounds:
+        whole = all(type(words[name]) is int for name in ("skipped", "done"))
+        if not whole or words["skipped"] < 0 or not 0 < words["done"] < rounds:
             raise Refusal("does not say which round it is of")
+        if arrays.keys() != {"model"} or arrays["model"].dtype != np.uint8:
+            raise Refusal("has no model")
     except Refusal as refusal:
         raise ValueError(f"{path} {refusal}.") from None
     if words["plan"] != mark:
-        raise ValueError(f"{path} is of other data, or of other shards, rounds or passes: it cannot be gone on with.")
-    return words["done"], arrays["model"].tobytes()
+        raise ValueError(
+            f"{path} is of other data, of another learner, metric or parameters, or of other shards, rounds or "
+            "passes: it cannot be gone on with."
+        )
+    return words["done"], words["skipped"], arrays["model"].tobytes()
 
 
 # -- in one call ------------------------------------------------------------------------------------------------------
 
 
-def start(learner: Learner, stream: Stream, labels: Sequence[Label] | None) -> bytes:
-    """The model that all shards of a stream begin with: its labels are those of the first rows, unless they are given.
+def start(
+    learner: Learner | Sequence[Learner], stream: Stream, labels: Sequence[Label] | None, metric: str = "error"
+) -> bytes:
+    """The model that all shards start from; of several learners the team, which a metric judges.
 
-    They are sorted, as those of one training are; others follow as shards meet them.
+    Its labels are those of the first rows, unless they are given. They are sorted, as those of one training are; others
+    follow as shards meet them.
     """
-    mergeable(learner)
-    attach(learner, stream, labels)
-    learner.check_parameters()
+    learners = [learner] if isinstance(learner, Learner) else learner
+    for each in learners:
+        mergeable(each)
+        attach(each, stream, labels)
+        each.check_parameters()
     if labels is None:
         classes = Classes()
         for chunk in stream.peek(1, 1):
             classes.of(chunk, stream.paths[0], 0)
         labels = classes.labels
-    return begin(learner, labels)
+    models = [begin(each, labels) for each in learners]
+    return models[0] if len(models) == 1 else Team(tuple(models), metric).to_bytes()
 
 
 def estimator(model: bytes) -> Estimator:

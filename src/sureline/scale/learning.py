@@ -12,33 +12,47 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .._inputs import Floats, Ints, label_array
+from .._inputs import Array, Floats, Ints, label_array
 from ..learners.learner import ClassLearner, Learner
 from ..learners.online import OnlineLearner
 from ..learners.saving import learner_bytes, read_learner
 from ..learners.sharding import Sharding
+from ..models.file import ModelFileError
 from ..models.file.container import digest_of
 from ..models.merging import Change, addends, begun, change, merged, total
 from ..models.scaling import Normalizer
 from ..models.state import State
-from ..stream import Chunk, Label
+from ..stream import Chunk, Label, Stream
 from ..stream.chunk import merged_names
 from ..stream.classes import Classes
 from ..training.chunks import LabelledChunk
 from .delta import Delta, DeltaError
 from .shards import Shard
+from .team import HeldBack, JudgingRows, Team
+
+_ROUNDING = 1e-6  # of the shares of all shards
 
 
 def mergeable(learner: Learner) -> Sharding:
     """How a learner learns from a shard. ValueError if what shards of it have learned cannot be merged."""
-    sharding = learner.sharding if isinstance(learner, OnlineLearner) and not learner.in_python else None
+    sharding = _sharding_of(learner)
     if sharding is None:
         raise ValueError(
             f"{type(learner).__name__} with these parameters cannot be learned in shards: no merging of its models is "
             "known to keep what they have learned. arow, scw, pa, ftrl and ssol can."
         )
     return sharding
+
+
+def can_merge(learner: Learner) -> bool:
+    """True if what shards have learned can be merged."""
+    return _sharding_of(learner) is not None
+
+
+def _sharding_of(learner: Learner) -> Sharding | None:
+    return learner.sharding if isinstance(learner, OnlineLearner) and not learner.in_python else None
 
 
 def begin(learner: Learner, labels: Sequence[Label]) -> bytes:
@@ -51,73 +65,107 @@ def begin(learner: Learner, labels: Sequence[Label]) -> bytes:
 
 
 def learn_shard(model: bytes, shard: Shard, *, first_pass: bool = True) -> bytes:
-    """The delta of a shard: what it makes of a model.
+    """Learn a shard: the change that it makes to a model, or to those of a team, as a delta.
 
     `first_pass` is False if the model has learned from these rows before: its predictions then say nothing of others.
     """
-    base = read_learner(model).learner
-    sharding = mergeable(base)
-    assert isinstance(base, OnlineLearner)
-    start = begun(base.model, shard.share, sums=sharding.sums)
-    learner = in_shard(base, sharding, shard.share)
-    whole = shard.count == 1
-    start.refresh(learner.rule)
-    learner.adopt(start.copy(), base.normalizer.copy())
-    learner.classes_, learner.n_features_in_ = base.classes_, base.n_features_in_
-    learner.origin = base.origin.copy()
-    if not whole:
-        learner.origin.names = None
-    classes, rows, met = Classes(base.labels, fixed=False), 0, False
-    chunks = shard.rows.chunks(base.dtype)
+    team = Team.of(model)
+    whole = shard.count == 1 and team is None  # new labels are then learned as they come
+    pupils = [_Pupil(one, shard) for one in ((model,) if team is None else team.members)]
+    first = pupils[0]
+    back = None if team is None else HeldBack(shard.judging)
+    classes, rows, met = Classes(first.labels, fixed=False), 0, False
+    chunks = shard.rows.chunks(first.base.dtype)
     for chunk in chunks:
         codes = classes.of(chunk, shard.rows.name, rows)
         rows += chunk.n_rows
-        met = met or (not whole and len(classes.labels) > len(base.labels))
+        met = met or (not whole and len(classes.labels) > len(first.labels))
         if met or chunk.n_rows == 0:
             continue  # what is learned would have to be learned again with all labels
-        labelled = LabelledChunk(_counted(chunk, sharding, shard.share), codes, classes.array())
-        labelled.record = first_pass
-        labelled.fit(learner, 0, chunk.n_rows)
-        labelled.end(learner)
-        learner.origin.names = merged_names(learner.origin.names, chunk)
-    new = classes.labels[len(base.labels) :] if met else []
-    delta = Delta(digest_of(model), shard.index, shard.count, shard.share, rows, new)
+        names = chunk
+        if back is not None:
+            chunk, codes = back.split(chunk, codes)
+        for pupil in pupils:
+            pupil.learn(chunk, codes, classes.array(), record=first_pass)
+        first.learner.origin.names = merged_names(first.learner.origin.names, names)
+    new = classes.labels[len(first.labels) :] if met else []
+    faults = chunks.faults.count if isinstance(chunks, Stream) else 0
+    delta = Delta(digest_of(model), shard.index, shard.count, shard.share, rows, new, faults)
     if met:
         return delta.to_bytes()
-    if whole:
-        return replace(delta, model=learner_bytes(learner)).to_bytes()
-    return replace(
-        delta,
-        change=change(base.model, start, learner.model, shard.share),
-        scales=_changed_scales(base.normalizer, learner.normalizer),
-        names=learner.origin.names,
-    ).to_bytes()
+    if team is None:
+        return first.finished(delta).to_bytes()
+    both = zip(pupils, team.members, strict=True)
+    parts = [replace(pupil.finished(delta), base=digest_of(one)) for pupil, one in both]
+    held = back.rows if back is not None and first_pass else None
+    return replace(delta, parts=tuple(part.to_bytes() for part in parts), held=held).to_bytes()
+
+
+class _Pupil:
+    """A learner in a shard."""
+
+    def __init__(self, model: bytes, shard: Shard) -> None:
+        base = read_learner(model).learner
+        self.sharding, self.shard = mergeable(base), shard
+        assert isinstance(base, OnlineLearner)
+        self.base, self.labels = base, base.labels
+        self.start = begun(base.model, self.sharding.part(shard.share), sums=self.sharding.sums)
+        learner = in_shard(base, self.sharding, shard.share)
+        self.start.refresh(learner.rule)
+        learner.adopt(self.start.copy(), base.normalizer.copy())
+        learner.classes_, learner.n_features_in_ = base.classes_, base.n_features_in_
+        if hasattr(base, "feature_names_in_"):
+            learner.feature_names_in_ = base.feature_names_in_
+        learner.origin = base.origin.copy()
+        if shard.count > 1:
+            learner.origin.names = None
+        self.learner = learner
+
+    def learn(self, chunk: Chunk, codes: npt.NDArray[np.int32], classes: Array, *, record: bool) -> None:
+        labelled = LabelledChunk(_counted(chunk, self.sharding, self.shard.share), codes, classes)
+        labelled.record = record
+        labelled.fit(self.learner, 0, chunk.n_rows)
+        labelled.end(self.learner)
+
+    def finished(self, delta: Delta) -> Delta:
+        """The delta with what was learned."""
+        if self.shard.count == 1:
+            return replace(delta, model=learner_bytes(self.learner))
+        return replace(
+            delta,
+            change=change(self.base.model, self.start, self.learner.model),
+            scales=_changed_scales(self.base.normalizer, self.learner.normalizer),
+            names=self.learner.origin.names,
+        )
 
 
 def in_shard(base: OnlineLearner, sharding: Sharding, share: float) -> OnlineLearner:
-    """The learner with the parameters with which it learns from a share of the stream as if it were the whole."""
+    """The learner with the parameters with which it learns from a share of the stream."""
     parameters = base.parameters()
     if share != 1:
-        parameters |= {name: parameters[name] * (1 / share) ** power for name, power in sharding.powers.items()}
+        m = 1 / sharding.part(share)
+        parameters |= {name: parameters[name] * m**power for name, power in sharding.powers.items()}
     return type(base)(**parameters)
 
 
 def _counted(chunk: Chunk, sharding: Sharding, share: float) -> Chunk:
-    """The rows, each counting as often as if this shard were the whole stream."""
+    """The rows, each counting as often as its shard wants."""
     if share == 1 or not sharding.counted:
         return chunk
     weights = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
-    return replace(chunk, weights=weights / share)
+    return replace(chunk, weights=weights / sharding.part(share))
 
 
 def new_labels(deltas: Sequence[bytes]) -> list[Label]:
-    """The labels that shards met and the model does not know, sorted: those of all shards, in whatever order."""
+    """The labels of shards that the model does not know, sorted, whatever the order of the shards."""
     found = {label for data in deltas for label in Delta.of(data).labels}
     return sorted(found, key=lambda label: (isinstance(label, str), label))
 
 
 def with_labels(model: bytes, labels: Sequence[Label]) -> bytes:
-    """The same model with room for more labels."""
+    """The same model, or team, with room for more labels."""
+    if (team := Team.of(model)) is not None:
+        return replace(team, members=tuple(with_labels(one, labels) for one in team.members)).to_bytes()
     learner = read_learner(model).learner
     assert isinstance(learner, OnlineLearner)
     learner.add_labels(label_array([*learner.labels, *labels]))
@@ -125,7 +173,7 @@ def with_labels(model: bytes, labels: Sequence[Label]) -> bytes:
 
 
 def merge(model: bytes, deltas: Sequence[bytes]) -> bytes:
-    """The model with what all shards of a round have learned.
+    """Merge the deltas of all shards of a round into a model, or a team.
 
     Raises
     ------
@@ -135,22 +183,35 @@ def merge(model: bytes, deltas: Sequence[bytes]) -> bytes:
     """
     found = sorted((Delta.of(data) for data in deltas), key=lambda delta: delta.index)
     _check(model, found)
+    if (team := Team.of(model)) is not None:
+        return _merged_team(team, found).to_bytes()
     if found[0].model is not None:
-        return found[0].model
+        return _readable(found[0].model)
     learner = read_learner(model).learner
     sharding = mergeable(learner)
+    assert isinstance(learner, OnlineLearner)
+    try:
+        return _readable(_merged(learner, found, sharding))
+    except DeltaError:
+        raise
+    except (ValueError, OverflowError) as error:  # of counts, scales and names that were made up
+        raise DeltaError(f"A delta does not fit the model: {str(error).rstrip('.')}.") from None
+
+
+def _merged(learner: OnlineLearner, deltas: Sequence[Delta], sharding: Sharding) -> bytes:
     base: Any = learner.model
     assert isinstance(base, State)
     level: list[Change] = []
-    for delta in found:
-        assert delta.change is not None
+    for delta in deltas:
+        if delta.change is None:
+            raise DeltaError("A delta does not fit the model: it has no change.")
         _check_change(delta.change, base)
-        level.append(addends(delta.change, base, delta.share, sums=sharding.sums))
-    assert isinstance(learner, OnlineLearner)
-    normalizer = _merged_scales(learner.normalizer, [delta.scales for delta in found if delta.scales is not None])
-    learner.adopt(merged(base, total(level), learner.rule, sums=sharding.sums), normalizer)
+        level.append(addends(delta.change, base, delta.share, sharding.part(delta.share), sums=sharding.sums))
+    normalizer = _merged_scales(learner.normalizer, [delta.scales for delta in deltas if delta.scales is not None])
+    with np.errstate(over="ignore", invalid="ignore"):  # what comes of that is looked at
+        learner.adopt(merged(base, total(level), learner.rule, sums=sharding.sums), normalizer)
     learner.n_features_in_ = learner.model.n_columns
-    for delta in found:
+    for delta in deltas:
         if delta.names is not None:
             if learner.origin.names is None:
                 learner.origin.names = delta.names
@@ -159,16 +220,39 @@ def merge(model: bytes, deltas: Sequence[bytes]) -> bytes:
     return learner_bytes(learner)
 
 
+def _readable(model: bytes) -> bytes:
+    """The same bytes, if they are those of a model: deltas may be made up."""
+    try:
+        read_learner(model)
+    except ModelFileError as error:
+        raise DeltaError(f"A delta does not fit the model: what comes of it {error.reason}.") from None
+    return model
+
+
+def _merged_team(team: Team, found: list[Delta]) -> Team:
+    if any(len(delta.parts) != len(team.members) for delta in found):
+        raise DeltaError("A delta has not learned what the members of the team are.")
+    members = [merge(one, [delta.parts[k] for delta in found]) for k, one in enumerate(team.members)]
+    held = [each for each in (team.held, *(delta.held for delta in found)) if each is not None]
+    learner = read_learner(members[0]).learner
+    if any((each.codes >= len(learner.labels)).any() or each.values.dtype != learner.dtype for each in held):
+        raise DeltaError("A delta holds rows back that do not fit the team.")
+    return replace(team, members=tuple(members), held=JudgingRows.together(held) if held else None)
+
+
 def _check(model: bytes, deltas: list[Delta]) -> None:
     if not deltas:
         raise DeltaError("There is nothing to merge: no delta was given.")
     count = deltas[0].count
     if any(delta.base != digest_of(model) for delta in deltas):
         raise DeltaError("A delta is of another model than the one it is to be merged into.")
-    if [delta.index for delta in deltas] != list(range(count)) or any(delta.count != count for delta in deltas):
-        raise DeltaError(
-            f"A round of {count} shards needs each of its deltas once. Got {[delta.index for delta in deltas]}."
-        )
+    found = [delta.index for delta in deltas]
+    if found != list(range(len(deltas))) or any(delta.count != len(deltas) for delta in deltas):
+        raise DeltaError(f"A round of {count:,} shards needs each of its deltas once. Got {found}.")
+    if abs(sum(delta.share for delta in deltas) - 1) > _ROUNDING:
+        raise DeltaError("The shares of the shards of a round must add up to 1.")
+    if count > 1 and any(delta.model is not None for delta in deltas):
+        raise DeltaError("A delta of one of several shards has a change, and no model.")
     if labels := {label for delta in deltas for label in delta.labels}:
         raise DeltaError(f"Shards met labels that the model does not know: {sorted(map(str, labels))}.")
 
@@ -182,7 +266,10 @@ def _check_change(change: Change, base: State) -> None:
         or change.memory.shape != base.memory.shape
         or change.tally.shape != base.tally.shape
         or (len(change.places) > 0 and not (0 <= change.places[0] and change.places[-1] < n_places))
+        or (None if change.record is None else change.record.shape)
+        != (None if base.record is None else base.record.shape)
         or not np.isfinite(change.memory).all()
+        or not np.isfinite(change.numbers).all()
     ):
         raise DeltaError("A delta does not fit the model.")
 

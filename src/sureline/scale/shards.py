@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Protocol
 
 from .._inputs import Array
 from ..stream import Chunk, Stream
 from ..stream.arrays import rows_of
-from ..stream.options import Options
+from ..stream.formats.frames import FrameSource
+from ..stream.options import Options, restored
 from ..stream.reading import Part
-from ..stream.source import Source
+from ..stream.remote import source_at
+from ..stream.urls import is_url
 
 SHARD_SIZE = 256 << 20  # bytes as they are on the disk
 
@@ -23,8 +26,21 @@ class Rows(Protocol):
     @property
     def name(self) -> str: ...
 
-    def chunks(self, dtype: str) -> Iterator[Chunk]:
+    def chunks(self, dtype: str) -> Iterable[Chunk]:
         """The rows, with values of this dtype."""
+
+
+def told(options: Options) -> dict[str, Any]:
+    """Options of reading as they are sent to workers, and as JSON has them."""
+    values = asdict(replace(options, schema=None))
+    return values if options.schema is None else {**values, "schema": options.schema.to_dict()}
+
+
+def options_of(values: dict[str, Any], dtype: str) -> Options:
+    """The options that were told."""
+    known = {field.name for field in fields(Options)}
+    values = {name: value for name, value in values.items() if name in known and (name != "schema" or value)}
+    return Options(**restored(values) | {"dtype": dtype})
 
 
 @dataclass(frozen=True)
@@ -37,22 +53,24 @@ class FileRows:
 
     @classmethod
     def of(cls, stream: Stream) -> FileRows:
-        parts = tuple((part.source.path, part.span, part.begin, part.end) for part in stream.parts)
-        return cls(stream.format, asdict(stream.options), parts)
+        parts = []
+        for part in stream.parts:
+            if isinstance(part.source, FrameSource):
+                raise ValueError("A data frame in memory is not cut into shards: train from files or from partitions.")
+            path = part.source.path
+            parts.append((path if is_url(path) else os.path.abspath(path), part.span, part.begin, part.end))
+        return cls(stream.format, told(stream.options), tuple(parts))
 
     @property
     def name(self) -> str:
         return self.parts[0][0] if self.parts else "no file"
 
     def stream(self, dtype: str) -> Stream:
-        known = {field.name for field in fields(Options)}
-        options = Options(**{name: value for name, value in self.options.items() if name in known} | {"dtype": dtype})
-        return Stream(
-            [Part(Source(path), span, begin, end) for path, span, begin, end in self.parts], self.format, options
-        )
+        parts = [Part(source_at(path), span, begin, end) for path, span, begin, end in self.parts]
+        return Stream(parts, self.format, options_of(self.options, dtype))
 
-    def chunks(self, dtype: str) -> Iterator[Chunk]:
-        return iter(self.stream(dtype))
+    def chunks(self, dtype: str) -> Stream:
+        return self.stream(dtype)
 
 
 @dataclass(frozen=True)
@@ -67,9 +85,9 @@ class ArrayRows:
     def name(self) -> str:
         return "a partition"
 
-    def chunks(self, dtype: str) -> Iterator[Chunk]:
+    def chunks(self, dtype: str) -> Stream:
         given = (self.X, self.y) if self.weights is None else (self.X, self.y, self.weights)
-        return iter(rows_of(given, dtype, None)[0])
+        return rows_of(given, dtype, None)[0]
 
 
 @dataclass(frozen=True)
@@ -82,13 +100,16 @@ class Shard:
         Which shard it is, and of how many in its round.
     share : float
         Its share of the rows of the round, by bytes or rows. Those of a round add up to 1.
-    rows : FileRows or ArrayRows
+    rows : FileRows, ArrayRows, or others with `name` and `chunks`
+    judging : int
+        Of a team: how many rows are held back, at most, to judge its members.
     """
 
     index: int
     count: int
     share: float
     rows: Rows
+    judging: int = 0
 
 
 def shards_of(stream: Stream, size: int = SHARD_SIZE, rounds: int = 1) -> list[list[Shard]]:

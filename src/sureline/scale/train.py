@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,16 +10,21 @@ from typing import TYPE_CHECKING, Any
 from .._atomic import replacing
 from ..learners.catalogue import learner_named, learner_of
 from ..learners.learner import Learner
+from ..learners.online import OnlineLearner
+from ..learners.saving import read_learner
 from ..stream import READING, Label, Stream, read
+from ..stream.arrays import ArrayStream
 from ..stream.outputs import check_outputs
 from ..stream.runs import LabelRunsWarning
-from ..training.choosing import choose, settings_of
+from ..training.choosing import AUTO, best_of_race, candidates, choose, settings_of
+from ..training.doubts import doubts
 from ..training.metric import Metric
 from ..training.order import decide
 from ..training.result import MetricName
 from .driver import Engine, Local, Plan, Progress, estimator, run, start
-from .learning import mergeable
+from .learning import can_merge, mergeable
 from .shards import SHARD_SIZE
+from .team import FEW
 
 if TYPE_CHECKING:
     from ..estimators.saving import Estimator
@@ -52,8 +56,9 @@ def train(
     data : path, glob, list of them, or sureline.stream.Stream
     algorithm : str or estimator
         A name such as "arow", or an estimator whose parameters are used. A name without any of its own parameters tries
-        settings of that learner on the first 20,000 rows, as `sureline.train` does. Learners that cannot be merged are
-        refused.
+        settings of that learner on the first 20,000 rows, as `sureline.train` does. With "auto", all learners that race
+        in `sureline.train` and can be merged race over these rows. The best four learn all shards, and rows that the
+        shards hold back make a committee of them. Learners that cannot be merged are refused.
     engine : Engine, default=None
         Where shards are learned; None for one after the other in this process.
     model : path, default=None
@@ -109,27 +114,39 @@ def train(
             LabelRunsWarning,
             stacklevel=2,
         )
-    if len(learners) > 1:
-        learner = choose(stream, labels, learners, metric=Metric(metric)).learner
+    learners = begun_by(stream, labels, learners, metric)
     done = run(
-        start(learner, stream, labels),
+        start(learners, stream, labels, metric),
         plan,
         engine or Local(),
         checkpoint=None if checkpoint is None else Path(checkpoint),
         resume=resume,
         on_progress=on_progress,
     )
+    trained = read_learner(done).learner
+    if not isinstance(stream, ArrayStream) and (said := doubts(trained, trained.labels, stream)) is not None:
+        warnings.warn(said, LabelRunsWarning, stacklevel=2)
     if model is not None:
         with replacing(Path(model)) as out:
             out.write(done)
     return estimator(done)
 
 
+def begun_by(
+    stream: Stream, labels: Sequence[Label] | None, learners: Sequence[Learner], metric: MetricName
+) -> list[Learner]:
+    """The learner that is best on the first rows; if they are several, as many as a team has."""
+    if len({type(learner) for learner in learners}) == 1:
+        return [choose(stream, labels, learners, metric=Metric(metric)).learner] if len(learners) > 1 else [*learners]
+    own = [learner for learner in learners if isinstance(learner, OnlineLearner)]
+    return [*best_of_race(stream, labels, own, FEW, metric)]
+
+
 def learners_of(algorithm: str | Estimator, parameters: dict[str, Any]) -> list[Learner]:
     """The settings to choose from, each a learner that has not begun."""
     if isinstance(algorithm, str):
-        if re.fullmatch("auto", algorithm, re.IGNORECASE):
-            raise ValueError("A training in shards needs the name of an algorithm: arow, scw, pa, ftrl or ssol.")
+        if algorithm.lower() == AUTO:
+            return [learner for learner in candidates(parameters) if can_merge(learner)]
         kind = learner_named(algorithm)
         return [kind(**{"dtype": kind.stream_dtype, **settings}) for settings in settings_of(kind, parameters)]
     if parameters:

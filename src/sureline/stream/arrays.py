@@ -111,6 +111,13 @@ class ArrayStream(Stream):
             )
             start = stop
 
+    def permuted(self, order: npt.NDArray[np.int64]) -> ArrayStream:
+        """The same rows in this order."""
+        weight = None if self.weight is None else self.weight[order]
+        return ArrayStream(
+            self.X[order], self.codes[order], self.names_of_codes, weight, self._dtype, self.column_names
+        )
+
     def with_options(self, **changes: Any) -> Stream:
         dtype = changes.get("dtype", self._dtype)
         return ArrayStream(self.X, self.codes, self.names_of_codes, self.weight, dtype, self.column_names)
@@ -121,25 +128,45 @@ def rows_of(
 ) -> tuple[ArrayStream, Sequence[Label] | None]:
     """(X, y) or (X, y, sample_weight) as a stream, checked, and all its labels: sorted, if they are not given."""
     from scipy.sparse import csr_matrix
-    from sklearn.base import BaseEstimator
-    from sklearn.utils import check_X_y
-    from sklearn.utils.validation import validate_data
 
     if len(given) not in (2, 3):
         raise ValueError(
             f"Rows in memory must come as (X, y) or (X, y, sample_weight). Got {len(given)} things instead."
         )
     refuse_unfit(given[0])
-    columns = BaseEstimator()
-    validate_data(columns, given[0], skip_check_array=True)  # finds the names that a DataFrame has
-    X, y = check_X_y(
-        given[0], exact_labels(given[1]), accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=False
-    )
+    X, y, names = given[0], exact_labels(given[1]), None
+    if not _is_plain(X, y):
+        from sklearn.base import BaseEstimator
+        from sklearn.utils import check_X_y
+        from sklearn.utils.validation import validate_data
+
+        columns = BaseEstimator()
+        validate_data(columns, X, skip_check_array=True)  # finds the names that a DataFrame has
+        names = getattr(columns, "feature_names_in_", None)
+        X, y = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32], y_numeric=False)
     X = csr_matrix(X)
     X.sum_duplicates()
     found, codes = np.unique(y, return_inverse=True)
     weight = checked_sample_weight(given[2], X.shape[0]) if len(given) == 3 else None
     if labels is None and len(found) > 1:
         labels = found.tolist()
-    names = getattr(columns, "feature_names_in_", None)
     return ArrayStream(X, codes.astype(np.int32).reshape(-1), found.tolist(), weight, dtype, names), labels
+
+
+def _is_plain(X: Any, y: Any) -> bool:
+    """True of rows and labels that scikit-learn's checks give back as they are.
+
+    They need no import of it, which takes a worker that has just started seconds.
+    """
+    if type(X) is not np.ndarray and getattr(X, "format", None) != "csr":
+        return False
+    values = X if isinstance(X, np.ndarray) else X.data
+    return (
+        X.ndim == 2
+        and 0 not in X.shape
+        and X.dtype in (np.float32, np.float64)
+        and bool(np.isfinite(values).all())
+        and type(y) is np.ndarray
+        and y.shape == X.shape[:1]
+        and (y.dtype.kind in "biuU" or (y.dtype.kind == "f" and bool(np.isfinite(y).all())))
+    )

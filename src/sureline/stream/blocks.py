@@ -20,7 +20,7 @@ from .chunk import Chunk
 from .errors import DataError
 from .passed import Passed, text_before
 from .pipeline import Room, Task
-from .source import Reader, naming
+from .source import RawFile, Reader
 
 Parse = Callable[[Any, int], Chunk]  # of a block, and where it begins in its file
 
@@ -149,7 +149,8 @@ class SequentialBlocks:
                 rows_end = chunk.block.rows_end
                 return chunk.ending_after(checksum if rows_end is None else before.after(view[:rows_end]))
 
-        return Task(self._file, start, start + cut, self._reader.raw.consumed, cut, run)
+        passage = self._reader.raw.passage(start + cut)
+        return Task(self._file, start, start + cut, self._reader.raw.consumed, cut, run, passage=passage)
 
     @property
     def _ends_within_a_line(self) -> bool:
@@ -188,7 +189,7 @@ class SequentialBlocks:
         It is asked by another thread, and may be of a block that has been cut meanwhile.
         """
         start, come = self._passed.length, self._come
-        if come is None:
+        if come is None or self._passed.by_messages:
             return None
         buffer, n = come
         cut = self._ends.last(buffer, n)
@@ -207,14 +208,17 @@ class RandomBlocks:
     def __init__(
         self, file: int, reader: Reader, start: int, end: int | None, size: int, max_line: int, parse: Parse
     ) -> None:
-        self._file, self._reader, self._fd, self._at = file, reader, reader.raw.fd, start
+        self._file, self._reader, self._raw, self._at = file, reader, reader.raw, start
+        self._fd = reader.raw.fd  # -1 of what is far away
         self._size, self._max_line, self._parse = size, max_line, parse
         self._from_file: Callable[[int, int, int, bool], Chunk | None] | None = getattr(parse, "from_file", None)
-        length = os.fstat(self._fd).st_size
+        if self._fd < 0:
+            self._from_file = None
+        length = self._raw.length
         if start > length:
             raise DataError(reader.name, f"there are only {length} bytes, and reading was to go on after {start}")
         self.length = length
-        self._end = length if end is None else row_start(self._fd, end, length)
+        self._end = length if end is None else row_start(self._raw, end, length)
         self._waits = not hasattr(os, "RWF_NOWAIT")  # whether the disk had to be waited for
         self._announced = start
         self._users = 1  # of the open file: those who cut, and every worker who still has to read
@@ -235,7 +239,9 @@ class RandomBlocks:
             try:
                 chunk = self._parsed(room, start, end)
                 rows_end = chunk.block.rows_end
-                return chunk.ending_after(text_before(self._fd, end if rows_end is None else start + rows_end).checksum)
+                return chunk.ending_after(
+                    text_before(self._raw, end if rows_end is None else start + rows_end).checksum
+                )
             finally:
                 self.close()
 
@@ -252,15 +258,14 @@ class RandomBlocks:
 
     def _announce(self, end: int) -> None:
         """Tell the system what will be read, as the workers do not read in order; in vain if it is there already."""
-        if hasattr(os, "posix_fadvise") and self._announced < min(end, self._end):
+        if self._fd >= 0 and hasattr(os, "posix_fadvise") and self._announced < min(end, self._end):
             os.posix_fadvise(self._fd, self._announced, end - self._announced, os.POSIX_FADV_WILLNEED)
             self._announced = end
 
     def _fetch(self, view: memoryview, at: int) -> None:
-        n = 0 if self._waits else self._fetch_at_once(view, at)
+        n = 0 if self._waits or self._fd < 0 else self._fetch_at_once(view, at)
         while n < len(view):
-            with naming(self._reader.name):
-                got = os.preadv(self._fd, [view[n:]], at + n)
+            got = self._raw.preadinto(view[n:], at + n)
             if not got:
                 raise DataError(self._reader.name, "the file became shorter while it was read")
             n += got
@@ -280,11 +285,11 @@ class RandomBlocks:
         tail, end = _TAIL, stop
         while end > start:
             begin = max(start, end - tail)
-            found = os.pread(self._fd, end - begin, begin).rfind(b"\n")
+            found = self._raw.pread(end - begin, begin).rfind(b"\n")
             if found >= 0:
                 return begin + found + 1
             end, tail = begin, 4 * tail
-        line_end = next_line(self._fd, stop, min(self._end, start + self._max_line))
+        line_end = next_line(self._raw, stop, min(self._end, start + self._max_line))
         if line_end is not None:
             return line_end
         if self._end < start + self._max_line:
@@ -299,10 +304,10 @@ class RandomBlocks:
                 self._reader.close()
 
 
-def next_line(fd: int, begin: int, end: int) -> int | None:
+def next_line(raw: RawFile, begin: int, end: int) -> int | None:
     """After the first newline in [begin, end)."""
     while begin < end:
-        piece = os.pread(fd, min(1 << 18, end - begin), begin)
+        piece = raw.pread(min(1 << 18, end - begin), begin)
         if not piece:
             return None
         found = piece.find(b"\n")
@@ -312,19 +317,19 @@ def next_line(fd: int, begin: int, end: int) -> int | None:
     return None
 
 
-def row_start(fd: int, at: int, length: int) -> int:
+def row_start(raw: RawFile, at: int, length: int) -> int:
     """The offset of the first row that begins at byte `at` or later."""
     if at <= 0:
         return 0
-    found = next_line(fd, at - 1, length)
+    found = next_line(raw, at - 1, length)
     return length if found is None else found
 
 
-def count_lines(fd: int, end: int) -> int:
+def count_lines(raw: RawFile, end: int) -> int:
     """How many lines end before byte `end`."""
     lines = at = 0
     while at < end:
-        piece = os.pread(fd, min(1 << 20, end - at), at)
+        piece = raw.pread(min(1 << 20, end - at), at)
         if not piece:
             break
         lines += piece.count(b"\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,14 @@ class BlockFacts:
     lines: Sequence[int] = ()
 
 
+@dataclass(frozen=True)
+class Kept:
+    """Cells of a column, one a row, as the file has them; `type` is that of Arrow, where the file has one."""
+
+    cells: Sequence[Any]
+    type: Any = None
+
+
 @dataclass(frozen=True, eq=False)
 class Chunk:
     """Rows of a stream, labels and weights.
@@ -53,6 +62,8 @@ class Chunk:
         Of the rows; None if none has one.
     n_columns : int
         The largest column and one, or 2**bits where names are hashed to columns.
+    kept : dict of str to Kept
+        The cells of the columns that `keep` names. In JSON lines, those that no row here has are left out.
     names : object or None
         The names behind the columns, if they were asked for.
     end : Position
@@ -70,6 +81,7 @@ class Chunk:
     n_columns: int
     weights: npt.NDArray[np.float64] | None = None
     tags: list[bytes] | None = None
+    kept: dict[str, Kept] = field(default_factory=dict, repr=False)
     names: Any = None
     end: Position = field(default_factory=Position)
     block: BlockFacts = field(default=BlockFacts(), repr=False)
@@ -144,6 +156,7 @@ class Chunk:
             labels=(self.labels[0][start:stop], self.labels[1]),
             weights=None if self.weights is None else self.weights[start:stop],
             tags=None if self.tags is None else self.tags[start:stop],
+            kept={name: replace(kept, cells=kept.cells[start:stop]) for name, kept in self.kept.items()},
         )
 
 
@@ -162,7 +175,8 @@ def keep_rows(chunk: Chunk, keep: npt.NDArray[np.bool_]) -> Chunk:
         indptr=indptr,
         labels=(chunk.labels[0][keep], chunk.labels[1]),
         weights=None if chunk.weights is None else chunk.weights[keep],
-        tags=None if chunk.tags is None else [tag for tag, kept in zip(chunk.tags, keep, strict=True) if kept],
+        tags=None if chunk.tags is None else list(compress(chunk.tags, keep)),
+        kept={name: replace(kept, cells=list(compress(kept.cells, keep))) for name, kept in chunk.kept.items()},
     )
 
 
@@ -192,6 +206,11 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
         weights = np.concatenate([np.ones(len(c)) if c.weights is None else c.weights for c in chunks])
     if any(chunk.tags is not None for chunk in chunks):
         tags = [tag for c in chunks for tag in (c.tags if c.tags is not None else [b""] * len(c))]
+    kept: dict[str, Kept] = {}
+    for name in dict.fromkeys(name for chunk in chunks for name in chunk.kept):
+        columns = [chunk.kept.get(name, Kept([None] * len(chunk))) for chunk in chunks]
+        type = next((column.type for column in columns if column.type is not None), None)
+        kept[name] = Kept([cell for column in columns for cell in column.cells], type)
     names: _core.NameTable | None = None
     for chunk in chunks:
         names = merged_names(names, chunk)
@@ -203,6 +222,7 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
         n_columns=max(chunk.n_columns for chunk in chunks),
         weights=weights,
         tags=tags,
+        kept=kept,
         names=names,
         end=chunks[-1].end,
         memory=chunks[-1].memory,

@@ -14,6 +14,8 @@ from .._native import _core
 from . import Chunk, DataError, Label
 from .errors import shown
 from .runs import LabelRuns
+from .schema import Schema
+from .written import number_of
 
 MAX_CLASSES = 1000  # more are taken for a mistake: a label column that holds measurements
 
@@ -88,15 +90,17 @@ class Classes:
         return label_array(self.labels)
 
 
-def targets_of(chunk: Chunk, file: str, rows_before: int) -> npt.NDArray[np.float64]:
-    """The number that each row is labelled with."""
+def targets_of(chunk: Chunk, file: str, rows_before: int, schema: Schema | None = None) -> npt.NDArray[np.float64]:
+    """The number that each row is labelled with, in the way in which the labels of the table are written."""
     codes, names = chunk.labels
     _refuse_unlabelled(chunk, file, rows_before)
-    for code, name in enumerate(names):
-        if isinstance(name, str):
+    how = "" if schema is None else schema.target
+    numbers = [number_of(name, how) if isinstance(name, str) and how else name for name in names]
+    for code, number in enumerate(numbers):
+        if isinstance(number, str) or number is None:
             row = rows_before + int(np.argmax(codes == code)) + 1
-            raise DataError(file, f"row {row} has the label {name!r}, which is no number to be predicted")
-    return np.array([float(name) for name in names])[codes]
+            raise DataError(file, f"row {row} has the label {names[code]!r}, which is no number to be predicted")
+    return np.array([float(number) for number in numbers if number is not None])[codes]
 
 
 def _refuse_unlabelled(chunk: Chunk, file: str, rows_before: int) -> None:

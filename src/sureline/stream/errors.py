@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 KEPT = 20  # faults that are described; all are counted
+NO_UTF8 = "the line is not valid UTF-8; of text from Windows, iconv -f WINDOWS-1252 -t UTF-8 makes it so"
 
 
 class DataError(ValueError):
@@ -40,7 +41,7 @@ def shown(text: str, quotes: bool = True) -> str:
 def listed(names: Sequence[str]) -> str:
     """The first and the last names of many."""
     some = [*names[:15], None, *names[-5:]] if len(names) > 20 else [*names]
-    return ", ".join("..." if name is None else shown(name, quotes=False) for name in some)
+    return ", ".join("..." if name is None else shown(name, quotes=name != name.strip()) for name in some)
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Fault:
 
 @dataclass
 class Faults:
-    """The lines that were left out so far.
+    """The lines that were skipped so far.
 
     Attributes
     ----------

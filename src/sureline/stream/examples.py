@@ -10,7 +10,7 @@ from .chunk import Chunk
 from .formats.json_lines import JsonLines
 from .formats.native import NativeParser
 from .formats.tables import TextLines
-from .options import NATIVE, Options, restored
+from .options import NATIVE, TABLES, Options, restored
 
 _IN_VW = "a name in VW text has no space, tab, newline, colon or bar"
 
@@ -19,22 +19,44 @@ def parsed(examples: Sequence[Any], model_options: Mapping[str, Any], *, dtype: 
     """A row for each example, read as the rows were that a model with these options was trained with.
 
     An example of text, VW or LIBSVM is a line without its label. One of VW may be a dict of names such as "a^x", and
-    one of a table is a dict of its columns. ValueError says which example is wrong, and why.
+    one of a table is a dict of its columns, or a text if it has one column of text and no other. ValueError says which
+    example is wrong, and why.
     """
-    format = model_options["format"]
-    own = {name: value for name, value in restored(model_options).items() if name not in ("format", "weight")}
-    options = Options(**own, dtype=dtype, need_label=False, collect_names=names, threads=1)
-    lines = [_line(example, format, model_options, number) for number, example in enumerate(examples)]
-    parse = _parser(format, options)
-    chunk: Chunk = parse(_block(lines), 0)
-    if chunk.block.n_faults or chunk.n_rows != len(lines):
-        for number, line in enumerate(lines):  # which of them it is
-            alone = parse(_block([line]), 0)
-            if alone.block.n_faults or alone.n_rows != 1:
-                faults = alone.block.faults
-                reason = faults[0].reason if faults else f"it is {alone.n_rows} rows, and must be one"
-                raise ValueError(f"Example {number} cannot be read as {format}: {reason}.")
-    return chunk
+    return ExampleParser(model_options, dtype=dtype, names=names)(examples)
+
+
+class ExampleParser:
+    """Reads examples as `parsed` does, many times: what their options mean is worked out once."""
+
+    def __init__(self, model_options: Mapping[str, Any], *, dtype: str, names: bool = False) -> None:
+        own = {name: value for name, value in restored(model_options).items() if name not in ("format", "weight")}
+        options = Options(**own, dtype=dtype, need_label=False, collect_names=names, threads=1)
+        self.format: str = model_options["format"]
+        self._model_options = model_options
+        self._parse = _parser(self.format, options)
+
+    def __call__(self, examples: Sequence[Any]) -> Chunk:
+        format, parse = self.format, self._parse
+        lines = [_line(example, format, self._model_options, number) for number, example in enumerate(examples)]
+        chunk: Chunk = parse(_block(lines), 0)
+        if chunk.block.n_faults or chunk.n_rows != len(lines):
+            for number, line in enumerate(lines):  # which of them it is
+                alone = parse(_block([line]), 0)
+                if alone.block.n_faults or alone.n_rows != 1:
+                    faults = alone.block.faults
+                    reason = faults[0].reason if faults else f"it is {alone.n_rows} rows, and must be one"
+                    raise ValueError(f"Example {number} cannot be read as {format}: {reason}.")
+        return chunk
+
+    @property
+    def reads_json_lines(self) -> bool:
+        """True if the rows are those of a table, so that `lines` takes JSON lines as a file has them."""
+        return self.format in TABLES
+
+    def lines(self, block: bytes) -> Chunk:
+        """The rows of whole lines, up to the first that cannot be read: `block.faults` has that one."""
+        chunk: Chunk = self._parse(memoryview(block), 0)
+        return chunk
 
 
 def _parser(format: str, options: Options) -> Any:
@@ -58,11 +80,19 @@ def _line(example: Any, format: str, options: Mapping[str, Any], number: int) ->
     if format not in (*NATIVE, "text") and isinstance(example, Mapping):
         special = {options.get("label"), options.get("weight")}
         return _json({name: _plain(value) for name, value in example.items() if name not in special}, number)
+    if isinstance(example, str) and (column := _only_text(options)) is not None:
+        return _json({column: example}, number)
     wanted = {"text": "a text", "vw": "a line, or a dict of names and numbers", "libsvm": "a line"}
     raise TypeError(
         f"Example {number} must be {wanted.get(format, 'a dict of the columns of the table')}: the model was trained "
         f"from {format}. Got {type(example).__name__} instead."
     )
+
+
+def _only_text(options: Mapping[str, Any]) -> str | None:
+    """The column of a table whose other columns are no features, if it is one of text."""
+    columns = options.get("schema", {}).get("columns", [])
+    return columns[0]["name"] if len(columns) == 1 and columns[0]["kind"] == "text" else None
 
 
 _SPACES = str.maketrans("\t\r\n", "   ")

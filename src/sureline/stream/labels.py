@@ -41,7 +41,7 @@ def from_number(number: int | float) -> Label:
 
 
 def from_text(text: str) -> Label:
-    """The label that a text is."""
+    """The label that a text stands for."""
     if _DECIMAL.fullmatch(text):
         number = float(text)
         if math.isinf(number):
@@ -69,14 +69,20 @@ def _size(text: str) -> int:
     return len(text.encode(errors="surrogatepass"))
 
 
-def from_bytes(token: bytes, longest: int = 1000) -> Label:
+def as_written(text: str) -> Label:
+    """The text of a label, also of a number: in a table with decimal commas 1.844 is no decimal fraction."""
+    from_text(text)  # for what it refuses
+    return text
+
+
+def from_bytes(token: bytes, longest: int = 1000, *, as_text: bool = False) -> Label:
     """The label that a token of a file is."""
-    short = _SHORT.fullmatch(token)
+    short = None if as_text else _SHORT.fullmatch(token)
     if short is not None:
         return int(token) if short[1] is None else from_number(float(token))
     refuse_long(token, longest)
     try:
-        return from_text(token.decode())
+        return (as_written if as_text else from_text)(token.decode())
     except UnicodeDecodeError:
         raise BadLabel("the label is not valid UTF-8") from None
 
@@ -89,14 +95,14 @@ def to_text(label: Label) -> str:
 class LabelReader:
     """From tokens, each with a code, to labels, each with a code; remembers what it worked out."""
 
-    def __init__(self, longest: int = 1000) -> None:
+    def __init__(self, longest: int = 1000, *, as_text: bool = False) -> None:
         self._known: dict[bytes, Label] = {}
-        self._longest = longest
+        self._longest, self._as_text = longest, as_text
 
     def _label(self, token: bytes) -> Label:
         label = self._known.get(token)
         if label is None:
-            label = from_bytes(token, self._longest)
+            label = from_bytes(token, self._longest, as_text=self._as_text)
             if len(self._known) < _CACHED and len(token) < 100:
                 self._known[token] = label
         return label

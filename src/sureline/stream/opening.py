@@ -9,11 +9,14 @@ from typing import Any
 from .follow import Followed
 from .formats.arrow_metadata import pyarrow
 from .formats.frames import FrameSource, is_frame
-from .options import BINARY, FORMATS, Options
+from .kafka import is_topic
+from .options import BINARY, FORMATS, MESSAGES, Options
 from .reading import Part
 from .recognise import recognised
+from .remote import source_at
 from .source import PATH, STDIN, Source, expand
 from .stream import Stream
+from .topic import TopicSource
 
 
 def read(
@@ -31,9 +34,11 @@ def read(
     numeric: Sequence[str] = (),
     categorical: Sequence[str] = (),
     text: Sequence[str] = (),
+    timestamp: Sequence[str] = (),
     ignore: Sequence[str] = (),
     id: Sequence[str] = (),
     interact: Sequence[str | Sequence[str]] = (),
+    keep: Sequence[str] = (),
     ngrams: int = 1,
     chars: str | tuple[int, int] | None = None,
     keep_case: bool = False,
@@ -56,8 +61,9 @@ def read(
     Parameters
     ----------
     paths : str, Path, a sequence of them, or a data frame
-        Files, globs (in sorted order), "-" for standard input. What is compressed (gz, bz2, xz, zst) is recognised by
-        content and decompressed on the way.
+        Files, globs (in sorted order), URLs (s3://, gs://, hdfs://, https:// and others that fsspec has a driver for;
+        globs of them as well), topics (kafka://broker:port/topic), "-" for standard input.
+        What is compressed (gz, bz2, xz, zst) is recognised by content and decompressed on the way.
     format : str or None, default=None
         "libsvm", "vw", "csv", "tsv", "jsonl", "text" (label TAB text), "arrow" or "parquet"; None recognises it by the
         ending of the name, or else by the content.
@@ -78,11 +84,14 @@ def read(
         Names are hashed to 2**bits columns (all formats but LIBSVM and list columns).
     label, weight : str, str or None, default="label", None
         The columns or keys that hold label and weight of a row (CSV, TSV, JSON lines, Arrow, Parquet).
-    numeric, categorical, text, ignore, id : sequences of str, default=()
+    numeric, categorical, text, timestamp, ignore, id : sequences of str, default=()
         Columns of a table by what they are, as names or patterns such as ``price_*``. Those that are not named are
-        guessed from the first rows.
+        guessed from the first rows. How numbers and times are written is guessed too, unless it follows a colon:
+        ``price:comma``, ``when:day-first``, ``epoch:ms``; docs/guide/tables.md has all of them.
     interact : sequence, default=()
         Columns whose values count together, as ``"city:device"`` or a tuple of names; ``"all"`` for each pair.
+    keep : sequence of str, default=()
+        Columns of a table whose cells `Chunk.kept` hands through as they are.
     ngrams : int, default=1
         Words that follow each other count together, up to so many (text, and columns of text).
     chars : str, tuple or None, default=None
@@ -116,8 +125,8 @@ def read(
         Values for options that are at their defaults, such as `Stream.model_options` of the stream that a model was
         trained with. What has no meaning for the format is left out.
     follow : str, Path or None, default=None
-        A file of text that grows, read after all others and without an end, as ``tail -F`` does: when another file
-        takes its name, or it is cut off, reading goes on at the beginning. `paths` may then be empty.
+        A file of text that grows, or a topic, read after all others and without an end, as ``tail -F`` does: when
+        another file takes its name, or it is cut off, reading goes on at the beginning. `paths` may then be empty.
 
     Returns
     -------
@@ -136,6 +145,9 @@ def read(
     Arrow and Parquet with the list columns `indices` and `values` are rows as they are; `label`, `weight` and `tag`
     are then found by these names.
     """
+    given: Any = label
+    if type(given) is int and given in getattr(paths, "columns", ()):  # pandas may call columns by numbers
+        label = str(given)
     options = Options(
         dtype=dtype,
         zero_based=zero_based,
@@ -148,9 +160,11 @@ def read(
         numeric=numeric,  # type: ignore[arg-type]  # the options make tuples of them
         categorical=categorical,  # type: ignore[arg-type]
         text=text,  # type: ignore[arg-type]
+        timestamp=timestamp,  # type: ignore[arg-type]
         ignore=ignore,  # type: ignore[arg-type]
         id=id,  # type: ignore[arg-type]
         interact=interact,  # type: ignore[arg-type]
+        keep=keep,  # type: ignore[arg-type]
         ngrams=ngrams,
         chars=chars,  # type: ignore[arg-type]
         keep_case=keep_case,
@@ -176,17 +190,34 @@ def read(
             raise ValueError("The 'format' and 'follow' parameters of read are for files, and this is a data frame.")
         sources: list[Source] = [FrameSource(paths)]
         format = "arrow"
+    elif isinstance(paths, Mapping) or (isinstance(paths, list) and any(isinstance(each, Mapping) for each in paths)):
+        raise TypeError("Rows and columns in dicts are no data frame: pandas.DataFrame(data) makes one of them.")
+    elif hasattr(paths, "__array__") and not isinstance(paths, str):  # as NumPy has one
+        raise TypeError(
+            "An array has no columns with names: pandas.DataFrame(data) gives it some, and fit takes it as is."
+        )
+    elif isinstance(paths, Source):  # text in memory
+        sources = [paths]
     else:
         named = expand(paths) if follow is None or isinstance(paths, (str, bytes, os.PathLike)) or list(paths) else []
-        sources = [*(Source(path) for path in named), *([] if follow is None else [Followed(os.fspath(follow))])]
+        sources = [*(source_at(path) for path in named), *([] if follow is None else [_followed(os.fspath(follow))])]
     before = (fallback or {}).get("format")
     by_files = True if format is None and before is None and STDIN not in [s.path for s in sources] else None
     format = format or recognised(sources, before)
     options.check_format(format)
     options = options.with_fallback(format, fallback or {})
+    topics = [source.path for source in sources if source.extent is not None]
+    if topics and format not in MESSAGES:
+        raise ValueError(
+            f"{topics[0]}: messages of a topic are {', '.join(MESSAGES)}, a row each, and the format is {format}."
+        )
     if format in BINARY:
         if follow is not None:
             raise ValueError(f"The 'follow' parameter of read is for text, and the format is {format}.")
         pyarrow()
     parts = [Part(source, None if source.size is None else (0, source.size)) for source in sources]
     return Stream(parts, format, options, format_recognised=by_files)
+
+
+def _followed(path: str) -> Source:
+    return TopicSource(path, follow=True) if is_topic(path) else Followed(path)

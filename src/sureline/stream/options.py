@@ -15,8 +15,9 @@ TEXT = (*NATIVE, "csv", "tsv", "jsonl", "text")
 BINARY = ("arrow", "parquet")
 FORMATS = TEXT + BINARY
 DELIMITED = ("csv", "tsv")
+MESSAGES = (*NATIVE, "jsonl", "text")  # whose rows may come as messages of a topic
 TABLES = (*DELIMITED, "jsonl", *BINARY)  # Arrow and Parquet unless they have list columns of indices and values
-OVERRIDES = ("numeric", "categorical", "text", "ignore", "id", "interact")  # of the guess at the columns
+OVERRIDES = ("numeric", "categorical", "text", "timestamp", "ignore", "id", "interact")  # of the guess at the columns
 _WORDS = ("ngrams", "chars", "keep_case")
 _HASHED = ("vw", "csv", "tsv", "jsonl", "text", *BINARY)
 
@@ -27,6 +28,7 @@ _MEANT_FOR = {
     "bits": _HASHED,
     "label": TABLES,
     "weight": TABLES,
+    "keep": TABLES,
     **dict.fromkeys((*OVERRIDES, "schema"), TABLES),
     **dict.fromkeys(_WORDS, (*TABLES, "text")),
     **dict.fromkeys(("header", "delimiter", "quote"), DELIMITED),
@@ -34,12 +36,12 @@ _MEANT_FOR = {
     "max_name": _HASHED,
 }
 
-_OF_MODEL = ("zero_based", "bits", "label", "weight", "schema", *_WORDS)
+_OF_MODEL = ("zero_based", "bits", "label", "weight", "header", "schema", *_WORDS)
 
 # What `read` can be told of the data, besides the dtype.
 READING = (
     *("format", "zero_based", "duplicates", "errors", "max_error_share", "bits", "label", "weight"),
-    *("numeric", "categorical", "text", "ignore", "id", "interact", "ngrams", "chars", "keep_case"),
+    *("numeric", "categorical", "text", "timestamp", "ignore", "id", "interact", "ngrams", "chars", "keep_case"),
     *("header", "delimiter", "quote"),
     *("collect_names", "threads", "max_line", "max_label", "max_name", "max_features", "memory"),
 )
@@ -89,9 +91,11 @@ class Options:
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
+    timestamp: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     id: tuple[str, ...] = ()
     interact: tuple[Any, ...] = ()
+    keep: tuple[str, ...] = ()
     ngrams: int = 1
     chars: tuple[int, int] | None = None
     keep_case: bool = False
@@ -113,7 +117,7 @@ class Options:
         self._one_of("dtype", "float32", "float64")
         self._one_of("duplicates", "error", "sum")
         self._one_of("errors", "stop", "skip")
-        for name in OVERRIDES:
+        for name in (*OVERRIDES, "keep"):
             object.__setattr__(self, name, self._several(name))
         object.__setattr__(self, "chars", self._chars())
         Words(self.ngrams, self.chars, self.keep_case)  # says what is wrong with them
@@ -212,6 +216,8 @@ class Options:
         for name in _WORDS:  # of a table they are in its schema
             if format in TABLES or values.get(name) == getattr(Options, name):
                 values.pop(name, None)
+        if values.get("header"):  # columns without names have numbers, and other files will have none either
+            values.pop("header")
         if "chars" in values:
             values["chars"] = list(values["chars"])  # as JSON has it
         schema = values.pop("schema", None)

@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from .._atomic import is_temporary_of, try_to_write, why
 from .source import PATH, STDIN
+from .urls import is_url
 
 _STANDARD = {1: "standard output", 2: "standard error"}
 _Key = tuple[int, int, str]  # device, inode, and under which name it is to be there if it is not there yet
@@ -55,6 +56,8 @@ def check_outputs(
     read = list(_found(inputs))
     keys: dict[_Key, str] = {}
     for name, path in outputs.items():
+        if is_url(path):
+            raise OutputError(name, f"{path} is a URL, and only data are read from URLs: write a file, and copy it.")
         key = _key(name, path)
         spared = (replaced or {}).get(name)
         _refuse_read(name, path, key, [each for each in read if not _is_spared(each, spared, key)])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Callable
 from typing import Any
 
 from .errors import DataError
+from .source import RawFile
 
 TAIL = 1 << 12  # bytes
 
@@ -25,14 +25,23 @@ def crc32_of_much() -> Callable[[Any, int], int]:
 class Passed:
     """Text that has been read: how much, how it ended, and with `whole` a checksum of all of it.
 
-    With `quoted` a row ends at a newline only outside of quotes.
+    With `quoted` a row ends at a newline only outside of quotes. `by_messages` is true of a topic, in which
+    reading goes on at a message and not at a byte.
     """
 
-    def __init__(self, *, whole: bool = False, quoted: bool = False, tail: bytes = b"", length: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        whole: bool = False,
+        quoted: bool = False,
+        tail: bytes = b"",
+        length: int = 0,
+        by_messages: bool = False,
+    ) -> None:
         self._crc32 = crc32_of_much() if whole else None
         self._quoted, self._tail = quoted, tail
         self._sum = self._quotes = 0
-        self.length = length
+        self.length, self.by_messages = length, by_messages
 
     def take(self, text: memoryview | bytes) -> None:
         """Text that comes next."""
@@ -59,10 +68,10 @@ class Passed:
         return self._tail.endswith(b"\n") and self._quotes % 2 == 0
 
 
-def text_before(fd: int, offset: int) -> Passed:
+def text_before(raw: RawFile, offset: int) -> Passed:
     """The end of the text before a byte of an open file."""
     n = min(offset, TAIL)
-    return Passed(tail=os.pread(fd, n, offset - n), length=offset)
+    return Passed(tail=raw.pread(n, offset - n), length=offset)
 
 
 def refuse_other_text(name: str, passed: Passed, at_end: bool, checksum: int | None) -> None:

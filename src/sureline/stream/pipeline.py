@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from .chunk import Chunk
-from .source import Stop
+from .position import Places
+from .source import Passage, Stop
 
 _WAKE_UP = 0.05  # seconds
 
@@ -46,7 +47,8 @@ class Task:
     """A piece of a stream: of which file, from where to where, and what makes rows of it.
 
     `consumed` is how far into the file as it is on the disk one had to read for it, and `size` what it weighs in
-    memory. `line` is how many lines come before it, said with the first piece of each file.
+    memory. `line` is how many lines come before it, said with the first piece of each file. `passage` are the messages
+    of a topic that it has.
     """
 
     file: int
@@ -56,6 +58,13 @@ class Task:
     size: int
     run: Callable[[], Chunk]
     line: int | None = None
+    passage: Passage | None = None
+
+    def places(self, rows_end: int | None) -> Places | None:
+        """The places at which a topic is read on after this piece, or after the rows of it that could be read."""
+        if self.passage is None:
+            return None
+        return self.passage.places_at(self.end if rows_end is None else self.start + rows_end)
 
 
 class Tasks(Protocol):

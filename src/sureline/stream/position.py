@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+Places = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
 class Position:
-    """The place between two rows of a stream, from which reading can go on.
+    """A position between two rows of a stream, from which reading can continue.
 
     Attributes
     ----------
@@ -26,6 +29,9 @@ class Position:
         A checksum of the text before that place: of the last 4096 bytes in a file, and of everything in what can be
         read only once. Where reading goes on, it is compared. None in Arrow and Parquet, and where nothing is known.
         Two positions are equal whatever theirs are.
+    places : tuple or None
+        In a topic, for each partition the offset of the message that is read next, and a checksum of the one before,
+        or -1 where none was read. None elsewhere.
     """
 
     file: int = 0
@@ -34,23 +40,39 @@ class Position:
     rows: int = 0
     faults: int = 0
     before: int | None = field(default=None, compare=False)
+    places: Places | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        if self.places is not None:
+            object.__setattr__(self, "places", _checked(self.places))
         for each in fields(self):
             value = getattr(self, each.name)
-            if each.name == "before" and value is None:
+            if each.name == "places" or (each.name == "before" and value is None):
                 continue
             if type(value) is not int or value < 0:
                 raise ValueError(f"A position's {each.name} must be an integer from 0. Got {value!r} instead.")
 
-    def to_dict(self) -> dict[str, int | None]:
-        """As a dict of integers, and None where `before` is not known, for JSON."""
-        return asdict(self)
+    def to_dict(self) -> dict[str, Any]:
+        """As a dict of integers, and None where `before` is not known, for JSON; with `places` if there are any."""
+        values = asdict(self)
+        if self.places is None:
+            del values["places"]
+        return values
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, int | None]) -> Position:
+    def from_dict(cls, values: Mapping[str, Any]) -> Position:
         """The position that `to_dict` wrote, also that of a version without `before`."""
         names = [each.name for each in fields(cls)]
-        if not isinstance(values, Mapping) or {*values, "before"} != set(names):
+        if not isinstance(values, Mapping) or {*values, "before", "places"} != set(names):
             raise ValueError(f"A position has the keys {', '.join(names)}. Got {values!r} instead.")
-        return cls(**values)  # type: ignore[arg-type]
+        return cls(**values)
+
+
+def _checked(places: Any) -> Places:
+    if not isinstance(places, (list, tuple)) or not places:
+        raise ValueError(f"A position's places must be pairs of integers. Got {places!r} instead.")
+    pairs = tuple(tuple(pair) if isinstance(pair, (list, tuple)) else () for pair in places)
+    for pair in pairs:
+        if len(pair) != 2 or any(type(n) is not int for n in pair) or not 0 <= pair[0] < 1 << 63 or pair[1] < -1:
+            raise ValueError(f"A position's places must be pairs of integers. Got {places!r} instead.")
+    return pairs

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from .blocks import AtThisLine, Lines, Parse, QuotedLines, RandomBlocks, SequentialBlocks, count_lines, row_start
 from .chunk import BlockFacts, Chunk
-from .errors import KEPT, DataError, Fault, Faults
+from .errors import KEPT, DataError, Fault, Faults, shown
 from .formats.arrow import ColumnPieces, open_batches
 from .formats.delimited import DelimitedRows, Dialect, dialect_of, header_of
 from .formats.json_lines import JsonLines
@@ -63,7 +63,7 @@ class FileTasks:
         self.line: int | None = None  # to be said with the next piece
         self._parse = _parser(format, options)
         # What can be read only once is opened here, where waiting for it can be interrupted.
-        self._opened = {i: p.source.open() for i, p in enumerate(parts) if i >= position.file and not p.source.regular}
+        self._opened = {i: self._reader(i) for i, p in enumerate(parts) if i >= position.file and not p.source.regular}
 
     def next(self, room: Room) -> Task | None:
         while True:
@@ -82,6 +82,13 @@ class FileTasks:
             self._tasks.close()
             self._tasks = None
 
+    def _reader(self, file: int) -> Reader:
+        """The content of a file: of a topic where reading goes on, of others from the beginning."""
+        position, source = self._position, self._parts[file].source
+        if file == position.file and position.places is not None:
+            return source.open_at(position.places, position.offset)
+        return source.open()
+
     def _open(self, file: int, position: Position | None) -> Tasks:
         part, options, format = self._parts[file], self._options, self._format
         how = {"rows_at_once": False, "watched": False}
@@ -89,7 +96,7 @@ class FileTasks:
             how = {"rows_at_once": self._rows_at_once, "watched": self._watched}
         offset, before = (None, None) if position is None else (position.offset, position.before)
         self.line = 0
-        reader = self._opened.pop(file, None) or part.source.open()
+        reader = self._opened.pop(file, None) or self._reader(file)
         reader.raw.stop = self._stop
         try:
             if format in BINARY:
@@ -106,15 +113,21 @@ class FileTasks:
                 self.line = 0 if part.begin else header.count(b"\n")
                 reader.raw.header = header
                 if part.begin or part.end is not None:  # a piece of a file whose rows are lines
-                    start = row_start(reader.raw.fd, part.begin, part.source.size or 0) if offset is None else offset
+                    start = row_start(reader.raw, part.begin, part.source.size or 0) if offset is None else offset
                     start = max(start, len(header))
                     return self._random_blocks(file, reader, start, parse, offset, before)
                 start = max(offset or 0, len(header))
                 passed = self._skip(reader, part.source, start, before, quoted=bool(dialect.quote))
                 return SequentialBlocks(file, reader, passed, QuotedLines(dialect.quote), size, longest, parse, **how)
             assert self._parse is not None
+            if part.source.extent is not None:
+                passed = Passed(length=offset or 0, by_messages=True)
+                how["watched"] = not part.source.regular
+                blocks = SequentialBlocks(file, reader, passed, Lines(), size, longest, self._parse, **how)
+                blocks.cut_now()  # when no more comes for a while: the next one need not come in the same order
+                return blocks
             if part.source.regular and part.source.size and reader.compression is None:
-                start = row_start(reader.raw.fd, part.begin, part.source.size) if offset is None else offset
+                start = row_start(reader.raw, part.begin, part.source.size) if offset is None else offset
                 return self._random_blocks(file, reader, start, self._parse, offset, before)
             passed = self._skip(reader, part.source, offset or 0, before)
             return SequentialBlocks(file, reader, passed, Lines(), size, longest, self._parse, **how)
@@ -128,7 +141,7 @@ class FileTasks:
         size, longest = self._options.block_size(self._format), self._options.longest_line(self._format)
         blocks = RandomBlocks(file, reader, start, self._parts[file].end, size, longest, parse)
         if offset:
-            refuse_other_text(reader.name, text_before(reader.raw.fd, offset), blocks.length == offset, before)
+            refuse_other_text(reader.name, text_before(reader.raw, offset), blocks.length == offset, before)
         return blocks
 
     def _skip(self, reader: Reader, source: Source, n: int, before: int | None, *, quoted: bool = False) -> Passed:
@@ -254,6 +267,8 @@ class Reading:
                 facts = chunk.block
                 if task.line is not None:
                     at = replace(at, file=task.file, line=task.line)
+                if task.start == 0 and len(chunk):
+                    self._refuse_unknown(task.file, chunk)
                 if self._options.skip:
                     self._account(at, task, facts)
                 before = at
@@ -264,6 +279,7 @@ class Reading:
                     rows=at.rows + len(chunk),
                     faults=self.faults.count,
                     before=facts.before,
+                    places=task.places(facts.rows_end),
                 )
                 self.consumed, self._at = (task.file, task.consumed), at
                 self._check_share(at, finished=False)
@@ -306,6 +322,12 @@ class Reading:
         at = self._at if self._at.file == file else replace(self._at, file=file, line=0)
         return replace(chunk, end=replace(at, offset=start, rows=at.rows + len(chunk)), block=BlockFacts())
 
+    def _refuse_unknown(self, file: int, chunk: Chunk) -> None:
+        """Columns to keep that no row of the first block has. Tables with a header say so themselves."""
+        if unknown := [name for name in self._options.keep if name not in chunk.kept]:
+            path, n = self._parts[file].source.path, len(chunk)
+            raise DataError(path, f"there is no column {shown(unknown[0])} in the first {n:,} rows; --keep names it")
+
     def _account(self, at: Position, task: Task, facts: BlockFacts) -> None:
         """Note the faults of a piece."""
         for fault in facts.faults[: KEPT - len(self.faults.first)]:
@@ -316,6 +338,8 @@ class Reading:
         if self._format in BINARY:
             path = self._parts[task.file].source.path
             return DataError(path, f"row {task.start + fault.line}: {fault.reason}")
+        if task.passage is not None:
+            return task.passage.error(fault.line, fault.reason)
         return self._error(task.file, fault.reason, lines_before + fault.line, fault.column)
 
     def _error(self, file: int, reason: str, line: int, column: int | None) -> DataError:
@@ -371,6 +395,6 @@ def _lines_before(part: Part) -> int:
     """How many lines of the file come before the part's rows."""
     reader = part.source.open()
     try:
-        return count_lines(reader.raw.fd, row_start(reader.raw.fd, part.begin, part.source.size or 0))
+        return count_lines(reader.raw, row_start(reader.raw, part.begin, part.source.size or 0))
     finally:
         reader.close()

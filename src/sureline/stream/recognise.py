@@ -6,6 +6,7 @@ import re
 from functools import partial
 
 from .errors import DataError
+from .formats.delimited import is_table
 from .options import FORMATS, TEXT
 from .source import Source, ending_of
 
@@ -45,12 +46,15 @@ def recognise(sources: list[Source], before: str | None = None) -> str:
         named = named or _ENDINGS.get(ending_of(source.path))
         head = source.peek(LOOK, partial(_enough, named=named, before=before))
         if head:
+            if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+                raise DataError(source.path, "the file is UTF-16; iconv -f UTF-16 -t UTF-8 makes UTF-8 of it")
             found = _binary(head) or named or _text(head)
             if found is None:
+                array = "; of a JSON array, jq -c '.[]' makes JSON lines" if head.lstrip().startswith(b"[") else ""
                 raise DataError(
                     source.path,
                     "the format is not recognised by the name or the content; "
-                    f"say which it is with format= or --format: {', '.join(FORMATS)}",
+                    f"say which it is with format= or --format: {', '.join(FORMATS)}{array}",
                 )
             return found
     if named is None:
@@ -109,4 +113,4 @@ def _text(head: bytes) -> str | None:
         return "libsvm"
     if all(_TEXT.fullmatch(line) for line in lines):
         return "text"
-    return None
+    return "csv" if is_table(head, whole) else None

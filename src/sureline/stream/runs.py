@@ -17,6 +17,8 @@ import numpy.typing as npt
 RATE = 1e-6  # of false alarms: data sets in random order that are said to have label runs, at most
 SHARE = 0.8  # of the changes to be expected: with more than these the runs are too short to matter
 
+_FEW = 8  # classes
+
 
 class LabelRunsWarning(UserWarning):
     """Rows come in runs of their labels, which an online learner follows and then forgets."""
@@ -40,10 +42,16 @@ class LabelRuns:
         """The labels of the rows that come next, integers from 0."""
         if len(labels) == 0:
             return
-        starts = labels[1:][labels[1:] != labels[:-1]]
         n = max(len(self.seen), int(labels.max()) + 1)
-        self.seen = np.pad(self.seen, (0, n - len(self.seen))) + np.bincount(labels, minlength=n)
-        self.runs = np.pad(self.runs, (0, n - len(self.runs))) + np.bincount(starts, minlength=n)
+        begins = labels[1:] != labels[:-1]
+        if n <= _FEW:  # no sorting of rows into classes, which costs more than a look at all of them for each
+            of_class = [labels == k for k in range(n)]
+            seen = np.array([np.count_nonzero(here) for here in of_class])
+            runs = np.array([np.count_nonzero(here[1:] & begins) for here in of_class])
+        else:
+            seen, runs = np.bincount(labels, minlength=n), np.bincount(labels[1:][begins], minlength=n)
+        self.seen = np.pad(self.seen, (0, n - len(self.seen))) + seen
+        self.runs = np.pad(self.runs, (0, n - len(self.runs))) + runs
         first = int(labels[0])
         self.runs[first] += first != self.last
         self.last = int(labels[-1])
@@ -69,6 +77,11 @@ class LabelRuns:
             return False
         pairs = [(int(n), int(r)) for n, r in zip(self.seen, self.runs, strict=True) if n]
         return any(tail(self.rows, n, r) <= RATE / len(pairs) for n, r in pairs)
+
+    @property
+    def by_label(self) -> bool:
+        """True if each label is a single run: of rows that were sorted by it, and are no stream in time."""
+        return self.rows > 0 and bool((self.runs <= 1).all())
 
     def in_words(self, what: str = "The label changes") -> str:
         """The finding in a clause."""

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from .blocks import QuotedLines
-from .errors import DataError
+from .errors import DataError, shown
 from .formats.arrow import first_rows
 from .formats.arrow_cells import first_values, flat_fields, is_cell
-from .formats.delimited import dialect_of, header_of
+from .formats.delimited import Dialect, dialect_of, header_of
 from .formats.frames import FrameSource
 from .formats.json_lines import JsonLines
 from .formats.tables import Wrong
@@ -38,15 +38,13 @@ def guessed(sources: Sequence[Source], format: str, options: Options, at_once: b
         return None
     found: tuple[str, Samples] | None = None  # a header without rows counts if there is nothing else
     for source in {source.path: source for source in sources}.values():
-        samples = None
-        # What cannot be read is said where it is read.
-        with contextlib.suppress(DataError, Wrong, UnicodeDecodeError):
-            if format in BINARY:
-                samples = _columns(source, format, options)
-            elif format in DELIMITED:
-                samples = _delimited(source, format, options, at_once)
-            else:
-                samples = _json(source, options, at_once)
+        if format in BINARY:
+            samples = _columns(source, format, options)
+        else:
+            samples = None
+            with contextlib.suppress(DataError, Wrong, UnicodeDecodeError):  # it is said where it is read
+                look = _delimited if format in DELIMITED else _json
+                samples = look(source, format, options, at_once)
         if samples is not None:
             found = source.path, samples
             if any(samples.values()):
@@ -56,6 +54,34 @@ def guessed(sources: Sequence[Source], format: str, options: Options, at_once: b
     path, samples = found
     cut = rows_looked_at(len(samples))
     return guess(path, {name: cells[:cut] for name, cells in samples.items()}, options)
+
+
+def left_out(sources: Sequence[Source], format: str, options: Options) -> dict[str, str]:
+    """Columns of files that the schema does not have, so that they are not read, each with the first file that has it.
+
+    In JSON lines there are none: a key that the schema does not have is read by what it holds.
+    """
+    found: dict[str, str] = {}
+    schema = options.schema
+    if schema is None or format not in (*DELIMITED, *BINARY):
+        return found
+    known = {*schema.names, *schema.ids, *schema.ignored, options.label, options.weight}
+    for source in {source.path: source for source in sources}.values():
+        names: Sequence[str] = []
+        if isinstance(source, FrameSource):
+            names = [field.name for field in flat_fields(source.schema)]
+        elif source.regular and source.status is not None:  # a file at hand
+            with contextlib.suppress(DataError, Wrong, UnicodeDecodeError, OSError):  # it is said where it is read
+                if format in DELIMITED:
+                    head = source.peek(LOOK, bool)
+                    names = _named(head, len(head) < LOOK, format, options)[0] if head else []
+                else:
+                    table = first_rows(source, format, options, 1)
+                    names = [] if table is None else [field.name for field in flat_fields(table.schema)]
+        for name in names:
+            if name not in known:
+                found.setdefault(name, source.path)
+    return found
 
 
 def _head(source: Source, least: int | None) -> tuple[bytes, bool]:
@@ -93,9 +119,7 @@ def _delimited(source: Source, format: str, options: Options, at_once: bool) -> 
     head, whole = _head(source, 1 + options.header if at_once or source.grows else None)
     if not head:
         return None
-    dialect = dialect_of(head[:LOOK], whole and len(head) <= LOOK, format, options)
-    end = QuotedLines(dialect.quote).first(bytearray(head), 0, len(head)) or len(head)
-    names = header_of(head[:end], dialect, options)
+    names, dialect, end = _named(head, whole, format, options)
     body = head[end if options.header else 0 :].removeprefix(b"\xef\xbb\xbf")
     if not whole:
         body = body[: QuotedLines(dialect.quote).last(bytearray(body), len(body))]
@@ -104,7 +128,14 @@ def _delimited(source: Source, format: str, options: Options, at_once: bool) -> 
     return {name: [row[k] for row in texts] for k, name in enumerate(names)}
 
 
-def _json(source: Source, options: Options, at_once: bool) -> Samples | None:
+def _named(head: bytes, whole: bool, format: str, options: Options) -> tuple[list[str], Dialect, int]:
+    """The names of the columns, the dialect, and where the header ends."""
+    dialect = dialect_of(head[:LOOK], whole and len(head) <= LOOK, format, options)
+    end = QuotedLines(dialect.quote).first(bytearray(head), 0, len(head)) or len(head)
+    return header_of(head[:end], dialect, options), dialect, end
+
+
+def _json(source: Source, format: str, options: Options, at_once: bool) -> Samples | None:
     head, whole = _head(source, 1 if at_once or source.grows else None)
     lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if not whole:
@@ -151,6 +182,9 @@ def _columns(source: Source, format: str, options: Options) -> Samples | None:
     if not table.num_rows:
         return None
     samples: Samples = {}
+    if len(set(table.schema.names)) < len(table.schema.names):
+        twice = next(name for name in table.schema.names if table.schema.names.count(name) > 1)
+        raise DataError(source.path, f"the column {shown(twice)} comes more than once")
     for field in flat_fields(table.schema):
         if not is_cell(field.type):
             samples[field.name] = [None] * table.num_rows
@@ -158,6 +192,9 @@ def _columns(source: Source, format: str, options: Options) -> Samples | None:
         samples[field.name] = []
         for batch in table.to_batches():
             column = field.of(batch)
-            column.validate(full=True)
+            try:
+                column.validate(full=True)
+            except ValueError as error:  # pyarrow's
+                raise DataError(source.path, f"the file is damaged: {error}") from None
             samples[field.name] += first_values(column)
     return samples

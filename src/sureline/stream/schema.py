@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 from .._inputs import printable
 from .._native import _core
+from .written import NUMBERS, TIMES, code
+from .written import in_words as way_in_words
 
 KINDS = ("numeric", "boolean", "categorical", "text", "timestamp", "list", "mixed")  # in the order of the core
 MOST_NGRAMS, MOST_CHARS = 10, 50
@@ -38,6 +41,10 @@ class Column:
         Of timestamps: the time from which their age counts, in microseconds since 1970.
     length : int or None
         Of lists of numbers: how many each has; None if they differ.
+    how : str
+        Of numbers and timestamps: how they are written, such as "comma" or "day-first"; "" for 1234.5 and ISO 8601.
+    center : float
+        Of numbers: what is taken from each, so that years or longitudes lie around 0 and are learned from like others.
     """
 
     name: str
@@ -46,14 +53,24 @@ class Column:
     hours: bool = False
     reference: int = 0
     length: int | None = None
+    how: str = ""
+    center: float = 0.0
+
+    def short(self) -> str:
+        """The kind, how it is written, and the center."""
+        details = [way_in_words(self.how)] if self.how else []
+        details += [f"less {self.center:.15g}"] if self.center else []
+        return ", ".join([self.kind, *details])
 
     def in_words(self) -> str:
         if self.kind == "timestamp":
+            written = f"{way_in_words(self.how)}: " if self.how else ""
             since = _date(self.reference)
-            return f"timestamp (weekday, {'hour, ' if self.hours else ''}age in days since {since})"
+            return f"timestamp ({written}weekday, {'hour, ' if self.hours else ''}age in days since {since})"
         if self.kind == "list" and self.length is not None:
             return f"list of {self.length} numbers"
-        return self.kind
+        kind, _, details = self.short().partition(", ")
+        return f"{kind} ({details})" if details else kind
 
 
 _DEFAULTS = {each.name: each.default for each in fields(Column)}
@@ -96,7 +113,7 @@ class Words:
 
     def of_lines(self) -> _core.Table:
         """The table of raw text: one column, whose words stand for themselves."""
-        return self.table([("", KINDS.index("text"), False, True, False, 0, -1)], [])
+        return self.table([("", KINDS.index("text"), False, True, False, 0, -1, 0, 0.0)], [])
 
     def _tokens(self, text: str) -> tuple[str, list[str]]:
         """For a text that is not ASCII: it as runs of characters are taken from it, and its words."""
@@ -119,6 +136,11 @@ class Schema:
         Columns whose features are multiplied with each other.
     words : Words
         The features of text columns.
+    target : str
+        How the labels are written, if they are numbers that a regressor reads: "comma" or "grouped". A classifier takes
+        labels as they are.
+    doubtful : dict of str
+        What the look at the first rows could not tell, by the names of columns. A model does not keep it.
     """
 
     columns: tuple[Column, ...]
@@ -126,14 +148,17 @@ class Schema:
     ignored: tuple[str, ...] = ()
     interact: tuple[tuple[str, ...], ...] = ()
     words: Words = Words()
+    target: str = ""
+    doubtful: dict[str, str] = field(default_factory=dict, compare=False)
 
     @cached_property
     def table(self) -> _core.Table:
         """The same for the core."""
         places = {column.name: k for k, column in enumerate(self.columns)}
+        lengths = [-1 if column.length is None else column.length for column in self.columns]
         columns = [
-            (c.name, KINDS.index(c.kind), c.missing, False, c.hours, c.reference, -1 if c.length is None else c.length)
-            for c in self.columns
+            (c.name, KINDS.index(c.kind), c.missing, False, c.hours, c.reference, length, code(c.how), c.center)
+            for c, length in zip(self.columns, lengths, strict=True)
         ]
         return self.words.table(columns, [[places[name] for name in crossing] for crossing in self.interact])
 
@@ -162,13 +187,14 @@ class Schema:
             **({"ids": list(self.ids)} if self.ids else {}),
             **({"ignored": list(self.ignored)} if self.ignored else {}),
             **({"interact": [list(names) for names in self.interact]} if self.interact else {}),
+            **({"target": self.target} if self.target else {}),
             **({"words": {k: list(v) if isinstance(v, tuple) else v for k, v in words.items()}} if words else {}),
         }
 
     @classmethod
     def from_dict(cls, values: Any) -> Schema:
         """The schema that `to_dict` gave, everything checked; otherwise ValueError."""
-        _refuse_others(values, ("columns", "ids", "ignored", "interact", "words"), "a schema")
+        _refuse_others(values, ("columns", "ids", "ignored", "interact", "words", "target"), "a schema")
         columns = tuple(_column(each) for each in _list(values.get("columns"), "columns"))
         ids, ignored = (_names(values.get(name, []), name) for name in ("ids", "ignored"))
         interact = tuple(_names(each, "interact") for each in _list(values.get("interact", []), "interact"))
@@ -184,7 +210,10 @@ class Schema:
         chars = words.get("chars")
         if isinstance(chars, list):
             words = words | {"chars": tuple(chars)}
-        return cls(columns, ids, ignored, interact, Words(**words))
+        target = values.get("target", "")
+        if target not in ("", *NUMBERS):
+            raise ValueError(f"the labels are written in the way {target!r}")
+        return cls(columns, ids, ignored, interact, Words(**words), target)
 
     def lines(self, label: str | None, weight: str | None) -> Iterator[str]:
         """A line for each column, for the terminal; of very many, the first ones and how many of each kind follow."""
@@ -198,15 +227,16 @@ class Schema:
                 rest = Counter(words.partition(" ")[0].rstrip(",") for words in list(described.values())[k:])
                 yield "  and " + ", ".join(f"{count:,} {kind}" for kind, count in rest.most_common()) + " columns"
                 break
-            yield f"  {printable(name):<{width}}  {words}"
+            doubt = f"; {self.doubtful[name]}" if name in self.doubtful else ""
+            yield f"  {printable(name):<{width}}  {words}{printable(doubt)}"
         if self.interact:
             shown = [":".join(map(printable, names)) for names in self.interact[:3]]
             more = f" and {len(self.interact) - 3:,} more" if len(self.interact) > 3 else ""
             yield f"  interactions: {', '.join(shown)}{more}"
 
 
-def crossings(wanted: Sequence[Any], columns: Sequence[Column]) -> tuple[tuple[str, ...], ...]:
-    """Interactions as they were asked for, in names of columns; ValueError if one is none.
+def crossings(wanted: Sequence[Any], columns: Sequence[Column], most: int) -> tuple[tuple[str, ...], ...]:
+    """Interactions as they were asked for, in names of columns; ValueError if one is none, or if there are too many.
 
     "all" is every pair of numeric, boolean and categorical columns.
     """
@@ -215,6 +245,9 @@ def crossings(wanted: Sequence[Any], columns: Sequence[Column]) -> tuple[tuple[s
     for each in wanted:
         if each == "all":
             names = [name for name, kind in kinds.items() if kind in _CROSSED]
+            pairs = len(names) * (len(names) - 1) // 2
+            if pairs > most:
+                raise ValueError(f"interact has {each!r}, which are {pairs:,} pairs, more than {most:,} (max_features)")
             found |= dict.fromkeys((a, b) for k, a in enumerate(names) for b in names[k + 1 :])
             continue
         names = each.split(":") if isinstance(each, str) else list(each)
@@ -238,6 +271,10 @@ def _column(values: Any) -> Column:
         raise ValueError(f"the column {column.name!r} has the reference {column.reference!r}")
     if column.length is not None and (type(column.length) is not int or not 0 <= column.length < 1 << 31):
         raise ValueError(f"the column {column.name!r} has the length {column.length!r}")
+    if column.how and column.how not in {"numeric": NUMBERS, "timestamp": TIMES}.get(column.kind, ()):
+        raise ValueError(f"the column {column.name!r} is written in the way {column.how!r}")
+    if column.center and (column.kind != "numeric" or type(column.center) is not float or not isfinite(column.center)):
+        raise ValueError(f"the column {column.name!r} has the center {column.center!r}")
     return column
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
 
 from .blocks import quoted_row_ends
@@ -58,7 +57,7 @@ def rows_are_lines(part: Part, format: str, options: Options) -> bool:
         return True
     reader, quotes, at = part.source.open(), 0, 0
     try:
-        while piece := os.pread(reader.raw.fd, _PIECE, at):
+        while piece := reader.raw.pread(_PIECE, at):
             at += len(piece)
             if quote in piece:
                 if len(quoted_row_ends(piece, 0, len(piece), odd=quotes % 2, quote=quote)) < piece.count(b"\n"):

@@ -9,21 +9,29 @@ import select
 import socket
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
+from . import urls
 from .decompress import compression_of, decoder, may_be_compressed
 from .errors import DataError
+from .position import Places
 
 STDIN = "-"
 PATH = str | os.PathLike[str]
+Stamp = tuple[int, int, int]  # size, time of the last change in nanoseconds, identity
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def expand(paths: PATH | Iterable[PATH]) -> list[str]:
     """The files that are meant, each glob's in sorted order. What exists under its name is no glob."""
-    if not isinstance(paths, (str, bytes, os.PathLike, Iterable)):
-        raise TypeError(f"What to read must be a path, or several in a list. Got {paths!r} instead.")
+    if not isinstance(paths, (str, bytes, os.PathLike, Iterable)) or isinstance(paths, Mapping):
+        got = f"a {type(paths).__name__}" if isinstance(paths, Mapping) else repr(paths)
+        raise TypeError(f"What to read must be a path, or several in a list. Got {got} instead.")
     given = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
     if not given:
         raise ValueError("There must be at least one file to read.")
@@ -32,16 +40,31 @@ def expand(paths: PATH | Iterable[PATH]) -> list[str]:
         path = os.fspath(each) if isinstance(each, (str, os.PathLike)) else None
         if not isinstance(path, str):
             raise TypeError(f"A path must be text or a pathlib.Path. Got a {type(each).__name__} instead.")
-        if path == STDIN or not glob.has_magic(path) or os.path.lexists(path):
+        path = urls.local_path(path)
+        if urls.is_url(path):
+            files.extend(_found(path, urls.matches(path)) if urls.has_magic(path) else [path])
+        elif path == STDIN or not glob.has_magic(path) or os.path.lexists(path):
             files.append(path)
         else:
             found = sorted(name for name in glob.glob(path, recursive=True) if not os.path.isdir(name))
-            if not found:
-                raise FileNotFoundError(f"No file matches {path!r}.")
-            files.extend(found)
+            files.extend(_found(path, found))
     if files.count(STDIN) > 1:
         raise ValueError("Standard input can be read only once.")
     return files
+
+
+def _found(pattern: str, files: list[str]) -> list[str]:
+    if not files:
+        raise FileNotFoundError(f"No file matches {pattern!r}.")
+    return files
+
+
+class Passage(Protocol):
+    """Messages of a topic, one a line."""
+
+    def places_at(self, byte: int) -> Places: ...
+
+    def error(self, line: int, reason: str) -> DataError: ...
 
 
 class Stopped(Exception):
@@ -97,6 +120,7 @@ class RawFile:
         self._pushed = b""
         self._keep_open = keep_open
 
+    resumed = False  # True if what comes first is not the beginning of the content
     cut_short = False  # True if there may be more, and an unfinished line at the end is none
     header = b""  # of a table
 
@@ -116,6 +140,30 @@ class RawFile:
         with naming(self.name):
             return os.read(self.fd, n)
 
+    @property
+    def length(self) -> int:
+        """Bytes of a regular file as it is now."""
+        return os.fstat(self.fd).st_size
+
+    @property
+    def stamp(self) -> Stamp:
+        """Size, time of the last change and identity of a regular file as it is now."""
+        return stamp_of(os.fstat(self.fd))
+
+    def pread(self, n: int, at: int) -> bytes:
+        """At most n bytes of a regular file, from one on; fewer only at its end."""
+        with naming(self.name):
+            return os.pread(self.fd, n, at)
+
+    def preadinto(self, view: memoryview, at: int) -> int:
+        """Fill the view, or some of it, from a byte of a regular file on."""
+        with naming(self.name):
+            return os.preadv(self.fd, [view], at)
+
+    def passage(self, end: int) -> Passage | None:
+        """The messages that the content is made of, from the latest passage to a byte; None if it is made of none."""
+        return None
+
     def push_back(self, data: bytes) -> None:
         self._pushed = data + self._pushed
         self.consumed -= len(data)
@@ -129,7 +177,7 @@ class RawFile:
         return data
 
     def readinto(self, view: memoryview) -> int:
-        if self.regular and not self._pushed:
+        if self.fd >= 0 and self.regular and not self._pushed:
             with naming(self.name):
                 n = os.readv(self.fd, [view])
             self.consumed += n
@@ -256,6 +304,8 @@ class Source:
     """One file of a stream. What is no regular file (a pipe, standard input) can be read only once."""
 
     grows = False  # what it has now is all there is to look at
+    extent: list[list[int]] | None = None  # of a topic: the first offset of each partition, and that after the last
+    fingerprint: int | None = None  # of the content, if whoever keeps the file says one
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -272,6 +322,11 @@ class Source:
             raise TypeError(f"{self.path} can be read only once, and so only here.")
         return self.__dict__
 
+    @property
+    def stamp(self) -> Stamp | None:
+        """Size, time of the last change and identity when the stream was made; None if it can be read only once."""
+        return stamp_of(self.status) if self.status is not None and self.regular else None
+
     def open(self) -> Reader:
         """The content from its beginning."""
         if self.regular:
@@ -282,6 +337,14 @@ class Source:
         self._used = True
         reader, self._once = self._once, None
         return reader or self.open_once()
+
+    def open_at(self, places: Places | None, byte: int) -> Reader:
+        """The content of a topic from some place on, which comes after so many bytes."""
+        raise DataError(self.path, "it is no topic, and reading was to go on in one")
+
+    def go_on_with(self, extent: list[list[int]]) -> str | None:
+        """Read what a topic held then. What stands against it, in words; None if nothing does."""
+        return "it is no topic"
 
     def open_once(self) -> Reader:
         """A source that can be read only once."""

@@ -14,7 +14,7 @@ from .options import BINARY, Options
 from .position import Position
 from .reading import Part, Reading, again
 from .recognise import recognise
-from .sampling import guessed
+from .sampling import guessed, left_out
 from .schema import Schema
 from .shards import cut
 from .source import Source
@@ -46,6 +46,7 @@ class Stream:
         self._model_options: dict[str, Any] | None = None
         self._format_recognised = format_recognised
         self._looked = False
+        self._left_out: dict[str, str] | None = None
 
     # For pipes, set before a pass begins. With `rows_at_once` a chunk has the rows that have come when it is asked for.
     # `while_waiting` is called now and then by whoever waits for a chunk, and may ask for `come_so_far`; `look` with
@@ -73,6 +74,12 @@ class Stream:
             if found is not None:
                 self.options = replace(self.options, schema=found)
         return self.options.schema
+
+    def left_out(self) -> dict[str, str]:
+        """Columns that the schema does not have, so that they are not read, each with the first file that has it."""
+        if self._left_out is None:
+            self._left_out = left_out(self.sources, self.format, self.options)
+        return self._left_out
 
     @property
     def sources(self) -> list[Source]:
@@ -209,7 +216,7 @@ class Stream:
                 looked_at.append(chunk)
                 held.append((chunk, (0, 0) if reading is None else reading.consumed))
                 rows -= len(chunk)
-                entries -= len(chunk.indices)
+                entries -= len(chunk.indices) + sum(map(len, chunk.tags or ())) // 8  # a long tag as so many entries
         except StopIteration:
             pass
         except DataError as error:
@@ -266,7 +273,7 @@ class Stream:
         if size is None:
             if n == 1:
                 return [self]
-            raise ValueError("Pipes and standard input cannot be cut into shards.")
+            raise ValueError("Pipes, standard input and topics cannot be cut into shards.")
         known = self._known()
         return [self._derived(parts, known) for parts in cut(self._parts, self.format, size, n)]
 

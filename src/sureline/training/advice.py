@@ -182,9 +182,9 @@ def _advantages(run: Run, best: Run) -> list[str]:
     if run.seconds * _ALIKE < best.seconds:
         told.append(f"learns in {duration(run.seconds)} where {called(best)} takes {duration(best.seconds)}")
     if run.nonzeros is not None and best.nonzeros is not None and run.nonzeros * _ALIKE < best.nonzeros:
-        told.append(f"makes do with {count(run.nonzeros)} nonzero weights in place of {count(best.nonzeros)}")
+        told.append(f"needs {count(run.nonzeros)} nonzero weights instead of {count(best.nonzeros)}")
     if run.reliability and not best.reliability:
-        told.append("says how sure it is of each answer")
+        told.append("gives a confidence with each answer")
     return told
 
 
@@ -218,13 +218,13 @@ def _smaller_or_faster(result: TournamentResult, run: Run) -> list[str]:
         small = min(smaller, key=lambda o: o.nonzeros or 0)
         told.append(
             f"If the model has to be small, {called(small)} has {count(small.nonzeros)} nonzero weights "
-            f"in place of {count(run.nonzeros)}, {_value(result, small)}."
+            f"instead of {count(run.nonzeros)}, {_value(result, small)}."
         )
     faster = [o for o in others if 0 < o.seconds * _WORTH_NAMING <= run.seconds]
     if faster:
         fast = min(faster, key=lambda o: o.seconds)
         told.append(
-            f"If time matters most, {called(fast)} learns in {duration(fast.seconds)} in place of "
+            f"If time matters most, {called(fast)} learns in {duration(fast.seconds)} instead of "
             f"{duration(run.seconds)}, {_value(result, fast)}."
         )
     return told
@@ -242,12 +242,12 @@ def _how_sure(run: Run) -> str:
     bins = [b for b in run.reliability or [] if b["count"] > 0]
     total = sum(b["count"] for b in bins)
     if not total:
-        return "It says how sure it is of each answer."
+        return "It gives a confidence with each answer."
     gap = sum(b["count"] * (b["confidence"] - b["accuracy"]) for b in bins) / total
     if abs(gap) < 0.02:
-        return "It says how sure it is of each answer, and on the whole that can be trusted."
-    word = "more" if gap > 0 else "less"
-    return f"It says how sure it is of each answer, and is on the whole {word} sure than it should be."
+        return "Its confidences are well calibrated on average."
+    word = "high" if gap > 0 else "low"
+    return f"Its confidences are too {word} on average."
 
 
 def _value(result: TournamentResult, run: Run) -> str:

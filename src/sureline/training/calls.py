@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..stream import READING, Label, Stream, read
-from ..stream.arrays import rows_of
+from ..stream.arrays import ArrayStream, rows_of
+from ..stream.runs import LabelRuns, LabelRunsWarning
 from .grid import entries_of
 from .metric import Metric
+from .order import Asked, Order, decide
 from .result import MetricName, TournamentResult
 from .result_of import result_of
 from .room import dtype_to_read
@@ -26,6 +31,7 @@ def tournament(
     cost: tuple[float, float] | None = None,
     labels: Sequence[Label] | None = None,
     race: bool = False,
+    shuffle: Asked = "auto",
     memory: int | None = None,
     batch: int = BATCH,
     reliability: bool = True,
@@ -57,6 +63,9 @@ def tournament(
     race : bool, default=False
         Drop learners that are clearly behind the leader and not catching up. The rule drops the eventual winner in at
         most 1 % of races; it is in `rules` of the result.
+    shuffle : bool or "auto", default="auto"
+        Learn from the rows in random order. By default so if labels come in runs, with a `LabelRunsWarning`, as `fit`
+        and `sureline.train` do.
     memory : int, default=None
         Memory limit for the models, in bytes; half of the machine's if None. More is refused before the start. If the
         data get wider later (or, for BCW, longer than estimated), learners are dropped, the largest first.
@@ -107,6 +116,17 @@ def tournament(
                     entry.learner.feature_names_in_ = source.column_names
     else:
         source = read(_paths(stream), dtype=dtype, **{"collect_names": True, **reading})
+    if shuffle not in (True, False, "auto"):
+        raise ValueError(f"The 'shuffle' parameter of tournament must be a bool or 'auto'. Got {shuffle!r} instead.")
+    order, said = Order(), None
+    if not isinstance(source, ArrayStream):
+        order = decide(source, entries[0].learner, shuffle)
+        said = order.found
+    elif shuffle is True or (shuffle == "auto" and (runs := LabelRuns.of(source.codes)).found):
+        source = source.permuted(np.random.RandomState(0).permutation(len(source.codes)))  # as `fit` does
+        said = None if shuffle is True else f"{runs.in_words()}; the rows are learned from in random order"
+    if said is not None:
+        warnings.warn(said.replace("--no-shuffle", "shuffle=False"), LabelRunsWarning, stacklevel=2)
     running = Tournament(
         entries,
         source,
@@ -116,6 +136,7 @@ def tournament(
         memory=memory,
         batch=batch,
         reliability=reliability,
+        order=order,
     )
     running.run(on_progress=on_progress)
     told = ", ".join(

@@ -82,7 +82,7 @@ class Candidate:
     def _learn(self, batch: LabelledChunk, start: int, stop: int) -> None:
         begin = time.thread_time()
         with suppress(ValueError):  # a score that overflows: learning says so, if it matters there
-            self.frozen.look(self.learner, batch.chunk_for(self.learner), batch.labels, start, stop)
+            self.frozen.measure(self.learner, batch.chunk_for(self.learner), batch.labels, start, stop)
             if self.reliability is not None and start in batch.samples:
                 rows = batch.samples[start]
                 truth = batch.labels[rows.labels[0]].astype(np.int32, copy=False)

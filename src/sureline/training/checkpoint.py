@@ -16,7 +16,7 @@ from ..learners.asking import Asking
 from ..learners.batch import BatchLearner
 from ..learners.learner import Learner
 from ..learners.rule import RuleLearner
-from ..learners.saving import ModelFile
+from ..learners.saving import UNWRITTEN, ModelFile
 from ..models.file import ModelFileError
 from ..models.file.canonical import canonical
 from ..stream import Label, Position, Stream
@@ -273,7 +273,7 @@ def refuse_other_job(
         raise ValueError(f"{path} was saved by {then}, and cannot be gone on with by {now}.")
     for name, value in learner.parameters().items():
         before = saved.learner.parameters()[name]
-        if value != before:
+        if value != before and name not in UNWRITTEN:
             raise ValueError(f"{path} was saved with {name}={before!r}, and cannot be gone on with {name}={value!r}.")
     if labels is not None and saved.labels != label_array(labels).tolist():
         raise ValueError(f"{path} was saved with the labels {saved.labels}, not {list(labels)}.")

@@ -20,6 +20,9 @@ from ..learners.catalogue import LEARNERS
 from ..learners.learner import Learner
 from ..learners.online import OnlineLearner
 from ..learners.race.candidates import entrants
+from ..learners.race.fold import goes_on
+from ..learners.race.race import Race
+from ..learners.race.verdict import outcome
 from ..models.model import Model
 from ..models.numbers import MISTAKES
 from ..stream import Chunk, DataError, Label, Stream
@@ -126,6 +129,22 @@ def choose(
     return Choice(kind(**learners[best].parameters()), len(learners), first.n_rows, metric.name, score)
 
 
+def best_of_race(
+    stream: Stream, labels: Sequence[Label] | None, learners: Sequence[OnlineLearner], most: int, metric: MetricName
+) -> list[OnlineLearner]:
+    """The learners that are best in a race over the first rows, the best in front; nothing of the stream is lost.
+
+    One of them can go on as their committee, if any of all can.
+    """
+    first = FirstRows(stream, labels)
+    race = Race([type(learner)(**learner.parameters()) for learner in learners], metric=metric)
+    ranked = first.ranked(race)
+    team = ranked[:most]
+    if not any(goes_on(learners[k]) for k in team):
+        team[-1:] = [k for k in ranked if goes_on(learners[k])][:1] or team[-1:]
+    return [learners[k] for k in team]
+
+
 def _mistakes(model: Model) -> float:
     return float(model.tally[:, MISTAKES].sum())
 
@@ -179,6 +198,20 @@ class FirstRows:
 
         with threads(at_a_time) as pool:
             return list(pool.map(of, learners))
+
+    def ranked(self, race: Race) -> list[int]:
+        """The numbers of the learners of a race over the rows, the best in front; those that left follow."""
+        if self._rows is None:
+            return list(range(len(race.members)))
+        chunk, codes, classes = self._rows.chunk, self._rows.labels, self._rows.classes
+        assert classes is not None
+        start = 0
+        while start < chunk.n_rows:
+            stop = min(start + race.block_size, chunk.n_rows)
+            race.learn(chunk.part(start, stop), codes[start:stop].astype(np.int32), classes)
+            start = stop
+        outcome(race)
+        return [one.number for one in sorted(race.members, key=lambda one: (not one.alive, one.loss, one.number))]
 
 
 def _first_rows(chunks: Sequence[Chunk], most: int, classes: Classes, file: str) -> Chunk | None:

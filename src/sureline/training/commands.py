@@ -19,7 +19,7 @@ _SWITCHES = {"zero_based": "--zero-based", "keep_case": "--keep-case", "header":
 _READING = (
     *("zero_based", "duplicates", "bits", "label", "weight", "errors", "max_error_share"),
     *("max_line", "max_label", "max_name", "max_features"),
-    *("numeric", "categorical", "text", "ignore", "id", "interact", "ngrams", "chars", "keep_case"),
+    *("numeric", "categorical", "text", "timestamp", "ignore", "id", "interact", "ngrams", "chars", "keep_case"),
     *("header", "delimiter", "quote"),
 )
 
@@ -88,7 +88,7 @@ class TrainCommands:
     """``sureline train ...`` for learners of one stream."""
 
     def __init__(
-        self, stream: Stream, labels: Sequence[Label] | None = None, batch: int = BATCH, *, in_order: bool = False
+        self, stream: Stream, labels: Sequence[Label] | None = None, batch: int = BATCH, *, shuffle: bool | None = None
     ) -> None:
         self._batch = [] if batch == BATCH else ["--batch", str(batch)]
         self._data: list[str] | None = None
@@ -102,8 +102,8 @@ class TrainCommands:
                 if text is None:
                     return
                 self._reading += [_SWITCHES[field.name]] if field.name in _SWITCHES else [flag(field.name), text]
-        if in_order:
-            self._reading.append("--no-shuffle")
+        if shuffle is not None:
+            self._reading.append("--shuffle" if shuffle else "--no-shuffle")
         if not stream.options.collect_names:
             self._reading.append("--no-names")
         if labels is not None:

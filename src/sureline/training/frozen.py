@@ -26,7 +26,7 @@ class FrozenError:
     rows: int = 0  # of all blocks
     wrong: float = 0.0  # of them, by the share of the sample that was
 
-    def look(self, learner: Learner, chunk: Chunk, labels: Any, start: int, stop: int) -> None:
+    def measure(self, learner: Learner, chunk: Chunk, labels: Any, start: int, stop: int) -> None:
         """Predict some of the rows from `start` to `stop`, none of which has been learned from."""
         n = stop - start
         if n < 1 or not isinstance(learner, ClassLearner) or not learner.n_seen_:

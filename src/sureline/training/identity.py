@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 from ..stream import DataError, Stream
 from ..stream.passed import crc32_of_much
-from ..stream.source import Source
+from ..stream.remote import source_at
+from ..stream.source import RawFile, Source
 
 Verify = Literal["sample", "full"]
 
 _ENDS = 1 << 16  # bytes at the beginning and at the end of a file that are read
 _BLOCK, _BLOCKS = 1 << 12, 64  # and of blocks in between
 _PIECE = 1 << 20
+_EXTENT = "partitions"
 _FACTS = ("size", "mtime", "inode", "sample", "content")
 
 
@@ -42,15 +43,17 @@ class Files:
     def refuse_changed(self) -> None:
         """Raise DataError if a file is no longer what it was when it was first asked for."""
         for k, before in self._taken.items():
-            if before is not None:
-                source = Source(self._sources[k].path)
-                if not source.regular or facts_of(source, full=self.verify == "full") != before:
+            if before is not None and self._sources[k].extent is None:  # a topic is read as far as it went at first
+                source = source_at(self._sources[k].path)
+                if facts_of(source, full=self.verify == "full") != before:
                     raise DataError(source.path, "the file changed between two passes over it")
 
     def difference(self, k: int, before: dict[str, Any] | None) -> str | None:
         """The difference of file k from the facts before, in words; None if there is none."""
-        if before is None or not self._sources[k].regular or self._sources[k].status is None:
-            same = before is None and (not self._sources[k].regular or self._sources[k].status is None)
+        if self._sources[k].extent is not None or (before is not None and _EXTENT in before):
+            return self._sources[k].go_on_with([] if before is None else before.get(_EXTENT, []))
+        if before is None or self._sources[k].stamp is None:
+            same = before is None and self._sources[k].stamp is None
             return None if same else "it is a file in one case, and in the other it can be read only once"
         now = facts_of(self._sources[k], full=self.verify == "full")
         assert now is not None
@@ -70,21 +73,26 @@ class Files:
 
 
 def facts_of(source: Source, *, full: bool) -> dict[str, Any] | None:
-    """Facts about a file: those of the system when the stream was made, and checksums of what is there now."""
-    if source.status is None or not source.regular:
+    """Facts about a file: those of the system when the stream was made, and checksums of what is there now.
+
+    Of a topic they are what was there to read.
+    """
+    if source.extent is not None:
+        return {_EXTENT: source.extent}
+    stamp = source.stamp
+    if stamp is None:
         return None
-    status = source.status
-    fd = os.open(source.path, os.O_RDONLY | os.O_CLOEXEC)
+    reader = source.open()
     try:
-        sample = _sample(fd, status.st_size)
-        content = _content(fd) if full else None
-        now = os.fstat(fd)
+        # What a store says of an object's content is taken for it: samples would take a request each.
+        sample = _sample(reader.raw, stamp[0]) if source.fingerprint is None else source.fingerprint
+        content = _content(reader.raw) if full else None
+        now = reader.raw.stamp
     finally:
-        os.close(fd)
-    if (now.st_size, now.st_mtime_ns, now.st_ino) != (status.st_size, status.st_mtime_ns, status.st_ino):
+        reader.close()
+    if now != stamp:
         content = None  # of something else than what was read
-    facts = (status.st_size, status.st_mtime_ns, status.st_ino, sample, content)
-    return dict(zip(_FACTS, facts, strict=True))
+    return dict(zip(_FACTS, (*stamp, sample, content), strict=True))
 
 
 def checked_facts(values: Any) -> list[dict[str, Any] | None]:
@@ -93,6 +101,9 @@ def checked_facts(values: Any) -> list[dict[str, Any] | None]:
         raise ValueError("what it says of its files is no list")
     for facts in values:
         if facts is None:
+            continue
+        if isinstance(facts, dict) and set(facts) == {_EXTENT}:
+            _check_extent(facts[_EXTENT])
             continue
         if not isinstance(facts, dict) or set(facts) != set(_FACTS):
             raise ValueError(f"of a file it must have {', '.join(_FACTS)}")
@@ -105,7 +116,17 @@ def checked_facts(values: Any) -> list[dict[str, Any] | None]:
     return values
 
 
-def _sample(fd: int, size: int) -> int:
+def _check_extent(pairs: Any) -> None:
+    if not isinstance(pairs, list) or not pairs:
+        raise ValueError("the partitions of a topic are no list")
+    for pair in pairs:
+        if not isinstance(pair, list) or len(pair) != 2 or any(type(n) is not int for n in pair):
+            raise ValueError("the offsets of a partition are no pair of numbers")
+        if not 0 <= pair[0] <= pair[1] < 1 << 63:
+            raise ValueError(f"the offsets of a partition are {pair!r}")
+
+
+def _sample(raw: RawFile, size: int) -> int:
     """A checksum of both ends of a file, and of blocks at equal distances between them."""
     places: Sequence[tuple[int, int]] = [(0, min(size, 2 * _ENDS))]
     if size > 2 * _ENDS:
@@ -114,15 +135,15 @@ def _sample(fd: int, size: int) -> int:
         places = [(0, _ENDS), *inside, (size - _ENDS, _ENDS)]
     total = 0
     for place, length in places:
-        total = zlib.crc32(os.pread(fd, length, place), total)
+        total = zlib.crc32(raw.pread(length, place), total)
     return total
 
 
-def _content(fd: int) -> int:
+def _content(raw: RawFile) -> int:
     """A checksum of all of a file."""
     crc32 = crc32_of_much()
     total = place = 0
-    while piece := os.pread(fd, _PIECE, place):
+    while piece := raw.pread(_PIECE, place):
         total = crc32(piece, total)
         place += len(piece)
     return total

@@ -51,7 +51,7 @@ def train(
     on_progress: Callable[[Progress], None] | None = None,
     **options: Any,
 ) -> Estimator:
-    """Train a learner on a stream that need not fit into memory, as ``sureline train`` does.
+    """Train a learner on data of any size, as ``sureline train`` does.
 
     Parameters
     ----------

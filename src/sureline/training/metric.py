@@ -17,7 +17,7 @@ import numpy as np
 from .._inputs import Floats, Ints
 from ..learners.calibration import Quality
 from ..learners.cost import is_cost
-from ..metrics import wilson
+from ..metrics import Z95, wilson
 from ..models.model import Model
 from ..models.numbers import MISTAKES, SEEN
 from ..models.record import is_empty
@@ -27,7 +27,6 @@ Counts = Ints  # of each class
 
 OF_RECORD = ("log_loss", "brier", "auc")
 RISING = ("balanced_accuracy", "auc")  # the more, the better
-Z95 = 1.959963984540054  # of the normal distribution
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..learners.learner import ClassLearner, Learner
-from ..stream import Stream
+from ..stream import Chunk, Position, Stream
 from ..stream.runs import LabelRuns
 from ..stream.shuffling import BUFFER, Shuffle, can_be_cut, runs_of, sampled_runs
 from ..stream.source import STDIN
@@ -36,6 +37,16 @@ class Order:
         alone = "" if self.whole else limit
         return f"{why} are learned from {how}{keep}{alone}."
 
+    @property
+    def found(self) -> str | None:
+        """The notice if the order is random because labels come in runs; otherwise None."""
+        return None if self.runs is None else self.notice
+
+    @property
+    def mixes_times(self) -> bool:
+        """True if rows are in random order because labels come in runs, and are not sorted by label."""
+        return self.shuffle is not None and self.runs is not None and not self.runs.by_label
+
     def warning(self, runs: LabelRuns) -> str | None:
         """A warning about the runs of labels along a training; None if there were none."""
         if not runs.found:
@@ -47,6 +58,16 @@ class Order:
             f"{runs.in_words()}. The progressive error flatters a model that follows the labels, and a pass ends with "
             f"the last ones alone: {remedy}."
         )
+
+    def pieces(self, stream: Stream) -> Stream:
+        """The stream as `chunks` takes it: its pieces in this order."""
+        return stream if self.shuffle is None else self.shuffle.pieces(stream)
+
+    def chunks(self, pieces: Stream, position: Position, number: int) -> Generator[Chunk, None, None]:
+        """The rows from a position on, in pass `number`."""
+        if self.shuffle is None:
+            return pieces.read_from(position)
+        return self.shuffle.chunks(pieces, position, number)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._inputs import Array
-from ..learners.answers import answer
+from ..learners.answers import answer, answerable
 from ..learners.learner import ClassLearner, Learner
 from ..learners.saving import read_learner
 from ..stream import Chunk, Stream, read
@@ -63,7 +63,8 @@ def predict(
     classes = isinstance(learner, ClassLearner)
     if probabilities and not classes:
         raise ValueError(f"probabilities is for classifiers, and {type(learner).__name__} predicts numbers.")
-    parts = [_columns(learner, chunk, probabilities=probabilities) for chunk in _chunks(learner, data, options)]
+    chunks = (part for chunk in _chunks(learner, data, options) for part in answerable(learner, chunk))
+    parts = [_columns(learner, chunk, probabilities=probabilities) for chunk in chunks]
     parts = parts or [_columns(learner, _nothing(learner), probabilities=probabilities)]
     columns = {name: _joined([part[name] for part in parts]) for name in parts[0]}
     if not confidence and not probabilities:

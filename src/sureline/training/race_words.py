@@ -28,6 +28,7 @@ def to_dict(verdict: Verdict, metric: str) -> dict[str, Any]:
             {"options": _options(verdict.members[number].learner), "share": share}
             for number, share in _largest_first(verdict)
         ],
+        "shift": verdict.shift,
         "learner": _options(verdict.learner),
         "members": [
             {
@@ -52,17 +53,26 @@ def paragraph(verdict: Verdict) -> str:
             f"among them): the model is that of {_options(verdict.learner)}."
         )
     left = sum(member.alive for member in verdict.members)
-    dropped = f"; {tried - left} were dropped on the way" if left < tried else ""
+    dropped = f"; {tried - left} were dropped" if left < tried else ""
     found = f"{tried} settings raced along {rows} rows{dropped} (their models: up to {in_words(verdict.memory_bytes)})."
     rows_judged = f"{verdict.judged:,} late predictions, each made before its row was learned from"
+    goes_on = f"Further training uses {_options(verdict.learner)}."
+    if verdict.shift:
+        goes_on = f"Its intercept is shifted by {verdict.shift:+.3g} of log-odds for fewer mistakes. {goes_on}"
     shares = _largest_first(verdict)
     if len(shares) == 1 and verdict.learner is verdict.best.learner:
         return f"{found} The best is {_options(verdict.learner)}: {verdict.error:.2%} of {rows_judged}, are wrong."
+    if len(shares) == 1:
+        alone = _options(verdict.members[shares[0][0]].learner)
+        return (
+            f"{found} The model is that of {alone} alone, which is clearly better than their committee: it is wrong "
+            f"on {verdict.error:.2%} of {rows_judged}. {goes_on}"
+        )
     told = ", ".join(f"{share:.0%} {_options(verdict.members[number].learner)}" for number, share in shares)
     return (
-        f"{found} The model is their committee, folded into one: {told}. It is wrong on {verdict.error:.2%} of "
-        f"{rows_judged}; the best single one, {_options(verdict.best.learner)}, on {verdict.best_error:.2%}. It goes "
-        f"on learning as {_options(verdict.learner)}."
+        f"{found} The model combines the best into one linear model: {told}. It is wrong on {verdict.error:.2%} of "
+        f"{rows_judged}; the best single one, {_options(verdict.best.learner)}, on {verdict.best_error:.2%}. "
+        f"{goes_on}"
     )
 
 

@@ -75,7 +75,7 @@ def race_on(training: Training, racing: Racing, tell: Callable[[], None], *, las
         codes = training.codes_of(block)
         refuse_too_large(training.learner, training.stream, block.n_columns, len(training.labels))
         if training.begun and training.pass_number == 1:
-            training.frozen.look(training.learner, block, codes, 0, block.n_rows)
+            training.frozen.measure(training.learner, block, codes, 0, block.n_rows)
         if block.memory is not None and block.memory.limit is not None:
             race.limit = min(race.limit, block.memory.limit // 2)
         leader = race.leader.learner

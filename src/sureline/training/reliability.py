@@ -8,7 +8,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from ..learners.learner import ClassLearner, Floats
+from .._inputs import Floats
+from ..learners.answers import answerable
+from ..learners.learner import ClassLearner
 from ..metrics import Calibration
 from ..stream import Chunk
 from .result import ReliabilityBin
@@ -69,7 +71,11 @@ class Reliability:
 
     def ask(self, learner: ClassLearner, rows: Chunk, truth: npt.NDArray[np.int32]) -> None:
         """Let a learner predict rows that it has not yet learned from."""
-        self.add(learner, *learner.judge_rows(rows.values, rows.indices, rows.indptr, rows.n_columns), truth)
+        start = 0
+        for part in answerable(learner, rows):
+            judged = learner.judge_rows(part.values, part.indices, part.indptr, part.n_columns)
+            self.add(learner, *judged, truth[start : start + len(part)])
+            start += len(part)
 
     def add(
         self, learner: ClassLearner, scores: Floats, variances: Floats | None, truth: npt.NDArray[np.int32]

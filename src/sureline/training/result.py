@@ -24,7 +24,7 @@ class StreamFacts(TypedDict):
     classes: list[Label]
     class_counts: list[int]
     complete: bool  # whether it was read to its end
-    problem: str | None  # what ended it early, or what is odd about it, in a sentence
+    problem: str | None  # why it ended early, or a warning about its rows, in one sentence
 
 
 class _ErrorCurve(TypedDict):
@@ -66,12 +66,13 @@ TopFeature = TypedDict(
 )
 
 
+_TIES_SHOWN = 5
 _FORMATS = {"learner": "{}", "status": "{}", "nonzeros": "{:,}", "seconds": "{:.3g}"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One learner with one setting. What is not known is None.
+    """One learner with one setting. Unknown values are None.
 
     Attributes
     ----------
@@ -224,7 +225,8 @@ class TournamentResult(Tabular):
         ]
         heading = f"Tournament of {len(self.runs)} learners by {self.metric}, best: {self.best}"
         if len(self.ties) > 0:
-            heading += f" (cannot be told from it: {', '.join(self.ties)})"
+            others = f" and {len(self.ties) - _TIES_SHOWN} more" if len(self.ties) > _TIES_SHOWN else ""
+            heading += f" (cannot be told from it: {', '.join(self.ties[:_TIES_SHOWN])}{others})"
         return heading + ("\n" + text_table([list(self.table()[0]), *rows], "<<") if rows else "")
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,17 +9,18 @@ import numpy as np
 
 from ..learners.abstention import errors_by_coverage
 from ..learners.origin import Origin
+from ..metrics import Z95
 from .candidate import Candidate
 from .commands import TrainCommands
-from .metric import Z95, Counts, Measures, Metric, quality, tied
+from .metric import Counts, Measures, Metric, quality, tied
 from .race import RULE
 from .result import CoveragePoint, Curve, Label, Run, StreamFacts, TopFeature, TournamentResult
 from .tournament import Tournament
 
 _TOP = 20
 _CHOICE = (
-    "Each learner whose settings were not named took part with those that did best on the first {:,} rows. "
-    "Errors over hardly more rows than these are a little too good."
+    "Settings that were not named were chosen on the first {:,} rows. "
+    "Errors over few more rows than these are slightly too low."
 )
 
 
@@ -27,8 +28,10 @@ def result_of(tournament: Tournament, command: str, *, models: bool = False) -> 
     """All that is known by now; with the trained estimators, if they are asked for."""
     from .. import __version__
 
-    in_order = tournament.classes.runs.found  # `train` would shuffle
-    commands = TrainCommands(tournament.stream, tournament.labels, tournament.batch, in_order=in_order)
+    shuffled = tournament.order.shuffle is not None
+    as_found = tournament.order.runs is not None  # `train` decides by the same rows
+    asked = None if as_found or not (shuffled or tournament.classes.runs.found) else shuffled
+    commands = TrainCommands(tournament.stream, tournament.labels, tournament.batch, shuffle=asked)
     runs = [_run(tournament, candidate, commands) for candidate in tournament.candidates]
     winner = tournament.best()
     best = None if winner is None else winner.name
@@ -66,7 +69,7 @@ def _facts(tournament: Tournament) -> StreamFacts:
         rows=tournament.rows,
         columns=tournament.columns,
         nonzeros=tournament.nonzeros,
-        skipped_lines=tournament.stream.faults.count,
+        skipped_lines=tournament.source.faults.count,
         classes=[_plain(label) for label in labels],
         class_counts=[int(n) for n in [*tournament.seen, *[0] * len(labels)][: len(labels)]],
         complete=tournament.complete,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..learners.learner import Learner
-from ..learners.saving import read_learner, write_learner
+from ..learners.saving import UNWRITTEN, read_learner, write_learner
 from ..stream import Position
 from ..stream.buffer import RowBuffer
 from .beginning import Beginning
@@ -75,6 +75,9 @@ def resume(training: Training, path: Path, candidates: Sequence[Learner], *, dec
         raise ValueError(
             f"{path} was saved with batches of {place.batch} rows, and cannot be gone on with {training.batch_size}."
         )
+    for name in UNWRITTEN:
+        if name in training.learner.parameters():
+            setattr(saved.learner, name, getattr(training.learner, name))
     training.learner, training.asking = saved.learner, place.asking
     if training.racing is not None:
         training.racing.resume(path, place.race, saved.tensors, saved.learner)

@@ -17,6 +17,7 @@ from ..models.state import State
 from ..models.touched import Touched
 from ..stream import Chunk, Position, Stream
 from ..stream.memory import LARGE_PAGE, MOST_IN_LARGE_PAGES, PAGE
+from .order import Order
 
 _PARTS = 16  # of the memory: a model grows by one of them at most before it is looked at again
 _SCALE = 16  # bytes of a column's scale
@@ -58,8 +59,16 @@ def refuse_too_large(learner: Learner, stream: Stream, n_columns: int, n_classes
 
 def refuse_factors(learner: Learner, chunk: Chunk, n_classes: int) -> None:
     """Raise MemoryError if a model that is to begin would have a full covariance that takes too much."""
-    if chunk.memory is not None and isinstance(learner, RuleLearner) and learner.shape.has_factors:
-        chunk.memory.check(model_bytes(learner, chunk.n_columns, n_classes, 0, 0))
+    if chunk.memory is None or not isinstance(learner, RuleLearner) or not learner.shape.has_factors:
+        return
+    size, limit = model_bytes(learner, chunk.n_columns, n_classes, 0, 0), chunk.memory.limit
+    if limit is not None and size > limit:
+        raise MemoryError(
+            f"a full covariance of {chunk.n_columns:,} columns takes {in_words(size)}, more than the {in_words(limit)} "
+            'that memory (--memory) allows; covariance="diag" (--covariance diag) takes some bytes a column, and fewer '
+            "--bits give fewer columns"
+        )
+    chunk.memory.check(size)
 
 
 def refuse_batch(learner: Learner, batch: Chunk, n_classes: int) -> None:
@@ -153,7 +162,7 @@ class AsFloat32:
 
     dtype = "float32"
 
-    def __init__(self, stream: Stream, learners: Sequence[Learner]) -> None:
+    def __init__(self, stream: Stream, learners: Sequence[Learner], order: Order) -> None:
         self.needed = stream.dtype == "float64" and any(learner.dtype == self.dtype for learner in learners)
         self._twin: Generator[Chunk, None, None] | None = None
         sums = stream.format not in _ROUNDED_LATER or stream.duplicates == "sum"
@@ -164,7 +173,8 @@ class AsFloat32:
                     f"{wide} learns from float64 and others from float32, for which these data would have to be read "
                     "twice, and a pipe can be read only once: give all learners one dtype."
                 )
-            self._twin = stream.with_options(dtype=self.dtype, collect_names=0).read_from(Position())
+            twin = stream.with_options(dtype=self.dtype, collect_names=0)
+            self._twin = order.chunks(order.pieces(twin), Position(), 1)
 
     def values(self, chunk: Chunk) -> Array | None:
         """Values of the next chunk in float32; None if nobody needs them. ValueError if float32 cannot hold them."""

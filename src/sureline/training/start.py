@@ -14,10 +14,10 @@ import numpy as np
 from .._inputs import label_array
 from ..learners.catalogue import learner_of
 from ..learners.learner import ClassLearner, Learner
-from ..learners.saving import read_learner
+from ..learners.saving import UNWRITTEN, read_learner
 from ..stream import Label
 
-_OF_THE_LOOP = ("passes",)  # parameters that say nothing of the model
+_OF_THE_LOOP = ("passes", *UNWRITTEN)  # parameters that say nothing of the model
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from .._native import _core
 from .._system import cores, threads, usable_memory
 from ..learners.batch import BatchLearner
+from ..learners.class_weight import either
 from ..stream import Chunk, DataError, Label, Position, Stream
 from ..stream.chunk import merged_names
 from ..stream.classes import Classes
@@ -25,6 +26,7 @@ from .choosing import FirstRows
 from .chunks import LabelledChunk, Normalizers, attach
 from .grid import Entry
 from .metric import Counts, Metric
+from .order import Order
 from .race import Race, index_of, points, row_of
 from .reliability import Sampler
 from .room import AsFloat32, in_words, model_bytes, scale_bytes, shared_scale_bytes
@@ -46,7 +48,7 @@ class Standing:
 
 
 class Tournament:
-    """Learners that take the chunks of a stream one after the other, each chunk all at the same time.
+    """Learners that are trained side by side on the chunks of a stream.
 
     A chunk is parsed once, its labels are decoded once and its rows are made once. The cores then take learners from a
     queue, those that took longest first, so that nobody waits long for the last one; the next chunks are parsed
@@ -65,8 +67,10 @@ class Tournament:
         batch: int = BATCH,
         reliability: bool = True,
         workers: int | None = None,
+        order: Order | None = None,
     ) -> None:
-        self.stream = stream
+        self.stream, self.order = stream, Order() if order is None else order
+        self.source = self.order.pieces(stream)
         self.metric = Metric() if metric is None else metric
         self.labels = None if labels is None else list(labels)
         self.classes = Classes(labels)
@@ -97,7 +101,7 @@ class Tournament:
         self.seconds = 0.0
         self.complete = False
         self.problem: str | None = None
-        self._float32 = AsFloat32(stream, [candidate.learner for candidate in self.candidates])
+        self._float32 = AsFloat32(stream, [candidate.learner for candidate in self.candidates], self.order)
         self._normalizers = Normalizers()
         self._sampler = Sampler()
         self._learning = False
@@ -120,7 +124,7 @@ class Tournament:
         try:
             self._settle()
             with (
-                closing(self.stream.read_from(Position())) as chunks,
+                closing(self.order.chunks(self.source, Position(), 1)) as chunks,
                 threads(self.workers) as pool,
             ):
                 for chunk in chunks:
@@ -160,7 +164,7 @@ class Tournament:
         open_ones = [candidate for candidate in self.candidates if candidate.others]
         if not open_ones:
             return
-        first = FirstRows(self.stream, self.labels)
+        first = FirstRows(self.source, self.labels, shuffle=self.order.shuffle)
         tried = [candidate.settings() for candidate in open_ones]
         learners = [*chain(*tried)]
         largest = max(model_bytes(one, first.n_columns, first.n_classes, first.n_rows, self.batch) for one in learners)
@@ -183,28 +187,25 @@ class Tournament:
 
     def _end(self) -> None:
         """The stream has been read to its end."""
-        self.complete = self.rows > 0
+        self.complete = bool(self.seen.any())
         if self.rows == 0:
             self.problem = f"{self.stream.paths[0]}: there are no examples"
         elif np.count_nonzero(self.seen) < 2:
             only = [label for label, n in zip(self.classes.labels, self.seen, strict=False) if n]
-            self.problem = f"only one class came, {only[0]!r}, so there was nothing to tell apart" if only else None
+            alone = f"only one class came, {only[0]!r}, so there was nothing to tell apart" if only else None
+            self.problem = alone or "every row has the weight 0, so there was nothing to learn from"
         elif len(self.classes.labels) > 2 and self.metric.cost != (1.0, 1.0):
             self.problem = (
                 "the costs of a missed positive and of a false alarm are for two classes, and "
                 f"{len(self.classes.labels)} came: every mistake has counted 1"
             )
-        elif self.classes.runs.found:
-            said = self.classes.runs.in_words()
-            self.problem = (
-                f"{said[0].lower()}{said[1:]}: errors along such rows flatter learners that follow the labels, unless "
-                "their order is that of the answers to come; otherwise shuffle them before (shuf FILE)"
-            )
+        elif said := either(self.order.found, self.order.warning(self.classes.runs)):
+            self.problem = f"{said[0].lower()}{said[1:].removesuffix('.')}"
 
     def _take(self, chunk: Chunk, pool: ThreadPoolExecutor, on_begin: Callable[[str], None] | None) -> None:
         """Let all learn from a chunk; from its rows before the first whose label is refused, and then refuse it."""
         good = self.classes.before_refusal(chunk)
-        file = self.stream.paths[min(chunk.end.file, len(self.stream.paths) - 1)]
+        file = self.source.paths[min(chunk.end.file, len(self.source.paths) - 1)]
         if good.n_rows:
             self._learn(good, file, pool, on_begin)
         if good.n_rows < chunk.n_rows:
@@ -271,7 +272,7 @@ class Tournament:
         """
         n_columns, n_classes = max(self.columns, chunk.n_columns), len(self.classes.labels)
         n_rows = self.rows + chunk.n_rows
-        if self.rows == 0 and (share := self.stream.progress):
+        if self.rows == 0 and (share := self.source.progress):
             n_rows = max(n_rows, round(n_rows / share))
         sizes = {
             candidate: model_bytes(candidate.learner, n_columns, n_classes, n_rows, self.batch)
@@ -313,7 +314,7 @@ class Tournament:
 
     def _total(self) -> float | None:
         """About how many rows the stream has."""
-        share = self.stream.progress
+        share = self.source.progress
         return self.rows / share if share else None
 
     def standing(self) -> Standing:
@@ -321,7 +322,7 @@ class Tournament:
         leader = self.best()
         score = None if leader is None else self.metric.value(self._loss(leader))
         name = None if leader is None else leader.name
-        return Standing(int(self.seen.sum()), self.seconds, self.stream.progress, len(self._alive()), name, score)
+        return Standing(int(self.seen.sum()), self.seconds, self.source.progress, len(self._alive()), name, score)
 
     def best(self) -> Candidate | None:
         """The one with the least loss of those that have seen all; None if there was nothing to tell apart."""

@@ -14,7 +14,7 @@ from .._atomic import remove_stale
 from ..learners.alarms import Rises
 from ..learners.asking import Asking, refuse_asking
 from ..learners.batch import BatchLearner
-from ..learners.class_weight import either, without_rows
+from ..learners.class_weight import either
 from ..learners.learner import ClassLearner, Learner
 from ..learners.online import OnlineLearner, watch
 from ..learners.race.race import Race
@@ -30,6 +30,7 @@ from .beginning import Beginning
 from .checkpoint import Checkpointing
 from .choosing import Choice, choose
 from .chunks import LabelledChunk, attach, refuse_batch_size
+from .doubts import doubts
 from .frozen import FrozenError
 from .identity import Files, Verify
 from .metric import Metric
@@ -92,14 +93,14 @@ class Training:
     def use_order(self, order: Order) -> None:
         """Read the rows in this order."""
         self.order = order
-        self._source = self.stream if order.shuffle is None else order.shuffle.pieces(self.stream)
+        self.source = order.pieces(self.stream)
 
     # -- which learner ---------------------------------------------------------------------------------------
 
     def choose(self, learners: Sequence[Learner], metric: Metric | None = None) -> Choice:
         """Before it begins, take the one of these learners that makes the fewest mistakes on the first rows."""
         labels = self.labels if self.classes.fixed else None
-        choice = choose(self._source, labels, learners, metric=metric, shuffle=self.order.shuffle)
+        choice = choose(self.source, labels, learners, metric=metric, shuffle=self.order.shuffle)
         self.learner = choice.learner
         attach(self.learner, self.stream, self.labels if self.classes.fixed else None)
         return choice
@@ -108,7 +109,8 @@ class Training:
         """Before it begins, let these learners race along the stream; the model is that of their committee."""
         for learner in learners:
             attach(learner, self.stream, self.labels if self.classes.fixed else None)
-        self.racing = Racing(Race(learners, metric=metric, committee=committee, long=is_long(self.stream)))
+        of_stream = {"long": is_long(self.stream), "mixed": self.order.mixes_times}
+        self.racing = Racing(Race(learners, metric=metric, committee=committee, **of_stream))
         self.lead(learners[0])
 
     def lead(self, learner: Learner) -> None:
@@ -167,14 +169,13 @@ class Training:
             self._learning = False
         if self.rows_of_a_pass == 0:
             raise DataError(self.stream.paths[0], "there are no examples")
+        if self.examples == 0 and self.asking is None:
+            raise DataError(self.stream.paths[0], "every row has the weight 0, so there is nothing to learn from")
         self.end_race()
 
     def _chunks(self) -> Generator[Chunk, None, None]:
         """The rest of this pass, in its order."""
-        shuffle = self.order.shuffle
-        if shuffle is None:
-            return self._source.read_from(self.position)
-        return shuffle.chunks(self._source, self.position, self.pass_number)
+        return self.order.chunks(self.source, self.position, self.pass_number)
 
     def _end_pass(self) -> None:
         """See that what is read again is what was read before."""
@@ -244,14 +245,14 @@ class Training:
             batch.fit_asking(self.learner, self.asking, start, stop)
             return
         if self.pass_number == 1:
-            self.frozen.look(self.learner, batch.chunk, batch.labels, start, stop)
+            self.frozen.measure(self.learner, batch.chunk, batch.labels, start, stop)
             watch(self.learner, self.rises)
         batch.fit(self.learner, start, stop)
         watch(self.learner, None)
 
     def _labelled(self, chunk: Chunk) -> LabelledChunk:
         if isinstance(self.learner, TargetLearner):
-            return LabelledChunk(chunk, targets_of(chunk, self._file(chunk), self.position.rows))
+            return LabelledChunk(chunk, targets_of(chunk, self._file(chunk), self.position.rows, self.stream.schema))
         codes = self.codes_of(chunk)
         labelled = LabelledChunk(chunk, codes, self.classes.array())
         labelled.record = self.pass_number == 1  # predictions of what was learned from say nothing of others
@@ -275,7 +276,7 @@ class Training:
             if not self.begun:
                 learner.begin(self.classes.array(), batch.n_columns)
                 self.begun = True
-            self.frozen.look(learner, batch, codes, 0, batch.n_rows)
+            self.frozen.measure(learner, batch, codes, 0, batch.n_rows)
             weighing = learner.weighing(len(self.labels), self.classes.array())
             learner.take_batch(batch.X, codes, batch.weights, weighing)
             learner.classes_ = self.classes.array()
@@ -294,13 +295,13 @@ class Training:
         return self.classes.of(chunk, self._file(chunk), self.position.rows + self.buffer.ahead)
 
     def _file(self, chunk: Chunk) -> str:
-        return self._source.paths[min(chunk.end.file, len(self._source.paths) - 1)]
+        return self.source.paths[min(chunk.end.file, len(self.source.paths) - 1)]
 
     @property
     def warning(self) -> str | None:
         """The reason why the model is worse than its progressive error, in a sentence; None if there is none."""
         runs = None if self.asking is not None else self.order.warning(self.classes.runs)
-        return either(runs, without_rows(self.learner, self.labels))
+        return either(runs, doubts(self.learner, self.labels, self.stream))
 
     # -- where it stands -------------------------------------------------------------------------------------
 
@@ -350,7 +351,7 @@ class Training:
         return Progress(self.rows, mistakes, *told)
 
     def _share(self) -> float | None:
-        share = self._source.progress
+        share = self.source.progress
         return None if share is None else (self.pass_number - 1 + share) / self.passes
 
     # -- saving and going on ---------------------------------------------------------------------------------

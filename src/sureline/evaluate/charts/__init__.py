@@ -5,9 +5,10 @@ chart, ``figure.save(path)`` a file: .png, .svg, .pdf or .html.
 """
 
 from .axes import Axis
-from .base import SUFFIXES, Figure
+from .base import SUFFIXES, Figure, Moment
 from .fields import Bar, Bars, HeatMap, Histogram, MapCell
 from .figures import Chart, Panels, Reference, Series
+from .live import template
 
 __all__ = [
     "SUFFIXES",
@@ -19,7 +20,9 @@ __all__ = [
     "HeatMap",
     "Histogram",
     "MapCell",
+    "Moment",
     "Panels",
     "Reference",
     "Series",
+    "template",
 ]

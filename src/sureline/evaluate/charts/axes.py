@@ -26,6 +26,7 @@ class Axis:
     seconds: bool = False  #: values are times in seconds, and the ticks say ms, s and so on
     with_zero: bool = False  #: a logarithmic axis has a place for 0
     falling: bool = False  #: the largest value comes first
+    bound: str = ""  #: the limits are the parameters BOUND_low and BOUND_high, of a chart whose rows change
 
     def over(self, values: Iterable[float | None], margin: float) -> Axis:
         """The same with its limits set, so that it shows these values; linear if none is above 0."""
@@ -72,7 +73,10 @@ class Axis:
         more: dict[str, Any] = ({"zero": False} if kind == "linear" else {}) | (
             {"reverse": True} if self.falling else {}
         )
-        return alt.Scale(type=kind, domain=list(self.limits or (0, 1)), nice=False, **more)
+        domain: list[Any] = list(self.limits or (0, 1))
+        if self.bound:
+            domain = [{"expr": f"{self.bound}_{end}"} for end in ("low", "high")]
+        return alt.Scale(type=kind, domain=domain, nice=False, **more)
 
     def guide(self, length: int | str, room: int, *, across: bool = False, **more: Any) -> Any:
         """Ticks for Altair, about so many pixels from each other; a chart as wide as its place counts them itself.

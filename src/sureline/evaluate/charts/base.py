@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,15 @@ def modules() -> tuple[Any, Any]:
     except ImportError:
         raise ImportError("Charts need altair and vl-convert-python: pip install 'sureline[plot]'.") from None
     return altair, vl_convert
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The part of a figure that changes while it is shown."""
+
+    key: str  #: figures with the same key differ in the rest alone
+    rows: list[dict[str, Any]]  #: for the data source "rows"
+    values: dict[str, Any]  #: of the parameters, by name
 
 
 class Figure(ABC):

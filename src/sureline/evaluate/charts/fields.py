@@ -10,7 +10,7 @@ from typing import Any
 
 from ..._inputs import clean
 from .axes import Axis
-from .base import Figure, modules, titles
+from .base import Figure, Moment, modules, titles
 
 _STEPS = 7  # colours of a map
 _WIDEST_CELL = 96
@@ -19,7 +19,7 @@ _NARROWEST_WITH_FIGURES = 40
 
 @dataclass(frozen=True)
 class Bar:
-    """A value, and how uncertain it is if that is known."""
+    """A value with its uncertainty, if known."""
 
     name: str
     value: float
@@ -36,15 +36,31 @@ class Bars(Figure):
     left: str = ""  #: what negative and positive values speak for, written above them
     right: str = ""
     description: str = ""
+    changes: bool = False  #: it is drawn without bars and limits, which `moment` has
 
-    def chart(self, colours: Mapping[str, str], width: int | str, page: bool, number: int = 0) -> Any:
-        alt, _ = modules()
+    def moment(self) -> Moment:
+        """Its bars and limits, for a page that has drawn one of the same key with `changes`."""
+        low, high, (start, end) = self._ends()
+        stds = any(bar.std is not None for bar in self.bars)
+        key = repr((self.title, self.label, len(self.bars), stds, self.left, low < 0, self.right, high > 0))
+        names = [clean(bar.name) for bar in self.bars]
+        return Moment(key, self._rows(), {"x_low": start, "x_high": end, "names": names})
+
+    def _ends(self) -> tuple[float, float, tuple[float, float]]:
+        """The least and the largest value, and the limits of the axis."""
         ends = [bar.value + sign * (bar.std or 0.0) for bar in self.bars for sign in (-1, 1)]
         low, high = min([*ends, 0.0]), max([*ends, 0.0])
         pad = 0.04 * (high - low)
-        axis = Axis(self.label, limits=(low - pad, high + pad) if pad else (-1.0, 1.0))
-        rows = [_bar_row(k, bar) for k, bar in enumerate(self.bars)]
-        names = json.dumps([clean(bar.name) for bar in self.bars])
+        return low, high, (low - pad, high + pad) if pad else (-1.0, 1.0)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [_bar_row(k, bar) for k, bar in enumerate(self.bars)]
+
+    def chart(self, colours: Mapping[str, str], width: int | str, page: bool, number: int = 0) -> Any:
+        alt, _ = modules()
+        low, high, limits = self._ends()
+        axis = Axis(self.label, limits=limits, bound="x" if self.changes else "")
+        names = "names" if self.changes else json.dumps([clean(bar.name) for bar in self.bars])
         guide = axis.guide(
             width, 80, across=True, title=clean(self.label), grid=True, titleAnchor="end" if page else "middle"
         )
@@ -69,7 +85,8 @@ class Bars(Figure):
                 side = {"align": align, "dx": -6 if align == "right" else 6, "color": colour, "y": -10}
                 side["limit"] = alt.ExprRef(room[align]) if page else 120
                 layers.append(zero.mark_text(text=_shorter(text, 18), fontSize=12, fontWeight=600, **side))
-        return alt.layer(*layers, data=alt.Data(values=rows)).properties(
+        rows = alt.NamedData("rows") if self.changes else alt.Data(values=self._rows())
+        return alt.layer(*layers, data=rows).properties(
             width=width,
             height=max(24 * len(self.bars), 24),
             description=clean(self.description or self.title),
@@ -126,7 +143,7 @@ class Histogram(Figure):
 
 @dataclass(frozen=True)
 class MapCell:
-    """A setting: its value, or None with the reason why there is none."""
+    """A cell of a heat map: its value, or None with the reason."""
 
     value: float | None
     note: str = ""
@@ -134,7 +151,7 @@ class MapCell:
 
 @dataclass(frozen=True)
 class HeatMap(Figure):
-    """Values over rows and columns; the lower the better unless it is said otherwise."""
+    """Values over rows and columns. Lower is better, unless stated otherwise."""
 
     title: str
     x_label: str  #: the names of the two parameters

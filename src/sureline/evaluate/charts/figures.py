@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..._inputs import clean
 from .axes import Axis
-from .base import Figure, modules, titles
+from .base import Figure, Moment, modules, titles
 
 _MARKERS = 9  # on a curve of many points
 _LONGEST_BESIDE = 28  # letters of a name beside a point
@@ -52,7 +52,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Reference:
-    """A line to compare with: at a value of one axis ("x" or "y"), or the "diagonal" where both are equal."""
+    """A reference line: at a value of one axis ("x" or "y"), or the "diagonal"."""
 
     label: str
     at: str = "y"
@@ -72,14 +72,15 @@ class Chart(Figure):
     frontier: Sequence[tuple[float, float]] = ()
     description: str = ""  #: in words what is to be seen
     height: float = 320.0
+    changes: bool = False  #: it is drawn without rows and limits, which `moment` has
     zooms = True
 
     def chart(self, colours: Mapping[str, str], width: int | str, page: bool, number: int = 0) -> Any:
         alt, _ = modules()
-        x, y = self._axes()
-        named = list(zip(self.series, _unique(self.series), strict=True))
-        named.sort(key=lambda one: one[0].style is not None)  # those in the background first
-        rows = [row for s, name in named for row in _rows(s, name, x, y)]
+        x, y, named, rows = self._drawn()
+        has = _parts_of(rows)
+        if self.changes:
+            x, y = replace(x, bound="x"), replace(y, bound="y")
         looks = _Looks(named, colours, width, page)
         across, up = (
             alt.X("x:Q", scale=x.scale(), axis=x.guide(width, 80, across=True, title=clean(x.label))),
@@ -87,21 +88,21 @@ class Chart(Figure):
         )
         base = alt.Chart().encode(across, up, looks.colour())
         layers = [*self._references(across, up, x, y, colours), *self._stairs(across, up, colours)]
-        if any("low" in row and row.get("line") for row in rows):
+        if "band" in has:
             band = base.transform_filter("datum.line && isValid(datum.low)").encode(alt.Y("low:Q"), alt.Y2("high:Q"))
             layers.append(band.mark_area(clip=True).encode(looks.faded(0.12)))
-        if any("low" in row and not row.get("line") for row in rows):
+        if "whisker" in has:
             whisker = base.transform_filter("!datum.line && isValid(datum.low)")
             whisker = whisker.encode(alt.Y("low:Q"), alt.Y2("high:Q"), looks.faded(1.0))
             layers.append(whisker.mark_rule(clip=True, strokeWidth=1.5))
-        if any("line" in row for row in rows):
+        if "line" in has:
             lines = base.transform_filter("datum.line").encode(detail="name:N", tooltip="name:N")
             if page:  # what the pointer meets is wider than what is seen
                 layers.append(lines.mark_line(clip=True, strokeWidth=12).encode(alt.OpacityValue(0)))
             thickness = alt.StrokeWidthValue(2, condition={"test": "datum.rest", "value": 1.1})
             lines = lines.encode(looks.dash(), thickness, looks.faded(1.0))
             layers.append(lines.mark_line(clip=True, strokeJoin="round"))
-        if any("mark" in row for row in rows):
+        if "mark" in has:
             points = base.transform_filter("isValid(datum.mark)").encode(looks.shape(), tooltip="note:N")
             size = alt.SizeValue(62, condition={"test": "datum.rest", "value": 26})
             points = points.mark_point(clip=True, filled=True, stroke=colours["card"], strokeWidth=1)
@@ -114,7 +115,7 @@ class Chart(Figure):
         )
         layers = layers or [base.mark_point()]
         layers[-1] = layers[-1].add_params(looks.chosen, zoom)  # to one that has both axes
-        if page and any("beside" in row for row in rows):
+        if page and "beside" in has:
             layers.append(_names(base, looks))
         made = alt.layer(*layers)
         made = made.properties(
@@ -123,8 +124,25 @@ class Chart(Figure):
             title=titles(self.title, self.y.label, page),
             description=clean(self.description or self.title),
         )
-        made.data = alt.Data(values=rows)  # at last: all that was done before would have copied it
+        # At last: all that was done before would have copied it.
+        made.data = alt.NamedData("rows") if self.changes else alt.Data(values=rows)
         return made
+
+    def moment(self) -> Moment:
+        """Its rows and limits, for a page that has drawn one of the same key with `changes`."""
+        x, y, named, rows = self._drawn()
+        looks = [(name, s.style, s.line, s.key) for s, name in named]
+        axes = [(axis.label, axis.log, axis.log and _decades(axis)) for axis in (x, y)]
+        key = repr((self.title, axes, looks, sorted(_parts_of(rows)), self.references, self.frontier, self.height))
+        (left, right), (low, high) = x.limits or (0.0, 1.0), y.limits or (0.0, 1.0)
+        return Moment(key, rows, {"x_low": left, "x_high": right, "y_low": low, "y_high": high})
+
+    def _drawn(self) -> tuple[Axis, Axis, list[tuple[Series, str]], list[dict[str, Any]]]:
+        """Axes with their limits, series with the names that they are shown by, and rows."""
+        x, y = self._axes()
+        named = list(zip(self.series, _unique(self.series), strict=True))
+        named.sort(key=lambda one: one[0].style is not None)  # those in the background first
+        return x, y, named, [row for s, name in named for row in _rows(s, name, x, y)]
 
     def _axes(self) -> tuple[Axis, Axis]:
         """With their limits. Bands may go beyond them, whiskers may not."""
@@ -254,6 +272,18 @@ def _rows(s: Series, name: str, x: Axis, y: Axis) -> list[dict[str, Any]]:
             row["beside"] = name if len(name) <= _LONGEST_BESIDE else name[: _LONGEST_BESIDE - 1] + "…"
         rows.append(row)
     return rows
+
+
+def _parts_of(rows: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The kinds of marks that there are to draw."""
+    found = {part for row in rows for part in ("line", "mark", "beside") if part in row}
+    return found | {"band" if row.get("line") else "whisker" for row in rows if "low" in row}
+
+
+def _decades(axis: Axis) -> tuple[bool, bool]:
+    """How many decades an axis has, as far as its ticks depend on them."""
+    low, high = axis.limits or (1.0, 1.0)
+    return (high > 8 * low, high > 1e4 * low)
 
 
 def _names(base: Any, looks: _Looks) -> Any:

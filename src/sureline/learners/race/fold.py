@@ -45,14 +45,16 @@ def same_rows(learner: OnlineLearner, other: OnlineLearner) -> bool:
     return (learner.normalize == "row") == (other.normalize == "row")
 
 
-def folded(base: OnlineLearner, votes: Sequence[Vote], spread: Sequence[Vote], sizes: Normalizer | None) -> State:
-    """The state of a learner like `base` whose scores are the sum of the votes.
+def folded(
+    base: OnlineLearner, votes: Sequence[Vote], spread: Sequence[Vote], sizes: Normalizer | None, shift: float = 0.0
+) -> State:
+    """The state of a learner like `base` whose scores are the sum of the votes, and a shift by the intercept.
 
     `spread` are Gaussian members with what their standard deviations count; `sizes` has the scales of features, if one
     of them divides by scales.
     """
     state = base.model.copy()
-    _put_weights(state, base, votes, sizes)
+    _put_weights(state, base, votes, sizes, shift)
     _put_variances(state, base, spread, sizes)
     return state
 
@@ -66,18 +68,23 @@ def _factor(learner: OnlineLearner, base: OnlineLearner, slots: Ints, sizes: Nor
     return size if base.normalize == "scale" else 1 / size
 
 
-def _put_weights(state: State, base: OnlineLearner, votes: Sequence[Vote], sizes: Normalizer | None) -> None:
+def _put_weights(
+    state: State, base: OnlineLearner, votes: Sequence[Vote], sizes: Normalizer | None, shift: float
+) -> None:
     scale = np.broadcast_to(state.memory[:, WEIGHT_SCALE], state.n_heads)
     numbers = state.weights.reshape(len(state.weights), state.n_heads, -1)
     of_base = state.nonzero()
     of_votes = [vote.learner.model.nonzero() for vote in votes]
     for head in range(state.n_heads):
-        slots = np.unique(np.concatenate([heads[head][0] for heads in (of_base, *of_votes)]))
+        own_slots = [heads[head][0] for heads in (of_base, *of_votes)]
+        slots = np.unique(np.concatenate([*own_slots, np.zeros(int(shift != 0), np.int64)]))
         total = np.zeros(len(slots))
         for vote, heads in zip(votes, of_votes, strict=True):
             own, values = heads[head]
             factor = vote.weight * _factor(vote.learner, base, own, sizes)
             total[np.searchsorted(slots, own)] += values.astype(np.float64) * factor
+        if shift != 0:
+            total[0] += shift  # the first slot is that of the intercept
         numbers[slots, head, 0] = total / scale[head]
     state.refresh(base.rule)
 

@@ -24,7 +24,7 @@ from ..online import OnlineLearner
 from .candidates import NARROW
 from .fold import goes_on, same_rows
 from .predictions import Block, Sample
-from .stack import FIRST, Judged, losses_of, scales_of
+from .stack import FIRST, Judged, chance, losses_of, scales_of
 
 BLOCK = 8192  # rows of a block at most
 ENTRIES = 1 << 22  # not zero, in a block
@@ -32,17 +32,29 @@ JUDGED = 1 << 14  # predictions of a member that judge it, at most
 PAGE = 4096  # bytes
 FEWEST = 50  # and at least, else nothing can be decided
 Z = 4.0  # standard errors that a member must be behind
-# At most so many are left after so many rows, with a committee and without.
-LEFT = ((1 << 13, 16, 8), (1 << 14, 12, 5), (1 << 15, 10, 2), (1 << 16, 8, 1), (1 << 17, 4, 1))
+# At most so many are left after so many rows, with a committee and without; None if nobody looks then.
+LEFT: tuple[tuple[int, int | None, int], ...] = (
+    (1 << 13, None, 8),
+    (1 << 14, 16, 5),
+    (1 << 15, 12, 2),
+    (1 << 16, 8, 1),
+    (1 << 17, 4, 1),
+)
 
 RULE = (
-    "After 8,192, 16,384, 32,768, ... rows a member leaves if its mean loss on the judged predictions exceeds the "
-    "least by more than 4 standard errors of the difference, but for the three best of a committee; or if a better one "
-    "predicts just the same. A standard error is that of rows, or of blocks if they differ by more. Of the others at "
-    "most 16, 12, 10 and 8 stay after 8,192, 16,384, 32,768 and 65,536 rows, and 4 from 131,072 rows on: those with "
-    "the least loss. Where one learner is to be chosen, 8, 5, 2 and 1 stay. The best of the learners that a "
-    "committee can go on with always stays. Along a pipe or a file of more than 256 MB, members with a full covariance "
-    "learn from the first 131,072 rows, and vote after that; where one learner is to be chosen they leave."
+    "After 16,384, 32,768, 65,536, ... rows a member leaves if its mean loss exceeds the least by more than 4 standard "
+    "errors of the difference, on the judged predictions and on each half of them, but for the three best of a "
+    "committee; or if a better one predicts just the same. A standard error is that of rows, or of blocks if they "
+    "differ by more. Of the others at most 16, 12 and 8 stay after 16,384, 32,768 and 65,536 rows, and 4 from 131,072 "
+    "rows on: those with the least loss. Where one learner is to be chosen, 8, 5, 2 and 1 stay after 8,192, 16,384, "
+    "32,768 and 65,536 rows. The best of the learners that a committee can go on with always stays. Along a pipe or a "
+    "file of more than 256 MB, members with a full covariance learn from the first 131,072 rows, and vote after that; "
+    "where one learner is to be chosen they leave after 8,192. "
+    "At the end the members vote, with weights that are not negative, and minimise the log loss. The mean of the three "
+    "best, or one of them alone, takes their place if its loss is less by more than a standard error. With two "
+    "classes, and where mistakes are judged, so does the committee or one member with the intercept that errs least. "
+    "Rows whose labels come in runs are learned from in random order, and it is not known what comes after them: "
+    "nothing takes the place of the committee there, unless they were sorted by label."
 )
 
 
@@ -73,14 +85,32 @@ class Race:
         committee: bool = True,
         limit: int | None = None,
         long: bool = False,
+        mixed: bool = False,
     ) -> None:
         self.members = [Member(k, learner) for k, learner in enumerate(learners)]
         self.metric, self.committee, self.long = metric, committee, long
+        self.mixed = mixed  # early and late rows of a stream, whose order says nothing of what comes after it
         self.limit = default_memory() if limit is None else limit
         self.rows = self.nonzeros = 0
         self.memory_bytes = 0  # that the models may take, at the width of the first rows
         self.blocks: list[Block] = []
         self.normalizers: dict[str, Normalizer] = {}  # by kind, which members share
+
+    @classmethod
+    def of_trained(cls, learners: Sequence[OnlineLearner], rows: int, *, metric: str) -> Race:
+        """A race of learners that have each learned from so many rows, and are to be judged by others: see `judge`."""
+        race = cls(learners, metric=metric)
+        race.rows = rows
+        for learner in learners:
+            race.normalizers.setdefault(learner.normalize, learner.normalizer)
+        race._share()
+        return race
+
+    def judge(self, block: Chunk, labels: npt.NDArray[np.int32], classes: Array) -> None:
+        """Let all members predict all rows of a block, and then learn from it."""
+        weights = np.ones(block.n_rows) if block.weights is None else block.weights
+        self._take(block, labels, classes, Sample(block, labels, weights), again=False)
+        self.rows += block.n_rows
 
     def copy(self) -> Race:
         """One that goes on by itself."""
@@ -118,7 +148,8 @@ class Race:
 
     def _rests(self, member: Member) -> bool:
         """True if it learns no more, but votes: a full covariance costs too much along a long stream."""
-        return self.long and self.rows >= LEFT[-1][0] and member.learner.shape.has_factors
+        enough = LEFT[-1][0] if self.committee else LEFT[0][0]
+        return self.long and self.rows >= enough and member.learner.shape.has_factors
 
     @property
     def block_size(self) -> int:
@@ -156,8 +187,8 @@ class Race:
         before, self.rows = self.rows, self.rows + block.n_rows
         self.nonzeros += int(block.indptr[-1] - block.indptr[0])
         self.blocks = [one for one in self.blocks if one.start >= self.rows // 2]
-        for rows, *_ in LEFT:
-            if before < rows <= self.rows:
+        for rows, many, _ in LEFT:
+            if before < rows <= self.rows and (many is not None or not self.committee):
                 self._look()
         if before >= LEFT[-1][0] and before.bit_length() < self.rows.bit_length():
             self._look()
@@ -292,6 +323,11 @@ class Race:
     def _late(self) -> list[Block]:
         return [one for one in self.blocks if one.start >= self.rows // 2]
 
+    @property
+    def bounds(self) -> list[int]:
+        """Of the blocks among the predictions that judge."""
+        return [0, *np.cumsum([len(one.labels) for one in self._late()]).tolist()]
+
     def judged(self) -> Judged | None:
         """The predictions that judge; None if they are too few, or all of one class."""
         blocks = self._late()
@@ -306,7 +342,10 @@ class Race:
         return Judged(np.clip(scores, -1e30, 1e30), labels, weights)
 
     def _look(self) -> None:
-        """Let those go that are behind."""
+        """Let those go that are behind. Where one is to be chosen, those that will not learn to the end go first."""
+        resting = [member.number for member in self.alive if self._rests(member)]
+        if not self.committee and 0 < len(resting) < len(self.alive):
+            self._drop(dict.fromkeys(resting, "a full covariance costs too much along a long stream"))
         judged, alive = self.judged(), self.alive
         if judged is None or len(alive) < 2:
             return
@@ -314,39 +353,43 @@ class Race:
         total = float(judged.weights.sum())
         means = judged.weights @ losses / total
         best = int(np.argmin(means))
-        gaps = losses - losses[:, [best]]
-        lag = means - means[best]
-        errors = np.maximum(self._chance(judged.weights, gaps - lag), 1e-12)
+        behind = self._behind(judged.weights, losses)
         for member, mean in zip(alive, means.tolist(), strict=True):
             member.loss, member.looked = mean, True
         order = sorted(range(len(alive)), key=lambda k: (means[k], alive[k].number))
-        most = min(many if self.committee else one for rows, many, one in LEFT if self.rows >= rows)
+        limits = (many if self.committee else one for rows, many, one in LEFT if self.rows >= rows)
+        most = min(limit for limit in limits if limit is not None)
         base = next((k for k in order if goes_on(alive[k].learner) and self._fits(alive, order, k)), None)
         gone = {}
         for place, k in enumerate(order):
-            behind = lag[k] > Z * errors[k] and (place >= FIRST or not self.committee)
-            rests = self._rests(alive[k]) and not self.committee and len(order) > 1
+            is_behind = behind[k] and (place >= FIRST or not self.committee)
             twin = next((j for j in order[:place] if (losses[:, j] == losses[:, k]).all()), None)
-            if (behind or rests or twin is not None or place >= most) and not (self.committee and k == base):
-                why = "clearly behind" if behind else f"at most {most} go on"
+            if (is_behind or twin is not None or place >= most) and not (self.committee and k == base):
+                why = "clearly behind" if is_behind else f"at most {most} go on"
                 gone[alive[k].number] = f"{why}: loss {means[k]:.4g} against {means[best]:.4g}"
-                if rests:
-                    gone[alive[k].number] = "a full covariance costs too much along a long stream"
-                elif twin is not None:
+                if twin is not None:
                     gone[alive[k].number] = f"the same predictions as number {alive[twin].number + 1}"
         if gone:
             self._drop(gone)
 
-    def _chance(self, weights: Floats, rest: Floats) -> Floats:
-        """The standard error of the mean of each column: by its rows, or by its blocks if they differ by more.
+    def _behind(self, weights: Floats, losses: Floats) -> npt.NDArray[np.bool_]:
+        """Which columns are clearly behind the best one, on all rows and on each half of them.
 
-        Rows of a stream that changes are not independent.
+        After a change of the stream who was best before is behind for a while.
         """
-        total = float(weights.sum())
-        by_rows = (weights**2) @ rest**2
-        bounds = np.cumsum([0] + [len(one.labels) for one in self._late()])[:-1]
-        by_blocks = (np.add.reduceat(weights[:, np.newaxis] * rest, bounds) ** 2).sum(axis=0)
-        found: Floats = np.sqrt(np.maximum(by_rows, by_blocks)) / total
+        bounds = self.bounds
+        middle = len(bounds) // 2
+        found = np.ones(losses.shape[1], np.bool_)
+        for first, last in ((0, len(bounds) - 1), (0, middle), (middle, len(bounds) - 1)):
+            part, rows = slice(bounds[first], bounds[last]), bounds[first : last + 1]
+            w, some = weights[part], losses[part]
+            total = float(w.sum())
+            if total <= 0:
+                continue
+            means = w @ some / total
+            gaps = some - some[:, [int(np.argmin(means))]]
+            lag = means - means.min()
+            found &= lag > Z * np.maximum(chance(w, gaps - lag, rows), 1e-12)
         return found
 
     @staticmethod

@@ -21,6 +21,7 @@ from .predictions import Block
 from .race import Race
 
 _FIELDS = {"rows", "nonzeros", "memory", "committee", "metric", "candidates", "alive", "left", "blocks", "leader"}
+_LATER = {"mixed"}  # what older checkpoints do not have
 _MOST = 1 << 62
 
 
@@ -48,6 +49,7 @@ def to_words(race: Race) -> tuple[dict[str, Any], dict[str, Array]]:
         "memory": race.memory_bytes,
         "committee": race.committee,
         "metric": race.metric,
+        "mixed": race.mixed,
         "candidates": len(race.members),
         "alive": states,
         "left": left,
@@ -72,13 +74,16 @@ def restore(race: Race, words: Any, tensors: Mapping[str, Array], classes: Array
 
 
 def _restore(race: Race, words: Any, tensors: dict[str, Array], classes: Array) -> None:
-    if not isinstance(words, dict) or set(words) != _FIELDS:
-        raise ValueError(f"a race has {', '.join(sorted(_FIELDS))}")
+    if not isinstance(words, dict) or set(words) - _LATER != _FIELDS:
+        raise ValueError(f"a race has {', '.join(sorted(_FIELDS | _LATER))}")
     if words["candidates"] != len(race.members):
         raise ValueError(f"its race has {words['candidates']} candidates, and there are {len(race.members)} now")
     if (words["committee"], words["metric"]) != (race.committee, race.metric):
         kind = "for a committee" if words["committee"] else "for one learner"
         raise ValueError(f"its race is {kind}, by {words['metric']}")
+    race.mixed = words.get("mixed", False)
+    if type(race.mixed) is not bool:
+        raise ValueError("its race does not say whether its rows are mixed")
     race.rows, race.nonzeros, race.memory_bytes = (_count(words[name]) for name in ("rows", "nonzeros", "memory"))
     numbers = [one["number"] for one in words["alive"]] + [one[0] for one in words["left"]]
     if not words["alive"] or sorted(numbers) != list(range(len(race.members))):

@@ -9,20 +9,29 @@ true class over another counts so. The committee is
 with the weights that minimise the log loss of the rows plus `SHRINKAGE` |a - a0|^2, where a0 is 1/3 for each of the
 three best members. With few rows it is their mean, with many the best committee. It has no intercept but those of its
 members: one more made it worse (docs/results/defaults.md).
+
+The log loss is not what is asked for, and where no linear model fits well its minimum can be far from that of the
+mistakes. So the mean of the three best, and each member alone, stand beside the committee; and where mistakes are to be
+few, the committee and the member with the fewest with another threshold: `options`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._inputs import Floats
+from ..newton import newton
 
 SHRINKAGE = 10.0  # in units of the log loss of a row
 FIRST = 3  # members of the committee that it is shrunk to
 MOST = 8  # members that are weighed
+STEEP = 4.0  # of the sigmoid that stands for a mistake, per unit of log-odds
+FARTHEST, STEP = 1.5, 0.025  # thresholds that are tried, in log-odds
 _SMALLEST = 1e-6  # of a scale c, in units of one over the mean size of the scores
 
 
@@ -133,18 +142,50 @@ class Stack:
     members: list[int]  # those that were weighed, the best first
     weights: Floats  # of the scores as they are: a_k c_k
     shares: Floats  # a_k, which tell what each contributes
+    shift: float = 0.0  # of its scores
 
     def scores(self, judged: Judged) -> Floats:
         """Those of the committee, of shape (rows, heads)."""
-        f: Floats = np.einsum("nkh,k->nh", judged.scores[:, self.members], self.weights)
+        f: Floats = np.einsum("nkh,k->nh", judged.scores[:, self.members], self.weights) + self.shift
         return f
 
-    def loss(self, judged: Judged, metric: str) -> float:
-        """The mean loss of the committee: of mistakes by the error, else as members are judged."""
+    def losses(self, judged: Judged, metric: str) -> Floats:
+        """The loss of the committee on each row: of mistakes by the error, else as members are judged."""
         both = Judged(self.scores(judged)[:, np.newaxis], judged.labels, judged.weights)
-        margins = both.margins()
-        losses = both.wrong(margins) if metric == "error" else losses_of(both, np.ones(1), metric)
-        return float(judged.weights @ losses[:, 0]) / max(float(judged.weights.sum()), 1e-300)
+        if metric == "error":
+            return both.wrong(both.margins())[:, 0].astype(np.float64)
+        return losses_of(both, np.ones(1), metric)[:, 0]
+
+    def loss(self, judged: Judged, metric: str) -> float:
+        """The mean of its losses."""
+        return float(judged.weights @ self.losses(judged, metric)) / max(float(judged.weights.sum()), 1e-300)
+
+
+def options(judged: Judged, scales: Floats, order: list[int], *, threshold: bool = False) -> list[Stack]:
+    """The committee of the best members, which `order` has in front; their mean; and each of them alone.
+
+    With `threshold`, which is for two classes, also the committee and the member that errs least, moved.
+    """
+    best = order[:FIRST]
+    mean = np.full(len(best), 1 / len(best))
+    alone = [Stack([k], scales[[k]], np.ones(1)) for k in order[:MOST]]
+    found = [stacked(judged, scales, order), Stack(best, mean * scales[best], mean), *alone]
+    if threshold:
+        found += [moved(judged, one) for one in (found[0], min(alone, key=lambda one: one.loss(judged, "error")))]
+    return found
+
+
+def moved(judged: Judged, stack: Stack) -> Stack:
+    """The same with the shift of its scores with which it errs least.
+
+    Mistakes are smoothed, so that a few rows near the threshold do not decide: by a sigmoid of the margin.
+    """
+    side = np.where(judged.labels == 1, 1.0, -1.0)
+    margins = side * stack.scores(judged)[:, 0]
+    steps = round(FARTHEST / STEP)
+    shifts = np.arange(-steps, steps + 1) * STEP
+    mistakes = [judged.weights @ (1 - np.tanh(0.5 * STEEP * (margins + side * shift))) for shift in shifts]
+    return replace(stack, shift=stack.shift + float(shifts[int(np.argmin(mistakes))]))
 
 
 def stacked(judged: Judged, scales: Floats, order: list[int]) -> Stack:
@@ -164,31 +205,53 @@ def stacked(judged: Judged, scales: Floats, order: list[int]) -> Stack:
     return Stack(members, a * c, a)
 
 
+def best_of(judged: Judged, teams: Sequence[Sequence[Stack]], metric: str, bounds: Sequence[int]) -> Stack:
+    """The better committee; or the best of what is better than that by a standard error. `teams` are of `options`.
+
+    The standard error keeps small data with the committee, which differs least from one sample to the next.
+    """
+    weights, total = judged.weights, float(judged.weights.sum())
+    losses = {id(stack): stack.losses(judged, metric) for stacks in teams for stack in stacks}
+    means = {key: float(weights @ loss) / total for key, loss in losses.items()}
+    committee = min((stacks[0] for stacks in teams), key=lambda stack: means[id(stack)])
+    for stack in sorted((stack for stacks in teams for stack in stacks), key=lambda stack: means[id(stack)]):
+        gain = means[id(committee)] - means[id(stack)]
+        if gain <= 0:
+            break
+        rest = losses[id(committee)] - losses[id(stack)] - gain
+        if gain > chance(weights, rest[:, np.newaxis], bounds)[0]:
+            return stack
+    return committee
+
+
+def chance(weights: Floats, rest: Floats, bounds: Sequence[int]) -> Floats:
+    """The standard error of the mean of each column: by its rows, or by its blocks if they differ by more.
+
+    Rows of a stream that changes are not independent.
+    """
+    by_rows = (weights**2) @ rest**2
+    starts = [start - bounds[0] for start, stop in pairwise(bounds) if stop > start]
+    by_blocks = (np.add.reduceat(weights[:, np.newaxis] * rest, starts) ** 2).sum(axis=0)
+    found: Floats = np.sqrt(np.maximum(by_rows, by_blocks)) / float(weights.sum())
+    return found
+
+
 def _minimum(Z: Floats, weights: Floats, start: Floats) -> Floats:
     """The a >= 0 that minimises the log loss of the margins Z a plus the shrinkage towards `start`.
 
     By Newton's method. Each step is a quadratic problem with bounds, which is solved one coordinate after the other.
     """
-    a = start.copy()
 
     def loss(a: Floats) -> float:
         return float(weights @ np.logaddexp(0, -(Z @ a)) + SHRINKAGE * ((a - start) ** 2).sum())
 
-    now = loss(a)
-    for _ in range(50):
+    def step(a: Floats) -> Floats:
         p = 0.5 * (1 - np.tanh(0.5 * (Z @ a)))
         slope = -(Z.T @ (weights * p)) + 2 * SHRINKAGE * (a - start)
         H = (Z.T * (weights * p * (1 - p))) @ Z + 2 * SHRINKAGE * np.eye(len(a))
-        towards = _bounded(H, H @ a - slope, a) - a
-        size, then = 1.0, loss(a + towards)
-        while then > now and size > 1e-4:
-            size /= 2
-            then = loss(a + size * towards)
-        if then >= now:
-            break
-        a, gain, now = a + size * towards, now - then, then
-        if gain < 1e-9 * max(now, 1.0):
-            break
+        return _bounded(H, H @ a - slope, a) - a
+
+    a, _ = newton(loss, step, start)
     return np.maximum(a, 0.0)
 
 

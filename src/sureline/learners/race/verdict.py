@@ -11,7 +11,7 @@ from ..._inputs import Floats
 from ..online import OnlineLearner
 from .fold import Vote, folded, goes_on, record_of
 from .race import Member, Race
-from .stack import Judged, Stack, losses_of, scales_of, stacked
+from .stack import Judged, Stack, best_of, losses_of, options, scales_of
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Verdict:
     best: Member  # the best member
     best_error: float
     shares: dict[int, float]  # of the members of the committee by their numbers, which add up to 1
+    shift: float = 0.0  # of its threshold, in log-odds
 
     def table(self) -> list[dict[str, Any]]:
         """A row for each candidate: what it is, its loss, when and why it left, and its share of the committee."""
@@ -61,14 +62,20 @@ def outcome(race: Race) -> Verdict:
     teams = _teams(alive, order) if race.committee else []
     if not teams:
         return _verdict(race, alive[best].learner, n, best_error, alive[best], best_error, {alive[best].number: 1.0})
-    stacks = [(base, stacked(judged, scales, team)) for base, team in teams]
-    base, stack = min(stacks, key=lambda one: one[1].loss(judged, race.metric))
+    threshold = race.metric == "error" and judged.scores.shape[2] == 1 and bool(alive[best].learner.fit_intercept)
+    found = [(base, options(judged, scales, team, threshold=threshold)) for base, team in teams]
+    if race.mixed:  # a standard error of rows from all times says nothing of the rows that come next
+        found = [(base, stacks[:1]) for base, stacks in found]
+    stack = best_of(judged, [stacks for _, stacks in found], race.metric, race.bounds)
+    base = next(base for base, stacks in found if any(one is stack for one in stacks))
+    if stack.shares.size == 1 and goes_on(alive[stack.members[0]].learner):
+        base = stack.members[0]
     learner = _fold(race, judged, scales, base, stack)
     total = max(float(stack.shares.sum()), 1e-300)
     shares = {
         alive[k].number: float(share / total) for k, share in zip(stack.members, stack.shares, strict=True) if share > 0
     }
-    return _verdict(race, learner, n, stack.loss(judged, "error"), alive[best], best_error, shares)
+    return _verdict(race, learner, n, stack.loss(judged, "error"), alive[best], best_error, shares, stack.shift)
 
 
 def _verdict(race: Race, learner: OnlineLearner, *found: Any) -> Verdict:
@@ -104,7 +111,7 @@ def _fold(race: Race, judged: Judged, scales: Floats, base: int, stack: Stack) -
     total = sum(gaussian.values())
     parts = {k: share / total * float(scales[k] / unit) for k, share in gaussian.items()}
     sizes = race.normalizers.get("scale")
-    state = folded(own, votes, [Vote(alive[k].learner, part) for k, part in parts.items()], sizes)
+    state = folded(own, votes, [Vote(alive[k].learner, part) for k, part in parts.items()], sizes, stack.shift / unit)
     blocks = [one for one in race.blocks if one.start >= race.rows // 2]
     std = np.concatenate(
         [sum(part * np.sqrt(one.variances[:, k].astype(np.float64)) for k, part in parts.items()) for one in blocks]

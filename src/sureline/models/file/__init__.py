@@ -71,7 +71,7 @@ def write_model(
     extra_tensors: Mapping[str, Array] | None = None,
     scales: Normalizer | None = None,
 ) -> None:
-    """Write a model in place of the file at `path`, which stays as it is until the new one is complete on the disk.
+    """Write a model atomically: the file at `path` is replaced when the new one is complete on the disk.
 
     Parameters
     ----------

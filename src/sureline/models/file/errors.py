@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ModelFileError(ValueError):
-    """A file that is refused as a model: the message is ``FILE: reason``.
+    """A refused model file. The message is ``FILE: reason``.
 
     Attributes
     ----------

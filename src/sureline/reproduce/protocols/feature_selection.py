@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,34 @@ import numpy as np
 
 from .. import data as data_module
 from ..data import Rows
-from ..entry import DataSet, Entry, Learner
+from ..entry import DataSet, Entry, EntryError, Learner
 from ..learners import build, in_words, permutation
 from ..outcome import Cell, Column, Findings, Missing, Picture, Row, Series, Table, Verdict, labelled
 from ..progress import Progress
 from ..statistics import MEANS, TIMES, best_of, how_many_hold, longer, lower, mean_of, most_of, opposite
+
+
+@dataclass(frozen=True)
+class Days:
+    """Rows in time order: those of a file are a day, or so many rows where one file has them all."""
+
+    split: str  # "next": trained on one day, tested on the next; "even to odd": trained on even days, tested on odd
+    rows: int
+
+    def __post_init__(self) -> None:
+        if self.split not in ("next", "even to odd"):
+            raise EntryError(f"[protocol.days], 'split', must be 'next' or 'even to odd'. Got {self.split!r} instead.")
+
+    def draws(self, wanted: int) -> int:
+        """Of days there are many pairs, of the even and the odd ones there is one."""
+        return wanted if self.split == "next" else 1
+
+    def of(self, rows: Rows, draw: int) -> tuple[Rows, Rows]:
+        sizes = rows.sizes if len(rows.sizes) > 1 else (self.rows,) * (len(rows.y) // self.rows)
+        day = np.repeat(np.arange(len(sizes)), sizes)
+        train, test = (day == draw, day == draw + 1) if self.split == "next" else (day % 2 == 0, day % 2 == 1)
+        X, y = rows.X[: len(day)], rows.y[: len(day)]
+        return Rows(X[train], y[train]), Rows(X[test], y[test])
 
 
 @dataclass(frozen=True)
@@ -33,29 +56,32 @@ class Parameters:
     # Learners with a grid take the point that is best, at this number of features, on the last fifth of the training
     # rows of the first draw, after training on the others.
     tuning_count: int
+    days: dict[str, Days] = field(default_factory=dict)  # data sets whose rows come in time order
     data: tuple[str, ...] | None = None  # only these data sets
     rows: int | None = None  # at most so many rows of each
 
 
 @dataclass(frozen=True)
 class Curves:
-    """Accuracy and seconds, a row for each draw and a column for each number of features."""
+    """Accuracy, seconds and nonzero weights, a row for each draw and a column for each number of features."""
 
     point: dict[str, float]
     accuracy: Any
     seconds: Any
+    nonzeros: Any
 
 
 def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Progress) -> Findings:
     chosen = [one for one in entry.data_sets if parameters.data is None or one.name in parameters.data]
     missing, tables, pictures, results = [], [], [], {}
-    fits = [parameters.draws * len(parameters.counts) + _tuning_fits(one) for one in entry.learners]
-    progress.expect(sum(fits) * len(chosen))
+    tuning = sum(_tuning_fits(one) for one in entry.learners)
+    fits = {one.name: _draws(one, parameters) * len(parameters.counts) * len(entry.learners) + tuning for one in chosen}
+    progress.expect(sum(fits.values()))
     for one in chosen:
         found = _paths(entry, one, parameters, folder, progress)
         if isinstance(found, Missing):
             missing.append(found)
-            progress.advance(sum(fits), f"{one.name}: not there")
+            progress.advance(fits[one.name], f"{one.name}: not there")
             continue
         shape, stand_in, paths = found
         label = labelled(one.name, stand_in)
@@ -71,6 +97,11 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
     )
 
 
+def _draws(data: DataSet, parameters: Parameters) -> int:
+    days = parameters.days.get(data.name)
+    return parameters.draws if days is None else days.draws(parameters.draws)
+
+
 def _tuning_fits(learner: Learner) -> int:
     points = len(learner.points())
     return 0 if points == 1 else points
@@ -79,10 +110,11 @@ def _tuning_fits(learner: Learner) -> int:
 def _paths(
     entry: Entry, data: DataSet, parameters: Parameters, folder: Path | None, progress: Progress
 ) -> tuple[str, str | None, dict[str, Curves]] | Missing:
-    size = parameters.draws, len(parameters.counts)
+    size = _draws(data, parameters), len(parameters.counts)
+    days = parameters.days.get(data.name)
     paths: dict[str, Curves] = {}
     shape, stand_in = "", None
-    for draw in range(parameters.draws):
+    for draw in range(size[0]):
         seed = parameters.first_seed + draw
         progress.advance(0, f"{data.name}: loading")
         if draw == 0 or stand_in:
@@ -90,18 +122,21 @@ def _paths(
             if isinstance(found, Missing):
                 return found
             rows = found
-        train, test = _split(rows.first(parameters.rows), parameters.test_share, seed)
+        if days is None:
+            train, test = _split(rows.first(parameters.rows), parameters.test_share, seed)
+        else:
+            train, test = days.of(rows, draw)
         stand_in = rows.stand_in
         shape = f"{len(train.y):,} rows for training, {len(test.y):,} for testing, {rows.X.shape[1]:,} features"
         for learner in entry.learners:
             what = f"{data.name}, {learner.name}"
             if draw == 0:
                 point = _tuned(entry, learner, train, parameters.tuning_count, progress, what)
-                paths[learner.name] = Curves(point, np.zeros(size), np.zeros(size))
+                paths[learner.name] = Curves(point, np.zeros(size), np.zeros(size), np.zeros(size))
             path = paths[learner.name]
             for i, count in enumerate(parameters.counts):
-                accuracy, seconds = _fitted(entry, learner, {**path.point, "n_features": count}, train, test)
-                path.accuracy[draw, i], path.seconds[draw, i] = accuracy, seconds
+                measured = _fitted(entry, learner, {**path.point, "n_features": count}, train, test)
+                path.accuracy[draw, i], path.seconds[draw, i], path.nonzeros[draw, i] = measured
                 progress.advance(1, what)
     return shape, stand_in, paths
 
@@ -126,7 +161,10 @@ def _tuned(entry: Entry, learner: Learner, train: Rows, count: int, progress: Pr
     return points[int(np.argmax(accuracies))]
 
 
-def _fitted(entry: Entry, learner: Learner, point: Mapping[str, float], train: Rows, test: Rows) -> tuple[float, float]:
+def _fitted(
+    entry: Entry, learner: Learner, point: Mapping[str, float], train: Rows, test: Rows
+) -> tuple[float, float, float]:
+    """Accuracy, seconds, and how many features have a weight: a selected one may have none."""
     from sklearn.exceptions import ConvergenceWarning
 
     model = build(entry, learner, point)
@@ -135,16 +173,25 @@ def _fitted(entry: Entry, learner: Learner, point: Mapping[str, float], train: R
         began = time.process_time()
         model.fit(train.X, train.y)
         seconds = time.process_time() - began
-    return float(model.score(test.X, test.y)), seconds
+    return float(model.score(test.X, test.y)), seconds, float(model.sparse_coef_.nnz)
+
+
+_MEASURES = (
+    ("accuracy", "test accuracy", 4),
+    ("seconds", "CPU seconds of training", 3),
+    ("nonzeros", "nonzero weights", 1),
+)
 
 
 def _tables(title: str, paths: Mapping[str, Curves], counts: tuple[int, ...], stand_in: str | None) -> list[Table]:
     columns = [Column(f"{count:,} features", compared=False) for count in counts]
     made = []
-    for measure, words, digits in (("accuracy", "test accuracy", 4), ("seconds", "CPU seconds of training", 3)):
+    for measure, words, digits in _MEASURES:
         values = {who: getattr(path, measure) for who, path in paths.items()}
         best = [
             best_of({who: runs[:, i].tolist() for who, runs in values.items()}, least=measure == "seconds")
+            if measure != "nonzeros"
+            else set()
             for i in range(len(counts))
         ]
         rows = [
@@ -156,7 +203,11 @@ def _tables(title: str, paths: Mapping[str, Curves], counts: tuple[int, ...], st
         ]
         shown = tuple(Column(column.name, digits, compared=False) for column in columns)
         n_draws = len(next(iter(values.values())))
-        note = f"Means ± standard deviations over {n_draws} draws of the rows for training and testing."
+        note = (
+            f"Means ± standard deviations over {n_draws} draws of the rows for training and testing."
+            if n_draws > 1
+            else "One run."
+        )
         made.append(Table(f"{title}; {words}", ("selector", "tuned"), shown, tuple(rows), note, stand_in))
     return made
 

@@ -33,11 +33,16 @@ class Parameters:
     train_rows: dict[str, int] = field(default_factory=dict)  # how many of the others are for training, if not all
     only: dict[str, tuple[str, ...]] = field(default_factory=dict)  # the learners that the paper has, if not all
     one_run: tuple[str, ...] = ()  # learners to which the order of the rows means nothing
+    fewer_orders: dict[str, int] = field(default_factory=dict)  # of data sets on which a pass takes minutes
+    fewer_tuning_rows: dict[str, int] = field(default_factory=dict)
     data: tuple[str, ...] | None = None  # only these data sets
     rows: int | None = None  # at most so many rows of each
 
-    def orders_of(self, learner: Learner) -> int:
-        return 1 if learner.name in self.one_run else self.orders
+    def orders_of(self, learner: Learner, data: str) -> int:
+        return 1 if learner.name in self.one_run else min(self.orders, self.fewer_orders.get(data, self.orders))
+
+    def tuning_rows_of(self, data: str) -> int:
+        return min(self.tuning_rows, self.fewer_tuning_rows.get(data, self.tuning_rows))
 
 
 @dataclass(frozen=True)
@@ -53,14 +58,14 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
     chosen = [one for one in entry.data_sets if parameters.data is None or one.name in parameters.data]
     missing, tables, results = [], [], {}
     for one in chosen:
-        progress.expect(sum(_passes(learner, parameters) for learner in _learners(entry, one.name, parameters)))
+        progress.expect(sum(_passes(who, one.name, parameters) for who in _learners(entry, one.name, parameters)))
     for one in chosen:
         learners = _learners(entry, one.name, parameters)
         progress.advance(0, f"{one.name}: loading")
         rows = data_module.load(one, folder)
         if isinstance(rows, Missing):
             missing.append(rows)
-            progress.advance(sum(_passes(learner, parameters) for learner in learners), f"{one.name}: not there")
+            progress.advance(sum(_passes(who, one.name, parameters) for who in learners), f"{one.name}: not there")
             continue
         split = _split(one.name, rows.dense(), parameters)
         label = rows.label(one.name)
@@ -79,9 +84,9 @@ def _learners(entry: Entry, data: str, parameters: Parameters) -> list[Learner]:
     return [one for one in entry.learners if named is None or one.name in named]
 
 
-def _passes(learner: Learner, parameters: Parameters) -> float:
+def _passes(learner: Learner, data: str, parameters: Parameters) -> float:
     """In fits on all training rows, where those of the tuning count for a tenth: they have fewer rows."""
-    return parameters.orders_of(learner) + passes_of_tuning(learner, parameters.folds) / 10
+    return parameters.orders_of(learner, data) + passes_of_tuning(learner, parameters.folds) / 10
 
 
 def _split(name: str, rows: Rows, parameters: Parameters) -> Split:
@@ -102,13 +107,13 @@ def _runs(entry: Entry, learner: Learner, name: str, split: Split, parameters: P
         point = tuned(
             entry,
             learner,
-            Rows(split.X, split.y).first(parameters.tuning_rows),
+            Rows(split.X, split.y).first(parameters.tuning_rows_of(name)),
             folds=folds,
             seed=parameters.tuning_seed,
             on_point=lambda: progress.advance((folds - 1) / 10, f"{name}, {learner.name}: tuning"),
         )
         made = Runs(point, [], [])
-        for seed in range(parameters.first_seed, parameters.first_seed + parameters.orders_of(learner)):
+        for seed in range(parameters.first_seed, parameters.first_seed + parameters.orders_of(learner, name)):
             order = permutation(len(split.y), seed)
             X, y = split.X[order], split.y[order]
             model = build(entry, learner, point)
@@ -139,10 +144,11 @@ def _table(entry: Entry, name: str, runs: Mapping[str, Runs], split: Split, para
     )
     shape = f"{len(split.y):,} rows for training, {len(split.y_test):,} for testing"
     title = f"{split.label(name)}: {shape}, {split.X.shape[1]:,} features"
-    once = "".join(f"; {who}: one run" for who in parameters.one_run if who in runs and parameters.orders > 1)
+    orders = max(len(made.error) for made in runs.values())
+    once = "".join(f"; {who}: one run" for who in parameters.one_run if who in runs and orders > 1)
     note = (
-        f"Ours: means ± standard deviations over {parameters.orders} orders of the training rows{once}. Tuned on the "
-        f"first {min(parameters.tuning_rows, len(split.y)):,} of them, by {parameters.folds} folds."
+        f"Ours: means ± standard deviations over {orders} orders of the training rows{once}. Tuned on the "
+        f"first {min(parameters.tuning_rows_of(name), len(split.y)):,} of them, by {parameters.folds} folds."
     )
     return Table(title, ("learner",), columns, tuple(rows), note, stand_in)
 

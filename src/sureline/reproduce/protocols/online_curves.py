@@ -123,6 +123,7 @@ def _pictures(name: str, curves: Mapping[str, Curves]) -> list[Picture]:
     drawn = (
         ("rates", "mistakes", "mistake rate so far", True),
         ("updates", "updates", "updates so far", False),
+        ("seconds", "time", "CPU seconds so far", False),
     )
     return [
         Picture(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bisect
 import contextlib
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -51,8 +50,8 @@ class IpcFile(Batches):
 
     def __init__(self, reader: Reader, first: int, end: int | None, room: int) -> None:
         pa = pyarrow()
-        self._length = os.fstat(reader.raw.fd).st_size
-        self._file = pa.ipc.open_file(pa.PythonFile(FileContent(reader.raw.fd, room), mode="r"))
+        self._length = reader.raw.length
+        self._file = pa.ipc.open_file(pa.PythonFile(FileContent(reader.raw, room), mode="r"))
         self.schema = self._file.schema
         self.n_batches = self._all = self._file.num_record_batches
         self._first, self._end = first, self._all if end is None else end
@@ -103,13 +102,13 @@ class ParquetFile(Batches):
         pyarrow()
         from pyarrow import parquet
 
-        self._fd, self._room = reader.raw.fd, room
-        plain = parquet.read_schema(reader.name)
+        self._raw, self._room = reader.raw, room
+        plain = parquet.read_schema(self._where(reader))
         # A text that comes in many rows is kept once, and not once for each of them.
         texts = [each.name for each in plain if is_text(getattr(each.type, "value_type", each.type))]
         texts = [name for name in texts if not is_list(plain.field(name).type)]
         self._file = parquet.ParquetFile(
-            reader.name, memory_map=False, buffer_size=1 << 20, pre_buffer=False, read_dictionary=texts
+            self._where(reader), memory_map=False, buffer_size=1 << 20, pre_buffer=False, read_dictionary=texts
         )
         self.schema = self._file.schema_arrow
         metadata = self._file.metadata
@@ -121,7 +120,7 @@ class ParquetFile(Batches):
         self._first = max(first, bisect.bisect_right(ends, start))
         self._end = self.n_batches if end is None else end
         self._size = sum(group.total_byte_size for group in self._groups) or 1
-        self._length = os.fstat(reader.raw.fd).st_size
+        self._length = reader.raw.length
         self.columns: list[str] | None = None
 
     def __iter__(self) -> Iterator[tuple[int, int, Any]]:
@@ -138,6 +137,11 @@ class ParquetFile(Batches):
                 raise ValueError(f"row group {i} ends at row {row}, and says {self._starts[i + 1]}")
             read += group.total_byte_size
 
+    @staticmethod
+    def _where(reader: Reader) -> Any:
+        """A path, or an object that reads ranges of what is far away."""
+        return reader.name if reader.raw.fd >= 0 else pyarrow().PythonFile(FileContent(reader.raw), mode="r")
+
     def _refuse_large(self, group: Any) -> None:
         """Before a page is unpacked, see that there is room for it."""
         for k in range(group.num_columns):
@@ -145,7 +149,7 @@ class ParquetFile(Batches):
             start = column.data_page_offset
             if column.has_dictionary_page and column.dictionary_page_offset is not None:
                 start = min(start, column.dictionary_page_offset)
-            size = largest_page(self._fd, start, column.total_compressed_size)
+            size = largest_page(self._raw, start, column.total_compressed_size)
             if size > self._room:
                 raise TooLarge(
                     f"a page of the column {shown(column.path_in_schema)} has {size:,} bytes, more than the "
@@ -201,6 +205,7 @@ class ColumnPieces:
         self._iterator = iter(batches)
         self._batch: Any = None
         self._first_row = self._row = 0  # of the batch, in the file; in the batch
+        self._text_ends: Any = None
         self._rows = batches.n_rows  # that there are, as far as is known
         self._consumed = 0
 
@@ -220,6 +225,7 @@ class ColumnPieces:
                 continue
             self._batch, self._row = batch, max(0, self._start - self._first_row)
             _guarded(self._reader, partial(self._validate, batch))
+            self._text_ends = _guarded(self._reader, partial(self._layout.text_ends, batch))
             return True
 
     def _validate(self, batch: Any) -> None:
@@ -253,13 +259,18 @@ class ColumnPieces:
 
     def _piece_end(self, batch: Any, begin: int) -> tuple[int, int]:
         """The end of the piece that begins at a row of the batch, and about how many bytes it has."""
+        rows = batch.num_rows
+        if self._text_ends is not None:
+            within = np.searchsorted(self._text_ends[begin + 1 :], self._text_ends[begin] + 8 * PIECE, "right")
+            rows = min(rows, begin + max(int(within), 1))
         if not self._layout.listed:
-            end = min(begin + self._layout.rows_at_once, batch.num_rows)
-            return end, (end - begin) * 100 * len(self._layout.columns)
+            end = min(begin + self._layout.rows_at_once, rows)
+            texts = 0 if self._text_ends is None else int(self._text_ends[end] - self._text_ends[begin])
+            return end, (end - begin) * 100 * len(self._layout.columns) + 2 * texts
         offsets = numbers(batch.column("indices").offsets)
         limit = int(offsets[begin]) + PIECE
         end = int(np.searchsorted(offsets[begin + 1 :], limit, "right")) + begin
-        end = min(max(end, begin + 1), begin + (1 << 16), batch.num_rows)
+        end = min(max(end, begin + 1), begin + (1 << 16), rows)
         return end, 8 * max(0, int(offsets[end]) - int(offsets[begin])) + 16 * (end - begin)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from ..._inputs import Array
 
 NUMBERS = {
     **{f"{sign}int{8 * size}": f"<{sign or 'i'}{size}" for sign in ("", "u") for size in (1, 2, 4, 8)},
@@ -22,8 +22,7 @@ def encoded(column: Any) -> tuple[Any, npt.NDArray[np.int64]]:
     """The distinct values of a column, and for each row which of them it has; -1 where it has none."""
     import pyarrow as pa
 
-    if "string_view" in str(column.type):  # as Polars has texts
-        column = (column.dictionary_decode() if hasattr(column, "dictionary") else column).cast(pa.large_string())
+    column = without_views(column)
     if not hasattr(column, "dictionary"):
         column = column.dictionary_encode()
     indices = numbers(column.indices).astype(np.int64)
@@ -33,6 +32,53 @@ def encoded(column: Any) -> tuple[Any, npt.NDArray[np.int64]]:
     places = places.reshape(-1) - int(len(used) > 0 and used[0] < 0)
     taken = pa.Array.from_buffers(pa.int64(), int((used >= 0).sum()), [None, pa.py_buffer(used[used >= 0])])
     return column.dictionary.take(taken), places
+
+
+def without_views(column: Any) -> Any:
+    """Texts, also those of a dictionary, as large strings if they are views: pyarrow has few kernels for these."""
+    import pyarrow as pa
+
+    if str(column.type) == "string_view":  # as Polars has texts
+        return column.cast(pa.large_string())
+    if hasattr(column, "dictionary") and str(column.dictionary.type) == "string_view":  # and its categories
+        texts = column.dictionary.cast(pa.large_string())
+        return pa.DictionaryArray.from_arrays(column.indices, texts, ordered=column.type.ordered)
+    return column
+
+
+def view_sizes(column: Any) -> npt.NDArray[np.int64] | None:
+    """How many bytes each row has of texts that are views; None if there are none.
+
+    Very many may be views of one text, so that they take more when they are read than the file has.
+    """
+    import pyarrow as pa
+
+    type, n = column.type, len(column)
+    if str(type) == "string_view":
+        views = column.buffers()[1]
+        found = np.zeros(0, np.int32) if views is None else np.frombuffer(views, "<i4")[::4]
+        lengths: npt.NDArray[np.int64] = np.maximum(found[column.offset : column.offset + n], 0).astype(np.int64)
+        lengths[nulls(column)] = 0
+        return lengths
+    fixed = pa.types.is_fixed_size_list(type)
+    if not (fixed or is_list(type)) or (items := view_sizes(column.values)) is None:
+        return None
+    size = type.list_size if fixed else 0
+    starts = size * (column.offset + np.arange(n + 1)) if fixed else numbers(column.offsets).astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(items)])
+    in_rows: npt.NDArray[np.int64] = np.diff(ends[np.clip(starts, 0, len(items))])
+    return in_rows
+
+
+def row_sizes(column: Any) -> npt.NDArray[np.int64] | None:
+    """How many bytes the text of each row has, views and those of a dictionary too; None if they are no texts."""
+    texts = getattr(column, "dictionary", column)
+    lengths = view_sizes(texts) if (found := sizes(texts)) is None else found
+    if lengths is None or texts is column:
+        return lengths
+    codes = numbers(column.indices, instead_of_null=len(lengths)).astype(np.int64)
+    written: npt.NDArray[np.int64] = np.append(lengths, 0)[np.clip(codes, 0, len(lengths))]
+    return written
 
 
 def sizes(values: Any) -> npt.NDArray[np.int64] | None:
@@ -100,3 +146,12 @@ def tags(column: Any) -> list[bytes] | None:
     if offsets[0] == offsets[-1]:
         return None
     return [b"" if tag is None else tag.encode() if isinstance(tag, str) else tag for tag in column.to_pylist()]
+
+
+def values(column: Any) -> tuple[list[Any], Any]:
+    """The values of a column as Python has them, and their type. A text that comes in many rows is made once."""
+    if not hasattr(column, "dictionary"):
+        return column.to_pylist(), column.type
+    distinct, places = encoded(column)
+    made = [*distinct.to_pylist(), None]  # the last is for rows that have none
+    return [made[place] for place in places.tolist()], distinct.type

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from .arrow_arrays import NUMBERS, nulls, numbers, sizes
+from ..._native import _core
+from .arrow_arrays import NUMBERS, nulls, numbers, sizes, view_sizes, without_views
 
 _EXACT = ("categorical", "text")  # kinds for which all digits of an integer count
 _LOOKED_AT = 1 << 23  # characters, or items of lists, of a column
@@ -52,21 +54,29 @@ def is_cell(type: Any) -> bool:
     return _reader(type) is not None
 
 
-def cells(column: Any, kind: str) -> tuple[Any, ...]:
-    """A column as the core takes it: what its buffers are, a mask of its nulls or None, and the buffers."""
+def cells(column: Any, kind: str) -> _core.ColumnCells:
+    """The cells of a column, for the core."""
     read = _reader(column.type)
     assert read is not None
     return read(column, kind)
 
 
 def first_values(column: Any) -> list[Any]:
-    """Values of a column as a look at them takes them: None, bools, numbers, texts and lists."""
+    """Values of a column as a look at them takes them: those of the first rows, fewer if they are long."""
+    if (views := view_sizes(column)) is not None:
+        column = column.slice(0, _within(views))
+    column = without_views(column)
+    return values_of(column.slice(0, _rows_within(column)))
+
+
+def values_of(column: Any) -> list[Any]:
+    """Values of a column: None, bools, numbers, texts and lists."""
     import pyarrow as pa
 
-    column = column.slice(0, _rows_within(column))
+    column = without_views(column)
     kind, type = column.type, str(column.type)
     if pa.types.is_dictionary(kind):
-        return first_values(column.dictionary_decode())
+        return values_of(column.dictionary_decode())
     if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
         micros, empty = numbers(_as(column, pa.int64(), pa.timestamp("us"))), nulls(column)
         times = np.datetime_as_string(micros.view("datetime64[us]")).tolist()
@@ -92,10 +102,15 @@ def _rows_within(column: Any) -> int:
     if texts is not column:
         codes = numbers(column.indices, instead_of_null=0)
         lengths = np.append(lengths, 0)[codes]
+    return _within(lengths)
+
+
+def _within(lengths: npt.NDArray[np.int64]) -> int:
+    """How many of them are looked at together, at least one."""
     return 1 + int(np.searchsorted(np.cumsum(lengths[:-1], dtype=np.int64), _LOOKED_AT))
 
 
-Read = Callable[[Any, str], tuple[Any, ...]]
+Read = Callable[[Any, str], _core.ColumnCells]
 
 
 def _reader(type: Any) -> Read | None:
@@ -103,7 +118,7 @@ def _reader(type: Any) -> Read | None:
 
     is_a = pa.types
     readers: list[tuple[Callable[[Any], bool], Read]] = [
-        (is_a.is_null, lambda column, kind: ("missing",)),
+        (is_a.is_null, lambda column, kind: _core.ColumnCells(len(column))),
         (is_a.is_boolean, _booleans),
         (is_a.is_duration, lambda column, kind: _numbers(column.cast(pa.int64()), kind)),
         (lambda given: str(given) in NUMBERS, _numbers),
@@ -142,36 +157,34 @@ def _as(column: Any, view: Any, *types: Any) -> Any:
     return column.view(view)
 
 
-def _numbers(column: Any, kind: str) -> tuple[Any, ...]:
+def _numbers(column: Any, kind: str) -> _core.ColumnCells:
     import pyarrow as pa
 
     if kind in _EXACT and pa.types.is_integer(column.type):
         return _texts(column.cast(pa.string()), kind)
-    return "number", _mask(column), np.ascontiguousarray(numbers(column), np.float64)
+    return _core.ColumnCells.of_numbers(np.ascontiguousarray(numbers(column), np.float64), _mask(column))
 
 
-def _booleans(column: Any, kind: str) -> tuple[Any, ...]:
+def _booleans(column: Any, kind: str) -> _core.ColumnCells:
     import pyarrow as pa
 
-    return "boolean", _mask(column), np.ascontiguousarray(numbers(column.cast(pa.uint8())))
+    return _core.ColumnCells.of_booleans(np.ascontiguousarray(numbers(column.cast(pa.uint8()))), _mask(column))
 
 
-def _times(column: Any, kind: str) -> tuple[Any, ...]:
+def _times(column: Any, kind: str) -> _core.ColumnCells:
     import pyarrow as pa
 
-    return "time", _mask(column), np.ascontiguousarray(numbers(_as(column, pa.int64(), pa.timestamp("us"))))
+    micros = np.ascontiguousarray(numbers(_as(column, pa.int64(), pa.timestamp("us"))))
+    return _core.ColumnCells.of_times(micros, _mask(column))
 
 
-def _texts(column: Any, kind: str) -> tuple[Any, ...]:
-    return "text", _mask(column), *_content(column), None
+def _texts(column: Any, kind: str) -> _core.ColumnCells:
+    return _core.ColumnCells.of_texts(*_content(column), _mask(column))
 
 
 def _content(column: Any) -> tuple[Any, Any]:
     """The characters of an array of texts, and where each of them begins."""
-    import pyarrow as pa
-
-    if str(column.type) == "string_view":
-        column = column.cast(pa.large_string())
+    column = without_views(column)
     wide = str(column.type) == "large_string"
     _, offsets, content = column.buffers()
     if offsets is None or not len(column):
@@ -181,7 +194,7 @@ def _content(column: Any) -> tuple[Any, Any]:
     return characters, np.ascontiguousarray(at, np.int64)
 
 
-def _encoded(column: Any, kind: str) -> tuple[Any, ...]:
+def _encoded(column: Any, kind: str) -> _core.ColumnCells:
     if not _is_text(column.dictionary.type):
         return cells(column.dictionary_decode(), kind)
     codes = numbers(column.indices, instead_of_null=-1 if column.indices.null_count else None)
@@ -190,10 +203,10 @@ def _encoded(column: Any, kind: str) -> tuple[Any, ...]:
         codes[nulls(column.indices)] = -1
     if column.dictionary.null_count:
         codes[np.isin(codes, np.flatnonzero(nulls(column.dictionary)))] = -1
-    return "text", None, *_content(column.dictionary), codes
+    return _core.ColumnCells.of_codes(codes, *_content(column.dictionary))
 
 
-def _lists(column: Any, kind: str) -> tuple[Any, ...]:
+def _lists(column: Any, kind: str) -> _core.ColumnCells:
     import pyarrow as pa
 
     if pa.types.is_fixed_size_list(column.type):
@@ -201,13 +214,13 @@ def _lists(column: Any, kind: str) -> tuple[Any, ...]:
     starts = np.ascontiguousarray(numbers(column.offsets), np.int64)
     items = column.values
     if pa.types.is_null(items.type):
-        return "numbers", _mask(column), np.full(len(items), np.nan), starts
+        return _core.ColumnCells.of_lists(starts, np.full(len(items), np.nan), _mask(column))
     if _is_text(items.type):
+        items = without_views(items)
         if items.null_count:
             items = items.fill_null("")
-        characters, at = _content(items)
-        return "texts", _mask(column), characters, at, starts
+        return _core.ColumnCells.of_text_lists(starts, *_content(items), _mask(column))
     content = np.array(numbers(items), np.float64)
     if items.null_count:
         content[nulls(items)] = np.nan
-    return "numbers", _mask(column), content, starts
+    return _core.ColumnCells.of_lists(starts, content, _mask(column))

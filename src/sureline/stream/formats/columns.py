@@ -9,12 +9,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..._inputs import Array
 from ..._native import _core
-from ..chunk import BlockFacts, Chunk, keep_rows
+from ..chunk import BlockFacts, Chunk, Kept, keep_rows
 from ..errors import DataError, listed, shown
-from ..labels import BadLabel, Codes, Label, from_number, from_text
+from ..labels import BadLabel, Codes, Label, as_written, from_number, from_text
 from ..options import Options
-from .arrow_arrays import NUMBERS, Array, encoded, is_feature, is_list, is_text, nulls, numbers, sizes, tags
+from .arrow_arrays import (
+    NUMBERS,
+    encoded,
+    is_feature,
+    is_list,
+    is_text,
+    nulls,
+    numbers,
+    row_sizes,
+    sizes,
+    tags,
+    values,
+    view_sizes,
+)
 from .arrow_cells import flat_fields
 from .wide import RowFaults, WideRows
 
@@ -65,6 +79,12 @@ class ColumnLayout:
             raise DataError(file, f"the column {shown(self.weight)} must be numbers; it is {self._typed(self.weight)}")
         self.tag = None
         self.wide: WideRows | None = None
+        if options.keep and self.listed:
+            raise DataError(file, "columns to keep (--keep) are for tables, and this file has indices and values")
+        for name in options.keep:
+            if name not in known:
+                reason = f"there is no column {shown(name)} among the columns {listed(known)}; --keep names it"
+                raise DataError(file, reason)
         if self.listed:
             if "tag" in names and is_text(schema.field("tag").type, binary=True):
                 self.tag = "tag"
@@ -78,10 +98,14 @@ class ColumnLayout:
                     file, f"values must be lists of numbers; they are lists of {shown(str(values), quotes=False)}"
                 )
             top = {*lists, self.label, self.weight, self.tag}
+            self._read = [self._flat[name] for name in (self.label, self.tag) if name is not None]
+            self._named = {self.tag}
         else:
             self.wide = WideRows(file, self._flat, options, (self.label, self.weight))
-            used = [*self.wide.names, self.label, self.weight]
+            used = [*self.wide.names, self.label, self.weight, *options.keep]
             top = {self._flat[name].top for name in used if name is not None}
+            self._read = [self._flat[name] for name in used if name is not None]
+            self._named = set(self.wide.ids)
         self.columns = [name for name in names if name in top]
 
     def _type(self, name: str) -> Any:
@@ -94,6 +118,32 @@ class ColumnLayout:
     def rows_at_once(self) -> int:
         """Rows of a piece of wide columns."""
         return 1 << 16 if self.wide is None else self.wide.rows_at_once
+
+    def text_ends(self, batch: Any) -> npt.NDArray[np.int64] | None:
+        """Ends of the texts of each row, as if they lay one after the other; None if none take more than they have.
+
+        DataError if those of a row, or of a dictionary, take more than there is room for.
+        """
+        total: npt.NDArray[np.int64] | None = None
+        room = self._options.batch_room
+        for field in self._read:
+            column = field.of(batch)
+            views = view_sizes(getattr(column, "dictionary", column))
+            shared = hasattr(column, "dictionary")
+            rows = None if shared else views
+            if field.name in self._named:  # tags are copies
+                rows = row_sizes(column)
+            whole = 0 if views is None or not shared else int(views.sum())
+            largest = max(whole, 0 if rows is None else int(rows.max(initial=0)))
+            if largest > room:
+                raise DataError(
+                    self._file,
+                    f"texts of the column {shown(field.name)} have {largest:,} bytes, more than the {room:,} that "
+                    "memory (--memory) leaves for them",
+                )
+            if rows is not None:
+                total = rows if total is None else total + rows
+        return None if total is None else np.concatenate([[0], np.cumsum(total)])
 
     def parse(self, batch: Any) -> Chunk:
         """The rows of a batch. The lines of faults are the places of the rows in it."""
@@ -110,6 +160,7 @@ class ColumnLayout:
             n_columns=max(chunk.n_columns, self.width),
             weights=weights,
             tags=chunk.tags if self.tag is None else tags(batch.column(self.tag)),
+            kept={name: Kept(*values(self._flat[name].of(batch))) for name in self._options.keep},
             names=chunk.names,
             block=BlockFacts(n),
         )
@@ -127,11 +178,12 @@ class ColumnLayout:
         lengths = sizes(values)
         table = np.full(len(values) + 1, -1, np.int32)  # the last is for rows without a label
         labels: dict[Label, int] = {}
+        commas = self._options.schema is not None and self._options.schema.target == "comma"
         for i, value in enumerate(values):
             try:
                 if lengths is not None and lengths[i] > self._options.max_label:
                     raise BadLabel(f"the label is longer than {self._options.max_label} bytes (max_label)")
-                label = _label(value.as_py())
+                label = _label(value.as_py(), as_text=commas)
                 if label is not None:
                     table[i] = labels.setdefault(label, len(labels))
             except BadLabel as error:
@@ -244,9 +296,9 @@ class ColumnLayout:
             return indices, values.astype(dtype, copy=False), starts
 
 
-def _label(value: Any) -> Label | None:
+def _label(value: Any, *, as_text: bool) -> Label | None:
     if isinstance(value, str):
-        return from_text(value) if value else None
+        return (as_written if as_text else from_text)(value) if value else None
     if value is None:
         return None
     return from_number(value if isinstance(value, int) else float(value))

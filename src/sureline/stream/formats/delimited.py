@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ..._native import _core
-from ..chunk import BlockFacts, Chunk, keep_rows
-from ..errors import KEPT, Fault, listed, shown
+from ..chunk import BlockFacts, Chunk, Kept, keep_rows
+from ..errors import KEPT, NO_UTF8, Fault, listed, shown
 from ..labels import LabelReader
 from ..options import Options
 from ..schema import Schema
@@ -46,7 +46,7 @@ class Dialect:
         return _core.cells_of(text, self.core, most)[0]
 
     def cell_starts(self, row: bytes) -> list[int]:
-        """Starts of the cells of a row, and at last its end; empty if it is none."""
+        """The places where the cells of a row begin, and at last where it ends; empty if it is none."""
         return _core.cell_starts(row, self.core)
 
 
@@ -76,6 +76,13 @@ def dialect_of(head: bytes, whole: bool, format: str, options: Options) -> Diale
     return usual
 
 
+def is_table(head: bytes, whole: bool) -> bool:
+    """True if the beginning of a file is that of a table with some usual delimiter."""
+    dialect = dialect_of(head, whole, "csv", Options())
+    text = head.removeprefix(_MARK)
+    return _is_table(dialect, text if whole else text[: text.rfind(b"\n") + 1])
+
+
 def _is_table(dialect: Dialect, text: bytes) -> bool:
     """True if several rows have as many cells as each other, and more than one."""
     widths = [len(row) for row in dialect.cells(text, _LOOKED_AT)]
@@ -89,22 +96,27 @@ def header_of(header: bytes, dialect: Dialect, options: Options) -> list[str]:
     try:
         raw.decode()
     except UnicodeDecodeError as error:
-        raise Wrong("the line is not valid UTF-8", error.start + 1) from None
+        raise Wrong(NO_UTF8, error.start + 1) from None
+    if raw[:4].lower() == b"sep=" and len(raw) == 5:
+        mark = raw.decode()[4]
+        raise Wrong(f"the line is for Excel, and no header: take it out, and say --delimiter {mark!r}", 1)
+    if b"\r" in raw and (not dialect.quote or dialect.quote.encode() not in raw):
+        raise Wrong("the lines end in carriage returns alone; tr '\\r' '\\n' makes ends of lines of them", 1)
     if raw.count(dialect.delimiter.encode()) >= options.max_features + 2:
         raise Wrong(f"the header has more than {options.max_features} columns (max_features)", 1)
     rows = dialect.cells(raw, 1) if raw else [[b""]]
     if not rows:
         closed = raw.count(dialect.quote.encode()) % 2 == 0
-        raise Wrong("a quote is in the middle of a cell" if closed else "a quote is not closed", _stray(raw, dialect))
+        what = "a quote is in the middle of a cell" if closed else "a quote is not closed"
+        raise Wrong(f"{what}; --quote none reads quotes as they are", _stray(raw, dialect))
     if not options.header:
         return [str(k) for k in range(1, len(rows[0]) + 1)]
-    names = [cell.decode() for cell in rows[0]]
+    names = [cell.decode() or f"column {i}" for i, cell in enumerate(rows[0], 1)]  # as of the index of pandas and R
     starts = dialect.cell_starts(raw)
     seen = set()
     for i, name in enumerate(names):
-        if not name or name in seen:
-            twice = f"the header has the column {shown(name)} more than once"
-            raise Wrong(twice if name else f"column {i + 1} has no name in the header", starts[i] + 1)
+        if name in seen:
+            raise Wrong(f"the header has the column {shown(name)} more than once", starts[i] + 1)
         if len(name) > options.max_name:
             raise Wrong(f"a column has a name of more than {options.max_name} bytes", starts[i] + 1)
         seen.add(name)
@@ -124,13 +136,15 @@ class DelimitedRows:
 
     def __init__(self, options: Options, schema: Schema, dialect: Dialect, names: Sequence[str]) -> None:
         self._options, self._dialect, self._schema = options, dialect, schema
-        self._labels = LabelReader(options.max_label)
+        self._labels = LabelReader(options.max_label, as_text=schema.target == "comma")
         self._label = self._find("label", options.label, names, options.need_label)
         weight = None if options.weight is None else self._find("weight", options.weight, names, True)
+        self._kept = [(name, cast(int, self._find("keep", name, names, True))) for name in options.keep]
         places = {column.name: k for k, column in enumerate(schema.columns)}
         there = set(names)
         if absent := [name for name in places if name not in there]:
-            raise Wrong(f"{_columns(absent)} of the model {'is' if len(absent) == 1 else 'are'} not in the header", 1)
+            where = "in the header; if the first line is a row, say --no-header" if options.header else "in the rows"
+            raise Wrong(f"{_columns(absent)} of the model {'is' if len(absent) == 1 else 'are'} not {where}", 1)
         ids = set(schema.ids)
         self._roles = [
             places.get(name, _TAG if name in ids else _IGNORED) if i not in (self._label, weight) else _IGNORED
@@ -146,8 +160,16 @@ class DelimitedRows:
             return list(names).index(name)
         if not needed:
             return None
-        hint = "; if each line is a label, a tab and a text, say --format text" if len(names) == 2 else ""
+        hint = self._hint(names) if option == "label" else ""
         raise Wrong(f"there is no column {shown(name)} among the columns {listed(names)}; --{option} names it{hint}", 1)
+
+    def _hint(self, names: Sequence[str]) -> str:
+        """A hint at why no column has the name of the label."""
+        if len(names) == 1:
+            return "; --delimiter says what is between cells"
+        if len(names) == 2 and self._dialect.delimiter == "\t":
+            return "; if each line is a label, a tab and a text, say --format text"
+        return "; if the first line is a row, say --no-header" if self._options.header else ""
 
     def __call__(self, block: Any, start: int) -> Chunk:
         options, dialect = self._options, self._dialect
@@ -174,6 +196,7 @@ class DelimitedRows:
             n_columns=1 << options.bits,
             weights=raw.weights,
             tags=raw.tags,
+            kept=self._kept_cells(block, raw.row_starts) if self._kept else {},
             names=raw.names if options.collect_names else None,
         )
         n_lines = raw.n_lines
@@ -184,6 +207,17 @@ class DelimitedRows:
         if n_faults and not options.skip:
             return replace(chunk, block=BlockFacts(n_lines, 1, faults[:1], rows_end=line_start(block, faults[0].line)))
         return replace(chunk, block=BlockFacts(n_lines, n_faults, faults))
+
+    def _kept_cells(self, block: Any, starts: Sequence[int]) -> dict[str, Kept]:
+        """The cells of the columns to keep, of the rows that could be read."""
+        text = bytes(block)
+        columns: list[list[str]] = [[] for _ in self._kept]
+        for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+            row = text[start:end].removeprefix(_MARK)  # of the first row alone: in others it is a fault
+            cells = self._dialect.cells(row, 1)[0]
+            for column, (_, place) in zip(columns, self._kept, strict=True):
+                column.append(cells[place].decode())
+        return {name: Kept(column) for (name, _), column in zip(self._kept, columns, strict=True)}
 
     def _without(
         self, chunk: Chunk, block: Any, raw: Any, bad: dict[int, str], n_faults: int, faults: list[Fault]

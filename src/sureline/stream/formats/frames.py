@@ -31,7 +31,11 @@ def arrow_table(data: Any) -> Any:
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
     if not _is_pandas(data):
-        return pa.table(data)
+        try:
+            return pa.table(data)
+        except (pa.ArrowException, ValueError) as error:  # a series, or a type that pyarrow has not
+            kind = type(data).__name__
+            raise TypeError(f"A {kind} must be a table with columns that pyarrow can hold. {error}.") from None
     names = [str(name) for name in data.columns]
     return pa.table([_pandas_column(data.iloc[:, k]) for k in range(len(names))], names=names)
 
@@ -41,6 +45,10 @@ def _pandas_column(column: Any) -> Any:
 
     if str(column.dtype).startswith("Sparse"):
         column = column.sparse.to_dense()
+    if str(column.dtype).startswith("period"):
+        column = column.dt.to_timestamp()
+    elif str(column.dtype) == "category" and str(column.cat.categories.dtype).startswith("interval"):
+        column = column.astype(str).where(column.notna(), None)
     try:
         return pa.Array.from_pandas(column)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):

@@ -9,7 +9,7 @@ import os
 import struct
 from typing import Protocol
 
-from ..source import Reader
+from ..source import RawFile, Reader
 
 _RECORD_BATCH, _DICTIONARY_BATCH = 3, 2
 _CONTINUATION = b"\xff\xff\xff\xff"
@@ -26,13 +26,13 @@ class Content(Protocol):
 
 
 class FileContent:
-    """A regular file by its descriptor, as pyarrow reads files."""
+    """A regular file, or one that is far away, as pyarrow reads files. With no `room` any length is read."""
 
     closed = False
 
-    def __init__(self, fd: int, room: int) -> None:
-        self._fd, self._at = fd, 0
-        self._messages = Messages(room)
+    def __init__(self, raw: RawFile, room: int | None = None) -> None:
+        self._raw, self._at = raw, 0
+        self._messages = None if room is None else Messages(room)
 
     def readable(self) -> bool:
         return True
@@ -41,7 +41,7 @@ class FileContent:
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: os.fstat(self._fd).st_size}[whence]
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._raw.length}[whence]
         self._at = base + offset
         return self._at
 
@@ -49,14 +49,16 @@ class FileContent:
         return self._at
 
     def read(self, n: int = -1) -> bytes:
-        left = max(0, os.fstat(self._fd).st_size - self._at)
+        left = max(0, self._raw.length - self._at)
         n = left if n < 0 else min(n, left)
-        self._messages.refuse_large(n)
-        data = os.pread(self._fd, n, self._at)
-        while len(data) < n and (more := os.pread(self._fd, n - len(data), self._at + len(data))):
+        if self._messages is not None:
+            self._messages.refuse_large(n)
+        data = self._raw.pread(n, self._at)
+        while len(data) < n and (more := self._raw.pread(n - len(data), self._at + len(data))):
             data += more
         self._at += len(data)
-        self._messages.look(data)
+        if self._messages is not None:
+            self._messages.look(data)
         return data
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from json.decoder import scanstring  # type: ignore[attr-defined]  # the stubs leave it out
 from typing import Any, NamedTuple
 
-from ..errors import shown
+from ..errors import listed, shown
 from ..labels import BadLabel, Label, from_number
 from ..options import Options
 from ..schema import Schema
@@ -18,6 +18,7 @@ from .tables import Encoder, Found, Row, TableParser, Wrong, column_of, label_of
 
 _DEEPEST = 100  # objects within objects
 _BLANKS = " \t\r"
+_ABSENT = object()
 
 
 class JsonLines(TableParser):
@@ -39,12 +40,19 @@ class JsonLines(TableParser):
     def _place(self, row: str, name: str) -> int:
         return next((column_of(row, place.value) for place in places(row) if place.name == name), 1)
 
+    def _unlabelled(self, row: str) -> Wrong:
+        label, names = self._options.label, [*dict.fromkeys(place.name for place in places(row))]
+        if not names or label in names:
+            return super()._unlabelled(row)
+        return Wrong(f"the row has no label: no key is {shown(label)} among {listed(names)}; --label names it", 1)
+
     def _read(self, row: str) -> Found | None:
         content = row.lstrip(" \t\r")
         if not content:
             return None
         if content[0] != "{":
-            raise Wrong("the line must be a JSON object", column_of(row, len(row) - len(content)))
+            hint = "; of an array, jq -c '.[]' makes lines" if content[0] == "[" else ""
+            raise Wrong(f"the line must be a JSON object{hint}", column_of(row, len(row) - len(content)))
         try:
             return self._found(self._decode(row))
         except json.JSONDecodeError as error:
@@ -57,12 +65,15 @@ class JsonLines(TableParser):
             raise Wrong(f"not JSON: {error}", _refused_at(row)) from None
 
     def flat(self, row: str) -> dict[str, Any] | None:
-        """The names and values of a line, those of the label and the weight included; None if it is no row."""
+        """The names and values of a line, those of the label and the weight included; None if it is no row.
+
+        Any list is taken: whether it can be read is for the rows to say, since its column may be ignored.
+        """
         if not row.strip(_BLANKS):
             return None
         try:
             record = self._decode(row)
-            return self._flat(record)[0] if isinstance(record, dict) else None
+            return self._flat(record, any_list=True)[0] if isinstance(record, dict) else None
         except (ValueError, RecursionError) as error:
             raise Wrong(str(error)) from None
 
@@ -75,6 +86,7 @@ class JsonLines(TableParser):
 
     def _found(self, record: dict[str, Any]) -> Found:
         options = self._options
+        kept = {name: value for name in options.keep if (value := _looked_up(record, name)) is not _ABSENT}
         for name in self._nested:
             _lift(record, name)
         try:
@@ -92,10 +104,10 @@ class JsonLines(TableParser):
         tag = b""
         if self._no_features:
             values = {name: row.pop(name) for name in self._no_features if name in row}
-            tag = b",".join(_as_tag(values.get(name)) for name in self._schema.ids)
-        return Found(row, label, weight, expanded, tag)
+            tag = b",".join(_as_tag(name, values.get(name)) for name in self._schema.ids)
+        return Found(row, label, weight, expanded, tag, kept)
 
-    def _flat(self, record: dict[str, Any]) -> tuple[Row, int]:
+    def _flat(self, record: dict[str, Any], any_list: bool = False) -> tuple[Row, int]:
         """Names and values, and how many characters the names have that are made here."""
         kinds = set(map(type, record.values()))
         if dict not in kinds and list not in kinds:
@@ -126,7 +138,7 @@ class JsonLines(TableParser):
                 if isinstance(value, dict):
                     waiting.append((f"{name}.", value, depth + 1))
                 else:
-                    if isinstance(value, list) and name not in self._no_features:
+                    if isinstance(value, list) and name not in self._no_features and not any_list:
                         expanded += _room_of(name, value)
                     put(name, value)
         return values, expanded
@@ -136,7 +148,11 @@ def _room_of(name: str, items: list[Any]) -> int:
     """Characters of the names that a list of texts becomes; Wrong if it is a list of something else."""
     kinds = set(map(type, items))
     if not (kinds <= {str} or kinds <= {int, float}):
-        raise Wrong(f"the list {shown(name)} holds something else than texts alone, or numbers alone", name=name)
+        raise Wrong(
+            f"the list {shown(name)} holds something else than texts alone, or numbers alone; --ignore {name} leaves "
+            "it out",
+            name=name,
+        )
     return len(items) * (len(name) + 1) + sum(map(len, items)) if kinds == {str} else 0
 
 
@@ -152,9 +168,22 @@ def _lift(record: dict[str, Any], name: str) -> None:
         record[name] = inner.pop(last)
 
 
-def _as_tag(value: Any) -> bytes:
+def _looked_up(record: dict[str, Any], name: str) -> Any:
+    """The value of a name, which may have dots; _ABSENT if there is none."""
+    if name in record:
+        return record[name]
+    inner: Any = record
+    for key in name.split("."):
+        inner = inner.get(key, _ABSENT) if isinstance(inner, dict) else _ABSENT
+    return inner
+
+
+def _as_tag(name: str, value: Any) -> bytes:
     text = "" if value is None else value if isinstance(value, str) else json.dumps(value)
-    return text.encode(errors="replace")
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise Wrong(f"{shown(name)} has half of a surrogate pair, which is no character", name=name) from None
 
 
 class _Twice(Wrong):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
+from ..source import RawFile
 
 _HEAD = 1 << 13  # bytes that are looked at for a header, which may hold statistics
 
 
-def largest_page(fd: int, start: int, length: int) -> int:
+def largest_page(raw: RawFile, start: int, length: int) -> int:
     """Bytes that the largest page of a column chunk unpacks to, as its header says; 0 where headers cannot be read.
 
     Whoever unpacks them says what is wrong with those.
@@ -15,7 +15,7 @@ def largest_page(fd: int, start: int, length: int) -> int:
     largest, at, end = 0, start, start + length
     while at < end:
         try:
-            header = _Thrift(os.pread(fd, min(_HEAD, end - at), at))
+            header = _Thrift(raw.pread(min(_HEAD, end - at), at))
             fields = header.struct()
         except (IndexError, RecursionError, OSError):
             return largest

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._native import _core
-from ..chunk import BlockFacts, Chunk, joined, keep_rows
-from ..errors import KEPT, Fault
-from ..labels import BadLabel, Label, coded, from_text, refuse_long
+from ..chunk import BlockFacts, Chunk, Kept, joined, keep_rows
+from ..errors import KEPT, NO_UTF8, Fault
+from ..labels import BadLabel, Label, as_written, coded, from_text, refuse_long
 from ..options import Options
 from .native import line_start
 
@@ -71,6 +71,7 @@ class Found(NamedTuple):
     weight: float = 1.0
     expanded: int = 0
     tag: bytes = b""
+    kept: Row | None = None
 
 
 class _Rows:
@@ -81,6 +82,7 @@ class _Rows:
         self.labels: list[Label | None] = []
         self.weights: list[float] = []
         self.tags: list[bytes] = []
+        self.kept: list[Row] = []
         self.texts: list[str] = []
         self.lines: list[int] = []
         self.expanded = 0
@@ -90,6 +92,7 @@ class _Rows:
         self.labels.append(found.label)
         self.weights.append(found.weight)
         self.tags.append(found.tag)
+        self.kept.append(found.kept or {})
         self.texts.append(text)
         self.lines.append(line)
         self.expanded += found.expanded
@@ -113,6 +116,10 @@ class TableParser(ABC):
         """The column, in bytes from 1, of what has this name in a row; 1 where names have no place of their own."""
         return 1
 
+    def _unlabelled(self, row: str) -> Wrong:
+        """The fault of a row that has no label."""
+        return Wrong("the row has no label", self._place(row, self._options.label))
+
     def __call__(self, block: Any, start: int) -> Chunk:
         options = self._options
         some = _Rows()
@@ -130,7 +137,7 @@ class TableParser(ABC):
                 if found is None:
                     continue
                 if found.label is None and options.need_label:
-                    raise Wrong("the row has no label", self._place(text, options.label))
+                    raise self._unlabelled(text)
             except Wrong as wrong:
                 faults.append(Fault(line, None if wrong.column is None else wrong.column + shift, wrong.reason))
                 if not options.skip:
@@ -158,6 +165,11 @@ class TableParser(ABC):
             labels=coded(some.labels),
             weights=None if all(weight == 1 for weight in some.weights) else np.array(some.weights, np.float64),
             tags=some.tags if any(some.tags) else None,
+            kept={
+                name: Kept([row.get(name) for row in some.kept])
+                for name in self._options.keep
+                if any(name in row for row in some.kept)
+            },
         )
         for row, wrong in bad.items():
             faults.append(Fault(some.lines[row], self._place(some.texts[row], wrong.name or ""), wrong.reason))
@@ -171,7 +183,7 @@ def _decoded(text: bytes) -> str:
     try:
         return text.decode()
     except UnicodeDecodeError as error:
-        raise Wrong("the line is not valid UTF-8", error.start + 1) from None
+        raise Wrong(NO_UTF8, error.start + 1) from None
 
 
 def text_lines(block: Any, first: bool) -> Iterator[tuple[int, bytes | str]]:
@@ -195,7 +207,8 @@ def column_of(text: str, at: int) -> int:
 def label_of(text: str, options: Options) -> Label:
     """The label that a text is; BadLabel if it is none."""
     refuse_long(text, options.max_label)
-    return from_text(text)
+    commas = options.schema is not None and options.schema.target == "comma"
+    return (as_written if commas else from_text)(text)
 
 
 def weight_of(number: float | None) -> float:

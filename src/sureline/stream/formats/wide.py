@@ -13,7 +13,7 @@ from ..chunk import Chunk
 from ..errors import KEPT, DataError, Fault, listed, shown
 from ..options import Options
 from ..schema import Schema
-from .arrow_cells import FlatField, cells, first_values, is_cell
+from .arrow_cells import FlatField, cells, is_cell, values_of
 
 _ROWS, _FEATURES = 1 << 14, 1 << 20  # of a piece
 
@@ -103,7 +103,7 @@ class WideRows:
             faults.add_row(row - 1, reason)
         tags = None
         if self.ids:
-            texts = [list(map(_tag, first_values(self._fields[name].of(batch)))) for name in self.ids]
+            texts = [list(map(_tag, values_of(self._fields[name].of(batch)))) for name in self.ids]
             tags = [",".join(row).encode() for row in zip(*texts, strict=True)]
         none = np.full(batch.num_rows, -1, np.int32)
         names = raw.names if options.collect_names else None

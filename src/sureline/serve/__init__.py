@@ -1,0 +1,1 @@
+"""A model as a service that answers, learns from returning labels, and shows how it is doing."""
