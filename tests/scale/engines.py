@@ -14,6 +14,8 @@ from typing import Any, Protocol
 
 import pytest
 
+MARK = "SURELINE_TESTED_BY"  # a variable that workers of Spark inherit: the process of the tests
+
 
 class UnderContract(Protocol):
     """A cluster of two workers on this machine, which ends with the tests."""
@@ -98,8 +100,10 @@ class OnSpark:
             pytest.skip("Spark needs Java")
         from sureline.spark import connected
 
-        with connected("local[2]") as session:
-            yield cls(session)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(MARK, str(os.getpid()))
+            with connected("local[2]") as session:
+                yield cls(session)
 
     def train(self, data: Any, algorithm: str, **options: Any) -> Any:
         import sureline.spark
@@ -107,7 +111,9 @@ class OnSpark:
         return sureline.spark.train(data, algorithm, session=self.session, **options)
 
     def workers(self) -> list[int]:
-        return [pid for pid, command in descendants(os.getpid()).items() if "pyspark.daemon" in command]
+        # A worker whose parent was killed learns on as an orphan. It still has the variable that the session began with.
+        mark = f"{MARK}={os.getpid()}"
+        return [pid for pid, (_, command) in processes().items() if "pyspark.daemon" in command and has(pid, mark)]
 
 
 ENGINES: dict[str, Any] = {"dask": OnDask, "ray": OnRay, "spark": OnSpark}
@@ -119,20 +125,35 @@ def started(name: str) -> AbstractContextManager[UnderContract]:
     return running
 
 
-def descendants(ancestor: int) -> dict[int, str]:
-    """The processes below one, and their commands."""
-    parents, commands = {}, {}
+def processes() -> dict[int, tuple[int, str]]:
+    """The parent and the command of every process."""
+    found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            commands[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:  # it has ended
             continue
+        found[int(folder.name)] = parent, command
+    return found
+
+
+def has(pid: int, variable: str) -> bool:
+    """Whether the environment of a process has this variable with this value, `NAME=VALUE`."""
+    try:
+        return variable.encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def descendants(ancestor: int) -> dict[int, str]:
+    """The processes below one, and their commands."""
+    known = processes()
     found: dict[int, str] = {}
-    for pid in commands:
+    for pid in known:
         at = pid
-        while at in parents and at != ancestor:
-            at = parents[at]
+        while at in known and at != ancestor:
+            at = known[at][0]
         if at == ancestor and pid != ancestor:
-            found[pid] = commands[pid]
+            found[pid] = known[pid][1]
     return found

@@ -30,7 +30,7 @@ _JOBS = 256  # at once: each has a thread here
 
 # What Spark says of a job whose workers, or whose rows with them, were lost.
 _LOST = re.compile(
-    r"Python worker (exited|failed)|PYTHON_WORKER|ExecutorLost|FetchFailed|FETCH_FAILED|"
+    r"Python worker (exited|failed)|Python daemon failed|PYTHON_WORKER|ExecutorLost|FetchFailed|FETCH_FAILED|"
     r"EOFException|java\.net\.Socket|ClosedChannelException|Connection reset|Broken pipe"
 )
 
