@@ -111,7 +111,7 @@ class OnSpark:
         return sureline.spark.train(data, algorithm, session=self.session, **options)
 
     def workers(self) -> list[int]:
-        # A worker whose parent was killed learns on as an orphan. It still has the variable that the session began with.
+        # A worker whose parent was killed goes on as an orphan. It still has the variable of the session.
         mark = f"{MARK}={os.getpid()}"
         return [pid for pid, (_, command) in processes().items() if "pyspark.daemon" in command and has(pid, mark)]
 

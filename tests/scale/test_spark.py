@@ -19,6 +19,7 @@ from stream_files import write
 from test_partitions import Here, checksum, frame, held, lines
 
 import sureline
+from sureline.scale.on_spark import SparkEngine
 from sureline.scale.partitions import Rows, Table, train_held
 
 pytestmark = [
@@ -246,3 +247,23 @@ def test_killed_executors_change_no_bit(tmp_path: Path) -> None:
     assert driver.returncode == 0, driver.communicate()
     assert killed >= 2
     assert checksum(tmp_path / "m") == checksum(tmp_path / "alone")
+
+
+LOST = "java.lang.IllegalStateException: Python daemon failed to launch worker."
+
+
+@pytest.mark.parametrize(("said", "runs"), [(LOST, 2), ("java.lang.OutOfMemoryError: Java heap space", 1)])
+def test_what_a_lost_worker_breaks_is_run_again(session: Any, said: str, runs: int) -> None:
+    told: list[str] = []
+
+    def action() -> str:
+        told.append(said)
+        if len(told) == 1:
+            raise Exception(f"Job aborted due to stage failure: {said}")
+        return "done"
+
+    try:
+        assert SparkEngine(session).tried(action) == "done"
+    except Exception as error:
+        assert said in str(error)
+    assert len(told) == runs
