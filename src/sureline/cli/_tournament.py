@@ -197,8 +197,7 @@ class TournamentCommand:
         table: Callable[[TournamentResult], str],
         model: Callable[[TournamentResult], None] | None = None,
     ) -> int:
-        """Print and write the result, `model` before the report. Returns the exit status, 1 if not all data were read.
-        """
+        """Print and write the result, `model` before the report. Returns the exit status, 1 if rows are left."""
         result = result_of(tournament, shlex.join(["sureline", *sys.argv[1:]]))
         problem = result.stream["problem"]
         if self.as_json:

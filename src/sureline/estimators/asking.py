@@ -23,9 +23,6 @@ def learn_asking(
     Like `partial_fit`, but only some rows have labels. The columns of each row of X ascend. If a row is refused, the
     estimator is no longer usable.
 
-    As `partial_fit`, of whose rows only some have labels. The columns of X ascend in each row. If a row is refused the
-    estimator is of no further use.
-
     Returns
     -------
     wrong : array of shape (n_samples,)

@@ -81,8 +81,6 @@ class L1Selector(Selector, InMemoryClassifier):
         """A penalty at which about the first feature appears: the steepest slope of the loss at zero weights.
 
         If there is an intercept, it balances the classes first.
-
-        If there is an intercept, it has made the classes even by then.
         """
         steepest = 0.0
         for positive in data.heads:
