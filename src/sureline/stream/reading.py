@@ -305,9 +305,9 @@ class Reading:
         return self._under_way is not None
 
     def come_so_far(self) -> Chunk | None:
-        """Rows after those handed over, which the next chunk will have; None if there are none. For `while_waiting`.
+        """Rows after those handed over, which the next chunk will have; None if there are none.
 
-        For `while_waiting`. A line that cannot be read ends the block that it is in.
+        For `while_waiting`. An unreadable line ends its block.
         """
         if self._under_way is None:
             return None
