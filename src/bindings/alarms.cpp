@@ -1,4 +1,4 @@
-// Rises of a mean along a stream, as Python owns what finds them.
+// Binding of the detector of rising means.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>

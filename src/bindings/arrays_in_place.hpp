@@ -12,7 +12,7 @@
 
 namespace sureline::bindings {
 
-// In one piece, and of the dtype of the model.
+// Contiguous arrays in the model's dtype, used without a copy.
 class ArraysInPlace {
  public:
   ArraysInPlace(PyObject* x, bool single) {
@@ -42,7 +42,7 @@ class ArraysInPlace {
   explicit operator bool() const { return fits_; }
   int64_t size() const { return columns_.shape[0]; }
 
-  // The row, or nothing if its last column is beyond; whether the others ascend to it, the loops look at.
+  // The row, or nothing if its last column is out of range; the loops check that the others ascend.
   std::optional<Rows> row(int64_t n_columns, bool single, int64_t* starts) const {
     const int64_t n = columns_.shape[0];
     if (n > 0) {
@@ -59,7 +59,7 @@ class ArraysInPlace {
     return Rows{
         wide_ ? Rows::Layout::csr64 : Rows::Layout::csr32, single, values_.buf, columns_.buf, starts, 1, n_columns};
   }
-  // The row, in memory that nobody else changes.
+  // The row in private memory.
   Rows copied(Rows row, std::vector<char>& memory) const {
     const size_t n_values = (size_t(values_.len) + 7) / 8 * 8, n_columns = size_t(columns_.len);  // aligned
     if (memory.size() < n_values + n_columns) memory.resize(2 * (n_values + n_columns));
@@ -73,7 +73,7 @@ class ArraysInPlace {
 
  private:
   static bool open(PyObject* object, Py_buffer& view) {
-    if (PyObject_GetBuffer(object, &view, PyBUF_ND | PyBUF_FORMAT) == 0) {  // in one piece, or not at all
+    if (PyObject_GetBuffer(object, &view, PyBUF_ND | PyBUF_FORMAT) == 0) {  // contiguous, or an error
       if (view.ndim == 1 && view.format && reinterpret_cast<uintptr_t>(view.buf) % size_t(view.itemsize) == 0)
         return true;
       PyBuffer_Release(&view);

@@ -24,7 +24,7 @@ using namespace sureline::bindings;
 
 namespace {
 
-// One row of many, as rows of its own.
+// One of many rows as rows of its own.
 class RowAlone {
  public:
   RowAlone(const Rows& rows, int64_t row) : rows_(rows) {
@@ -70,7 +70,7 @@ class AskedModel {
   }
   AskedModel(const AskedModel&) = delete;  // the task points into it
 
-  // Predicts the row and returns the probability with which its label was asked for and learned from; 0 if it was not.
+  // Predicts the row. Returns the probability with which its label was asked for and learned; 0 if it was not.
   double take(int64_t row, int32_t label, double weight, int32_t& predicted) {
     RowAlone alone(rows_.rows, row);
     divided(alone, false, nullptr);
@@ -89,7 +89,7 @@ class AskedModel {
   }
 
  private:
-  // The row in numbers of our own, divided if it is to be; with `absorb` it is taken in before.
+  // Copies the row, divided if needed; with `absorb` the scales count it first.
   void divided(RowAlone& alone, bool absorb, const double* weight) {
     values_.resize(size_t(alone.n));
     Rows& row = alone.rows();

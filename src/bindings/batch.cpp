@@ -32,7 +32,7 @@ struct BatchTask {
     if (q != 1 && q != 2) refuse("q must be 1 or 2.");
   }
 
-  // The pass over so many rows with so many heads.
+  // The pass over that many rows with that many heads.
   WhitenedPass pass(int64_t n_rows, int64_t n_heads) const {
     if (int64_t(labels.size()) != n_rows) refuse("The rows, labels and C do not fit.");
     check_policy(policy, n_heads);

@@ -8,7 +8,7 @@ void bind_shapes(nanobind::module_& m);       // shapes.cpp: the numbers of a mo
 void bind_rows(nanobind::module_& m);         // rows.cpp: checked rows
 void bind_rules(nanobind::module_& m);        // rules.cpp: margin rules and coordinate rules
 void bind_python_rule(nanobind::module_& m);  // python_rule.cpp: a rule whose step is a Python function
-void bind_mapped(nanobind::module_& m);       // mapped.cpp: arrays that take the memory of what is touched
+void bind_mapped(nanobind::module_& m);       // mapped.cpp: arrays that take memory only for touched pages
 void bind_budgets(nanobind::module_& m);      // budgets.cpp: bounds on the number of nonzero weights
 void bind_averages(nanobind::module_& m);     // extras.cpp: averages of weights along a stream
 void bind_windows(nanobind::module_& m);      // windows.cpp: online dual coordinate ascent

@@ -12,7 +12,7 @@ using namespace nb::literals;
 using namespace sureline;
 using namespace sureline::bindings;
 
-// What a loop does for its rows, for scores and variances of shape (rows, heads).
+// Records scores and variances of shape (rows, heads), as a loop does for its rows.
 void put_on_record(const NumbersOfRecord& numbers, const Matrix& scores, const std::optional<Matrix>& variances,
                    const Vector<int32_t>& labels, const std::optional<Vector<double>>& weight) {
   check_record(numbers);

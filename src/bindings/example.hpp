@@ -1,4 +1,4 @@
-// One row, read from whatever Python holds it in.
+// One row, read from any Python object that holds one.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -28,7 +28,7 @@ inline std::string shown(nb::handle object) {
 
 [[noreturn]] inline void refuse_type(const std::string& message) { throw nb::type_error(message.c_str()); }
 
-// A row that is being read. Columns in any order; once it is arranged they ascend, and none is there twice.
+// A row being read. Columns come in any order; once arranged they ascend strictly.
 class Example {
  public:
   explicit Example(int bits) : bits_(bits) {}

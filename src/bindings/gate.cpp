@@ -19,7 +19,7 @@ namespace {
 std::atomic<int> g_forks{0};
 const bool g_counts_forks = pthread_atfork(nullptr, nullptr, [] { ++g_forks; }) == 0;
 
-// Those that this thread reads, each as often as it does.
+// Gates that this thread reads, once per nested read.
 thread_local std::vector<const Gate*> t_reads;
 
 int32_t n_reads_here(const Gate* gate) { return int32_t(std::count(t_reads.begin(), t_reads.end(), gate)); }
@@ -141,7 +141,7 @@ namespace {
 using namespace nb::literals;
 using sureline::bindings::Gate;
 
-// What `with` takes. The interpreter looks for no signal between its beginning and the block, as it would after a call.
+// The context manager for `with`. The interpreter handles no signal between its beginning and the block.
 template <void (Gate::*begin)(), void (Gate::*end)()>
 struct Passage {
   nb::object owner;

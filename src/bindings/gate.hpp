@@ -24,7 +24,7 @@ class Gate {
   void change();
   void end_change();
 
-  // How often it was changed by whoever may put another model in its place: `OneByOne` holds one of them.
+  // The number of changes that may have replaced the model, to which a `OneByOne` refers.
   int64_t generation() const { return generation_; }
   void begin_generation() { ++generation_; }
 
@@ -33,7 +33,7 @@ class Gate {
            owner_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
 
-  // A change that the core makes, of this thread's own or on its own.
+  // A change made by the core, nested in a change of this thread or alone.
   class Change {
    public:
     explicit Change(Gate& gate);
@@ -56,7 +56,7 @@ class Gate {
 
  private:
   static constexpr int32_t kChanging = -1;
-  struct Waiting {  // made anew in a process that was forked off
+  struct Waiting {  // made again in a forked process
     std::mutex mutex;
     std::condition_variable freed;
     std::atomic<int> readers{0}, writers{0};
@@ -71,7 +71,7 @@ class Gate {
 
   std::atomic<int32_t> users_{0};  // how many read it, or kChanging
   std::atomic<std::thread::id> owner_{};
-  bool in_core_ = false;  // the one who changes it is in the middle of a row
+  bool in_core_ = false;  // the changing thread is in the middle of a row
   int64_t generation_ = 0;
   int forks_;
   bool broken_ = false;

@@ -55,7 +55,7 @@ void check_same_rows(const HeldSelection& held, const HeldRows& rows) {
     refuse("These are not the rows that the selection was begun with.");
 }
 
-// The problem of one class against the rest, over all groups: what does not change from one pass to the next.
+// The problem of one class against the rest over all groups: the parts that all passes share.
 struct GroupProblem {
   Vector<double> C;
   Vector<int32_t> labels;

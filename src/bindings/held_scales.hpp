@@ -25,7 +25,8 @@ class Scales {
     Normalizing task;
     task.rows = rows, task.out = out, task.order = order, task.n_order = n_order, task.sample_weight = sample_weight;
     if (absorb) begin(rows, undoable);
-    const std::shared_ptr<Memory> memory = memory_;  // stays as long as it is read, whoever else widens
+    // Kept alive during the read, even if another thread widens the scales.
+    const std::shared_ptr<Memory> memory = memory_;
     task.scaling = scaling(absorb);
     Outcome outcome;
     if (release_gil) {
@@ -53,13 +54,13 @@ class Scales {
       room_ = int64_t(n);
     }
   }
-  // After one of these calls. What is undoable is taken back if a row was refused.
+  // Called after each of these calls. Undoable changes are undone if a row was refused.
   void end(const Scaling& scaling, bool refused) {
     if (changes_) n_changes_ = scaling.n_changes;
     if (refused) undo();
   }
 
-  // What the loops divide rows by, which they take in if they are to.
+  // The division for the loops, which count rows if wanted.
   Scaling scaling(bool absorb) const {
     Scaling now;
     now.by_row = by_row_, now.absorb = absorb && !by_row_, now.single = single_;
@@ -90,7 +91,7 @@ class Scales {
     return twin;
   }
 
-  // Raises ValueError if the rows of a task change more than there is room to remember.
+  // Raises ValueError if the rows of a task change more scales than can be remembered.
   void check_room(const Task& task) const {
     if (!changes_) return;
     int64_t n = n_values(task.rows);
@@ -199,7 +200,7 @@ class LearningScales {
 
  private:
   Scales* const scales_;
-  std::shared_ptr<const void> memory_;  // stays as long as it is read, whoever else widens
+  std::shared_ptr<const void> memory_;  // kept alive during the read, even if another thread widens the scales
   Scaling now_;
   bool keep_ = false;
 };

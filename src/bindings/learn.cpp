@@ -1,4 +1,4 @@
-// A model as Python calls it: learning from rows in place, and what it says of rows.
+// Binding of models: learning from rows in place, scores, and nonzero weights.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -91,7 +91,7 @@ Outcome HeldModel::run(const Task& task_, bool release) const {
     commit_or_roll_back(task, model, true);
     throw;
   }
-  // In the same breath as the weights, whatever signal Python handles next.
+  // Together with the weights, before Python can handle a signal.
   commit_or_roll_back(task, model, outcome.refusal != Refusal::none);
   if (outcome.refusal == Refusal::none) {
     std::memcpy(static_cast<void*>(memory), task.memory, memory_bytes);
@@ -123,7 +123,7 @@ void HeldModel::refresh(const AnyRuleAt& rule) const {
 
 namespace {
 
-// An array that is written where it can be.
+// An array that is written if it is writable.
 using AnyArray = std::variant<Output, Input>;
 template <class T>
 using Table = std::variant<nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>,
@@ -226,7 +226,7 @@ void learn(const HeldModel& held, const AnyRuleAt& rule, HeldRows& rows, const V
            const std::optional<Vector<double>>& units, bool journal, bool record,
            const std::optional<OutputVector<uint8_t>>& wrong) {
   held.check_fits(rows.rows);
-  if (journal) rows.own_columns();  // by which everything is taken back
+  if (journal) rows.own_columns();  // for undoing changes
   std::vector<Memory> memory_now;
   std::vector<Tally> tally_now;
   Task task = held.task(rule, memory_now, tally_now);

@@ -1,4 +1,4 @@
-// Arrays that take the memory of what is touched of them.
+// Arrays that take memory only for touched pages.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 

@@ -1,4 +1,4 @@
-// Rows and models that Python holds: arrays of NumPy, checked against each other, as the loops take them.
+// Rows and models held by Python: NumPy arrays, checked against each other, for the loops.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -26,16 +26,16 @@ inline const Kernels& kernels(bool single) { return single ? *g_instruction_set-
 
 class Scales;  // held_scales.hpp
 
-// Rows whose starts were checked when they were made; the loops look at the rest as they go.
+// Rows whose starts were checked at construction; the loops check the rest.
 struct HeldRows {
   Rows rows;
-  Scales* scales = nullptr;   // what each row is divided by when it is learned from, or null
+  Scales* scales = nullptr;   // divides rows when they are learned, or null
   nb::object scales_owner;    // keeps them alive
-  std::vector<char> starts;   // a copy of indptr: what was checked stays as it was checked
+  std::vector<char> starts;   // a private copy of indptr, which stays as checked
   std::vector<char> columns;  // a copy of the indices, or empty
   std::vector<Input> owners;  // keep the arrays alive
 
-  // For whoever goes over a row more than once: nobody can change its columns from now on.
+  // Copies the columns for users that go over a row twice, so that no other thread can change them.
   void own_columns() {
     if (rows.layout == Rows::Layout::dense || !columns.empty()) return;
     const Input& indices = owners.at(1);
@@ -60,7 +60,7 @@ inline void check_policy(Policy policy, int64_t n_heads) {
 // The average of the weights, if predictions are made with it.
 using HeldAverage = std::optional<nb::pointer_and_handle<Average>>;
 
-// A record, as an array that is written in place.
+// A record, an array that is written in place.
 using NumbersOfRecord = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 inline void check_record(const NumbersOfRecord& record) {
@@ -80,7 +80,7 @@ struct HeldModel {
   Budget* budget = nullptr;
   Selection* selection = nullptr;
   DualMemory* dual = nullptr;
-  std::vector<Input> arrays;  // keep alive what is pointed to, as do the extras
+  std::vector<Input> arrays;  // keep the pointers valid, like the extras
   nb::object extras, average;
 
   View view() const { return {rounds, rounds ? n_problems : 0}; }
@@ -98,11 +98,11 @@ struct HeldModel {
   Outcome run(const Task& task, bool release) const;
   // The factor of a score that Kernels::score gives.
   double scale_of(int64_t head) const { return model.average ? 1.0 : memory[n_problems > 1 ? head : 0].weight_scale; }
-  // From now on the weights are those that the rule would predict with in the next round.
+  // Sets the weights to those with which the rule would predict in the next round.
   void refresh(const AnyRuleAt& rule) const;
 };
 
-// What a rule has besides its weights (extras.cpp): whether it fits, and its part in a run that may be refused.
+// A rule's data besides weights (extras.cpp): checks them, and saves or restores them in a run that may be refused.
 void check_extras(const Task& task, const HeldModel& held);
 void checkpoint(const Task& task, const Model& model);
 void commit_or_roll_back(const Task& task, const Model& model, bool refused);

@@ -1,4 +1,4 @@
-// The module: what Python sees, each part in its own file.
+// The module as Python sees it, each part in its own file.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -14,7 +14,7 @@ using namespace sureline::bindings;
 
 namespace {
 
-// The widest that this machine has, or the one that the environment names.
+// Chooses the widest instruction set of the machine, or the one in the environment.
 void choose_instruction_set() {
   std::string why_not;
   g_instruction_set = sureline::choose_instruction_set(std::getenv("SURELINE_INSTRUCTION_SET"), why_not);
@@ -25,7 +25,7 @@ void choose_instruction_set() {
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of sureline: checked rows, rules, models, and the loops over them.";
-  nb::set_leak_warnings(false);  // a rule that lives as long as the interpreter is nobody's mistake
+  nb::set_leak_warnings(false);  // rules that live until the interpreter ends are no leak
   choose_instruction_set();
   bind_refused(m);
   bind_shapes(m);

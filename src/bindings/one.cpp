@@ -38,7 +38,7 @@ namespace {
 using HeldRule = std::variant<nb::pointer_and_handle<Rule>, nb::pointer_and_handle<CoordinateRule>,
                               nb::pointer_and_handle<DualRule>>;
 
-// A model that takes one example at a time. The arrays are those of a State, and are written in place.
+// A model that takes one example at a time. Its arrays belong to a State and are written in place.
 class OneByOne {
  public:
   OneByOne(const HeldModel& model, const AnyRuleAt& rule, nb::object rule_owner,
@@ -69,7 +69,7 @@ class OneByOne {
       task_.class_weight = class_weight_.data();
     }
     task_.shares = shares;
-    // What a refused row would leave behind is taken back; where there is no journal, whoever calls works on a copy.
+    // Changes by a refused row are undone; without a journal the caller works on a copy.
     const Shape shape = model_.model.shape;
     task_.journal = !has_factors(shape) && shape != Shape::simplex &&
                     (task_.policy == Policy::one_vs_rest || shape == Shape::confident || task_.dual_rule);
@@ -96,7 +96,7 @@ class OneByOne {
         const Outcome outcome = learn_rows(arrays.size());
         if (outcome.refusal == Refusal::none) return 0;
         if (outcome.refusal != Refusal::order && outcome.refusal != Refusal::contents) refuse_outcome(outcome);
-        // Columns in another order, or something wrong that is described when the row is read with care.
+        // The columns are unordered, or a fault that the careful reading describes.
       }
     }
     const Example& example = scratch_.example;
@@ -126,7 +126,7 @@ class OneByOne {
   void renew() { generation_ = gate_.generation(); }
 
  private:
-  // What a call works with, and leaves to the next one.
+  // Work memory of a call, kept for the next one.
   struct Scratch {
     explicit Scratch(int bits) : example(bits) {}
     Example example;
@@ -158,7 +158,7 @@ class OneByOne {
     return scores;
   }
 
-  // The turn of the row in the task, which has n values. Nothing changes if it is refused.
+  // Learns the row in the task, which has n values. A refused row changes nothing.
   Outcome learn_rows(int64_t n) {
     if (scales_)
       if (const Outcome outcome = normalize(task_.rows, true, n, scratch_); outcome.refusal != Refusal::none)
@@ -212,7 +212,7 @@ class OneByOne {
   const int64_t n_columns_;
   const int bits_;
   const bool single_;
-  const std::vector<double> class_weight_;  // of each class, or none
+  const std::vector<double> class_weight_;  // per class, or empty
   Task task_;
   Recorder recorder_;
   int32_t label_ = 0;

@@ -1,4 +1,4 @@
-// A margin rule whose step is computed by a Python function: for learners that are written in Python only.
+// A margin rule whose step is a Python function, for learners written in Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/tuple.h>
 

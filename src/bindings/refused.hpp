@@ -1,4 +1,4 @@
-// A row that a loop refused, as Python sees it: one exception, with the row and the reason.
+// The exception for a row that a loop refused, with the row and the reason.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// The weights of rows, and what they are multiplied by for their class.
+// The weights of rows, and the factors of their classes.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Rows in memory, checked as far as that is needed before anything is read through them.
+// Rows in memory, checked before anything is read through them.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 

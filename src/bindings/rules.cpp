@@ -1,4 +1,4 @@
-// The rules: what they make of scalars. Parameters have the defaults of the structs.
+// The rules as functions of scalars. Parameters have the defaults of the structs.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>

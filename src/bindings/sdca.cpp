@@ -35,7 +35,7 @@ SdcaObjective checked_objective(Loss loss, double epsilon, double rho, Regulariz
   return {{loss, epsilon}, rho, regularizer, threshold, intercept, step};
 }
 
-// One problem of two classes. The arrays are Python's; their sizes are checked here, once and for all.
+// One problem of two classes. Its arrays belong to Python; their sizes are checked once, here.
 struct HeldSdca {
   SdcaProblem problem;
   nb::object rows;  // keeps them alive

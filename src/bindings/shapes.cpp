@@ -11,7 +11,7 @@ using namespace sureline;
 
 namespace {
 
-// Types of their own, so that a column of one array is none of another.
+// Separate types, so that columns of different arrays cannot be confused.
 enum class MemoryColumn {};
 enum class RoundColumn {};
 enum class AscentColumn {};

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Where to find what is not imported before it is asked for: the command line does without scikit-learn, whose import
-# takes longer than many of its jobs. The estimators are those of the catalogue.
+# Where each lazy name is imported from. The command line does not need scikit-learn, whose import takes longer than
+# many of its jobs. The estimators are those of the catalogue.
 _FUNCTIONS = {
     "Auto": ".estimators.auto",
     "feature_path": ".selection",

@@ -14,8 +14,8 @@ def main() -> None:
     if usual:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     ending = _Ending()
-    atexit.register(ending)  # before anything else is, so that it is called last
-    # The threads of BLAS, which most commands never need, would keep the other cores busy for a while with waiting.
+    atexit.register(ending)  # registered first, so that it is called last
+    # The threads of BLAS, which most commands never need, would keep the other cores busy with waiting.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     from .cli import main as run
 
@@ -42,7 +42,7 @@ class _Ending:
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
-            except (AttributeError, OSError, ValueError):  # closed, or nobody reads it any more
+            except (AttributeError, OSError, ValueError):  # closed, or its reader has gone
                 self.status = self.status or 1
         os._exit(self.status)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-_NO_LOCKS = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS}  # what a file system without locks says
+_NO_LOCKS = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS}  # errors of file systems without locks
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LONGEST_NAME = 200
@@ -67,7 +67,7 @@ class Output:
         return False
 
     def end(self) -> None:
-        """Take no more."""
+        """Refuse further writes."""
         self._fd = -1
 
     def overwrite(self, offset: int, data: bytes) -> None:
@@ -80,11 +80,11 @@ class Output:
 def replacing(path: str | os.PathLike[str]) -> Iterator[Output]:
     """Write a file that replaces or creates `path` when the block ends without an error.
 
-    It is written under another name in the same folder, ``.NAME.<16 hex digits>.tmp``, brought to the disk and then
-    renamed. After an error, or a crash at any moment, the old file is what it was; except that a disk may fail to
-    confirm the rename, and then the new file is there and the error says so. A name that a crash left behind goes with
-    the next call for the same path; a lock tells it from one that is being written by somebody else. Where `path` is a
-    link, the file that it leads to is replaced. The new file has the permissions of the old one.
+    It is written to a temporary file in the same folder, ``.NAME.<16 hex digits>.tmp``, synced and then renamed. After
+    an error or a crash, the old file is unchanged. There is one exception: if the disk fails to confirm the rename, the
+    new file is in place, and the error says so. The next call for the same path removes temporary files that a crash
+    left behind. A lock marks files that another process is still writing. If `path` is a link, its target is replaced.
+    The new file has the permissions of the old one.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Output]:
             raise
         finally:
             output.end()
-            with suppress(OSError):  # what fsync has confirmed, no error of close takes back
+            with suppress(OSError):  # an error of close cannot undo what fsync has confirmed
                 os.close(fd)
     except _Unconfirmed as error:
         outcome = f"was {'written' if old is None else 'replaced'}, but may not survive a power failure"
@@ -144,11 +144,11 @@ def is_temporary_of(path: str, target: str) -> bool:
 def try_to_write(path: str | os.PathLike[str], *, append: bool = False) -> None:
     """Raise the OSError that `replacing` would raise, as far as it can be known without changing `path`.
 
-    A file that one is to `append` to stays what it is, so that nothing has to be made beside it.
+    With `append` the file stays, so no temporary file is tried.
     """
     target = os.path.realpath(os.fsdecode(path))
     if _old_file(target) is not None:
-        os.close(os.open(target, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK))  # one that may be written
+        os.close(os.open(target, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK))  # fails if the file may not be written
         if append:
             return
     fd, temporary = _new_file(target, 0o600)
@@ -165,7 +165,7 @@ def _remove_unless_locked(temporary: str) -> None:
         fd = os.open(temporary, _READ)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(temporary)  # under the lock, so that whoever waits for it finds out
+            os.unlink(temporary)  # under the lock, so that a process waiting for it notices
         finally:
             os.close(fd)
 
@@ -194,7 +194,7 @@ def _temporary_name(target: str) -> str:
 
 
 def _new_file(target: str, mode: int) -> tuple[int, str]:
-    """A new file, locked, under a name of its own."""
+    """Create a locked file with a temporary name."""
     while True:
         temporary = _temporary_name(target)
         fd = os.open(temporary, _CREATE, mode)

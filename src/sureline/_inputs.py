@@ -18,7 +18,7 @@ Ints = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.int32]  # positions of classes
 Flags = npt.NDArray[np.bool_]
 
-# How the names of types begin in Polars and pyarrow, by the kind in NumPy.
+# How type names begin in Polars and pyarrow, by NumPy's kind.
 _KINDS = {
     "M": ("date", "timestamp", "time"),
     "m": ("duration",),
@@ -50,8 +50,8 @@ def special_of(values: Any) -> Any:
 def refuse_unfit(X: Any) -> None:
     """Raise ValueError if X does not hold numbers, or is a corrupt sparse matrix.
 
-    Converting one to CSR could read or write outside its arrays: SciPy trusts those of its own matrices. CSR needs no
-    conversion and is checked by the core.
+    Converting a corrupt matrix to CSR could access memory outside its arrays, since SciPy does not check them. CSR
+    needs no conversion; the core checks it.
     """
     if not is_sparse(X):
         _refuse_no_numbers(X)
@@ -105,7 +105,7 @@ def _refuse_no_numbers(X: Any) -> None:
 
 
 def _columns_of(X: Any) -> Iterator[tuple[str, Any, str]]:
-    """In which column of X, its values, and the kind of its type as in NumPy; "O" where only the values tell it."""
+    """Yield for each column of X its name, its values, and NumPy's kind of its type ("O" if only the values tell)."""
     if hasattr(X, "column_names") and hasattr(X, "schema"):  # of pyarrow
         yield from ((f" in the column {field.name!r}", None, _kind_by_name(field.type)) for field in X.schema)
     elif hasattr(X, "dtypes") and hasattr(X, "columns"):
@@ -123,7 +123,7 @@ def _kind_of(values: Any) -> str:
 
 
 def _kind_by_name(dtype: Any) -> str:
-    """The kind of a type of Polars or pyarrow, as NumPy calls it; "" if it may be one of numbers."""
+    """NumPy's kind for a type of Polars or pyarrow; "" if the type may be numeric."""
     name = str(dtype).lower().rpartition("values=")[2]
     for kind, beginnings in _KINDS.items():
         if name.startswith(beginnings):
@@ -166,7 +166,7 @@ def rows_between(X: Any, start: int, stop: int) -> Any:
     if not is_sparse(X):
         return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
     try:
-        # Not by SciPy's own slicing, which trusts the arrays. What is wrong inside the part, the core finds.
+        # SciPy's own slicing does not check the arrays. The core checks the values inside the slice.
         indptr = X.indptr[start : stop + 1]
         inside = slice(indptr[0], indptr[-1])
         return type(X)((X.data[inside], X.indices[inside], indptr - indptr[0]), shape=(stop - start, X.shape[1]))
@@ -181,7 +181,8 @@ def checked_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.flo
     refuse_masked("sample_weight", sample_weight)
     if _kind_of(sample_weight) in _NO_NUMBERS or _kind_within(sample_weight) in _NO_NUMBERS:
         raise ValueError("sample_weight must be numbers, one a row. Got text or dates instead.")
-    weight = np.array(sample_weight, np.float64, order="C")  # a copy: nobody else can change it once it was looked at
+    # A copy, so that no other thread can change it after the check.
+    weight = np.array(sample_weight, np.float64, order="C")
     if weight.ndim == 0:
         weight = np.full(n_rows, weight)
     if weight.ndim != 1:
@@ -198,18 +199,18 @@ def checked_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.flo
 
 
 def refuse_no_integer(name: str, value: Any, least: int = 1) -> None:
-    """Raise ValueError if it is not an integer of at least that."""
+    """Raise ValueError unless `value` is an integer of at least `least`."""
     if not is_integer(value) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}. Got {value!r} instead.")
 
 
 def is_integer(value: Any) -> bool:
-    """True if it is a whole number of Python or NumPy, and not True or False."""
+    """True for an integer of Python or NumPy, but not for True or False."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """True if it is a real number of Python or NumPy, and not True or False."""
+    """True for a real number of Python or NumPy, but not for True or False."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
@@ -233,11 +234,11 @@ def sorted_classes(labels: Array) -> Array:
 
 
 def class_indices(y: Array, classes: Array) -> npt.NDArray[np.int32]:
-    """The position of each label in `classes`, or -1 where it is not there."""
+    """The position of each label in `classes`; -1 for unknown labels."""
     if classes.dtype == object and y.dtype.kind == "U":
-        y = y.astype(object)  # compared as NumPy's text, "a\0" would be "a"
+        y = y.astype(object)  # as NumPy text, "a\0" would equal "a"
     if len(classes) <= 2:
-        here = [y == classes[k : k + 1] for k in range(len(classes))]  # a text by itself would lose its NULs
+        here = [y == classes[k : k + 1] for k in range(len(classes))]  # a NumPy scalar of text would lose its NULs
         labels = here[1].astype(np.int32) if len(here) == 2 else np.zeros(len(y), np.int32)
         unknown = ~(here[0] | here[-1]) if here else np.ones(len(y), bool)
         if unknown.any():
@@ -268,7 +269,7 @@ def label_array(labels: Sequence[Any], n_rows: int = 0) -> Array:
 
 
 def exact_labels(labels: Any, n_rows: int = 0) -> Any:
-    """Labels for NumPy: text that a string array would change or make too large becomes an object array.
+    """Labels for NumPy; text that a string array would change or blow up becomes an object array.
 
     An array of text has the same room for each, that of the longest, and drops NULs at the end. Lists of several types
     become text, and frames of Polars give arrays of text. What has no exact form is refused with a ValueError.
@@ -277,7 +278,7 @@ def exact_labels(labels: Any, n_rows: int = 0) -> Any:
     if hasattr(labels, "isna") and np.any(labels.isna()):
         raise ValueError("y contains NaN or other missing labels; leave their rows out.")
     if hasattr(getattr(labels, "cat", None), "categories"):
-        labels = np.asarray(labels)  # of pandas, as what its categories are
+        labels = np.asarray(labels)  # a pandas categorical becomes an array of its categories
     if hasattr(labels, "to_series") and getattr(labels, "width", 0) == 1:
         labels = labels.to_series()
     if _kind_of(labels) in ("M", "m"):
@@ -315,7 +316,7 @@ def _objects(labels: Sequence[Any]) -> Array:
 def clean(text: str) -> str:
     """Text without control characters and lone surrogates, which are replaced.
 
-    Names come out of files and may hold anything; neither XML nor UTF-8 has room for all of it.
+    Names in files may hold any characters. XML and UTF-8 cannot represent all of them.
     """
     if text.isprintable():
         return text

@@ -65,11 +65,11 @@ class Step(NamedTuple):
     gamma: float = 1.0
 
 
-_REFUSED = Step(nan)  # the core refuses such a step, and takes everything back
+_REFUSED = Step(nan)  # the core refuses this step and undoes the row
 
 
 class _Raised(local):
-    """Exceptions of steps in the current call of this thread. A learner that a step teaches has its own."""
+    """Exceptions of steps in this thread's current call. A learner taught inside a step has its own."""
 
     errors: list[BaseException] = []  # noqa: RUF012  # of nobody
 
@@ -86,7 +86,7 @@ class FirstOrderLearner(OnlineClassifier):
     """
 
     in_python: ClassVar[bool] = True
-    active_below: ClassVar[float] = inf  # `step` is asked for margins less than this; others make no step
+    active_below: ClassVar[float] = inf  # `step` is called only for margins below this
 
     @abstractmethod
     def step(self, m: float, v: float, weight: float) -> Step | tuple[float, ...] | float:
@@ -133,7 +133,7 @@ class FirstOrderLearner(OnlineClassifier):
 
     @contextmanager
     def _own_errors(self) -> Iterator[None]:
-        """Raise what `step` has raised, rather than that the core has refused the row."""
+        """Raise the exception of `step` instead of the core's refusal."""
         before = _raised.errors
         errors: list[BaseException] = []
         _raised.errors = errors

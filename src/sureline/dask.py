@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DaskEngine", "Distributed", "connected", "local_client", "predict", "train"]
 
-_TRIES = 100  # of a shard whose workers die
+_TRIES = 100  # attempts for a shard whose workers die
 
 
 def _distributed() -> Any:
@@ -81,18 +81,18 @@ class DaskEngine:
 
     @property
     def _lost(self) -> tuple[type[BaseException], ...]:
-        """The message of a future whose workers died."""
+        """The exception types of a future whose workers died."""
         distributed = _distributed()
         return distributed.KilledWorker, distributed.client.FutureCancelledError
 
     def _again(self, held: Sequence[tuple[Any, ...]]) -> None:
-        """Compute partitions anew that were given up because their workers died."""
+        """Compute partitions again that were given up because their workers died."""
         handles = [each for handles in held for each in handles if isinstance(each, _distributed().Future)]
         if lost := [each for each in handles if each.status == "error"]:
             self.client.retry(lost)
 
     def _held(self, model: bytes) -> Any:
-        """The model on the cluster: as a task, which is done again if the worker that holds it dies."""
+        """The model on the cluster, as a task: it runs again if the worker that holds it dies."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph")
             return self.client.submit(same, model, pure=False)
@@ -117,7 +117,7 @@ def local_client(workers: int) -> Iterator[Any]:
         dashboard_address="127.0.0.1:0",
         silence_logs=50,
     )
-    cluster.adapt(minimum=workers, maximum=workers)  # a worker that is killed while it starts is replaced, too
+    cluster.adapt(minimum=workers, maximum=workers)  # a worker killed during its start is replaced too
     try:
         with distributed.Client(cluster) as client:
             yield client
@@ -126,7 +126,7 @@ def local_client(workers: int) -> Iterator[Any]:
 
 
 def connected(address: str) -> Any:
-    """A client of the scheduler at an address. OSError if there is none."""
+    """A client of the scheduler at an address; OSError if there is none."""
     return _distributed().Client(address, timeout=10)
 
 
@@ -197,7 +197,7 @@ def _partitions(client: Any, data: Any) -> list[Held]:
 
 
 def _pieces(given: Sequence[Any]) -> list[list[Any]]:
-    """The delayed blocks of rows of each collection, as many of one as of another."""
+    """The delayed blocks of rows of each collection, equally many of each."""
     X = given[0]
     chunks: Any = getattr(X, "chunks", None)
     if chunks is not None and (X.ndim != 2 or len(chunks[1]) != 1):

@@ -97,7 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def write_mail(folder: Path, n_messages: int) -> None:
-    """Messages to learn from, compressed, and a quarter as many to test on: one a line, after the label and a tab."""
+    """Write compressed messages to learn from, and a quarter as many to test on: one per line, after label and tab."""
     from .datasets import make_mail
     from .stream.decompress import zstd_module
 
@@ -149,7 +149,7 @@ def serve_mail(folder: Path, n_asked: int, n_taught: int) -> None:
 
 @contextlib.contextmanager
 def _service(words: list[str]) -> Iterator[int]:
-    """The port of a service, which ends with the block."""
+    """Run a service for the duration of the block; yields its port."""
     process = subprocess.Popen([sys.executable, "-m", "sureline", *words], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     watch = threading.Timer(_PATIENCE, process.kill)
@@ -194,7 +194,7 @@ def _photograph(browser: str, address: str, until: float) -> bytes:
 
 
 class _Chromium:
-    """A browser that is told what to do by a pipe, so that nothing else has to be installed."""
+    """A browser controlled through a pipe, which needs no further packages."""
 
     def __init__(self, browser: str, profile: str, until: float) -> None:
         self._until, self._number, self._rest = until, 0, b""

@@ -298,7 +298,7 @@ class Calibration:
         self.confidence += np.bincount(at, weights=best, minlength=_BINS)
 
     def add(self, probabilities: Floats, best: Floats, truth: Labels, right: npt.NDArray[np.bool_]) -> None:
-        """Probabilities of all classes, confidence in the predicted one, the true one, whether they are the same."""
+        """Add rows: probabilities of all classes, confidence in the best, the true class, and if it was predicted."""
         self.add_confidence(best, right)
         known = truth >= 0
         of_truth = np.zeros(len(truth))
@@ -327,7 +327,7 @@ class Calibration:
         return float(np.abs(self.confidence - self.right).sum() / max(self.n, 1))
 
     def table(self) -> list[dict[str, float]]:
-        """For each bin that is not empty: its bounds, examples, mean confidence, share that was right and its interval.
+        """For each nonempty bin: its bounds, examples, mean confidence, share of right answers and its interval.
 
         That is Wilson's, at 95 %.
         """
@@ -348,7 +348,7 @@ class Calibration:
 
 
 def wilson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's interval of a share: all p from which successes / n is no more than z standard errors away.
+    """Wilson's interval of a share: all p that are at most z standard errors from successes / n.
 
     Parameters
     ----------

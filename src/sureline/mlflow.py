@@ -115,7 +115,7 @@ def load_model(model_uri: str, dst_path: str | None = None) -> Estimator:
 
 
 def _load_pyfunc(path: str) -> _Predictor:
-    """For MLflow, which calls it with the path of the model file."""
+    """Load a model file by its path; MLflow calls this."""
     return _Predictor(load(path))
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["SHARD_ROWS", "RayEngine", "connected", "predict", "train"]
 
 SHARD_ROWS = 250_000
-_TRIES = 100  # of a shard whose workers die
+_TRIES = 100  # attempts for a shard whose workers die
 
 
 def _ray() -> Any:
@@ -87,7 +87,7 @@ class RayEngine:
 
 @contextmanager
 def connected(address: str) -> Iterator[None]:
-    """This process as a driver of the cluster at an address, or of one on this machine with "auto".
+    """Make this process a driver of the cluster at an address, or with "auto" of one on this machine.
 
     OSError if there is none.
     """
@@ -164,7 +164,7 @@ def _blocks(data: Any) -> list[Any]:
 
 
 def _partitions(blocks: Sequence[Any], counts: Sequence[int], size: int) -> tuple[list[Held], list[int]]:
-    """Stretches of `size` rows, whatever the blocks, and their rows."""
+    """Pieces of `size` rows, independent of the blocks, and their rows."""
     total, held, lengths = sum(counts), [], []
     for begin in range(0, total, size):
         end, at = min(begin + size, total), 0

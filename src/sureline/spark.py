@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SHARD_ROWS", "Classifier", "ClassifierModel", "SparkEngine", "connected", "predict", "train"]
 
-_PIECE = 64 << 20  # bytes of a model in a row of what is written
+_PIECE = 64 << 20  # bytes of a model per row that is written
 
 
 def train(
@@ -102,7 +102,7 @@ def train(
 
 
 def predict(model: Estimator, data: Any, *, probabilities: bool = False) -> Any:
-    """The labels of the rows of a DataFrame, or with `probabilities` those of each class as well: a lazy DataFrame.
+    """Labels of the rows of a DataFrame, with `probabilities` also those of each class: a lazy DataFrame.
 
     Its columns are `label`, and with `probabilities` one for each class, such as `probability of spam`.
     """
@@ -233,7 +233,7 @@ class Classifier(SparkEstimator, _Columns, DefaultParamsReadable, DefaultParamsW
 
 
 def _columns(stage: Classifier, dataset: Any) -> Any:
-    """The columns of a DataFrame that are learned from: features, label, and weight if there is one."""
+    """The columns of a DataFrame to learn from: features, label, and weight if there is one."""
     types = {field.name: field.dataType for field in dataset.schema}
     features, label = stage.getFeaturesCol(), stage.getLabelCol()
     _check_vectors(features, types)
@@ -343,5 +343,5 @@ class _Reader(MLReader):  # type: ignore[misc]
         model = ClassifierModel(b"".join(bytes(row.bytes) for row in pieces))
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
-        _ = model.estimator  # refused now if it is damaged
+        _ = model.estimator  # refuses a damaged model now
         return model

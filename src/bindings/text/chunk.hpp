@@ -31,7 +31,7 @@ class Block {
   Py_buffer view_;
 };
 
-// One class for Python, whatever the scalar.
+// One Python class for chunks of any scalar.
 struct HeldChunk {
   std::variant<sureline::text::Chunk<float>, sureline::text::Chunk<double>> any;
 };
@@ -44,7 +44,7 @@ inline int64_t limit(const char* name, int64_t value) {
   return value < sureline::text::kNoLimit ? value : sureline::text::kNoLimit;
 }
 
-// A block that is a part of an open file.
+// A block that is part of an open file.
 inline sureline::text::FilePieces file_part(int file, int64_t start, int64_t end, bool wait) {
   if (start < 0 || end < start || end - start > 2147483647)
     throw nanobind::value_error("A block of a file must have fewer than 2^31 bytes, from start to end.");

@@ -17,10 +17,10 @@ using sureline::bindings::Scalar;
 
 namespace {
 
-// The cell that a Python object is. What it refers to stays in `held` until the next one.
+// A Python object as a cell. Memory that it refers to stays in `held` until the next one.
 class ObjectCell {
  public:
-  // False, and the reason, if it is none. Whole numbers are texts where all their digits count.
+  // False, with a reason, if the object is not a cell. Integers become text if all their digits count.
   bool read(PyObject* object, bool exact) {
     cell = {};
     if (object == Py_None) return true;
@@ -127,7 +127,7 @@ class ObjectRows {
     rows_.chunk.n_lines = n;
     return std::move(rows_.chunk);
   }
-  std::vector<std::string> wrongs;  // the names at which rows are wrong
+  std::vector<std::string> wrongs;  // the names at which rows have faults
 
  private:
   bool add_record(PyObject* record) {

@@ -1,4 +1,4 @@
-// A chunk whose columns are hashes of names, with the names if they were asked for.
+// A chunk whose columns are hashes of names, with the names if wanted.
 #pragma once
 
 #include <nanobind/nanobind.h>

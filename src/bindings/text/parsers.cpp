@@ -35,7 +35,7 @@ Array<T> view(const Buffer<T>& buffer, nb::handle owner) {
   return view(buffer.data(), size_t(buffer.size()), owner);
 }
 
-// read(chunk), whatever its scalar.
+// Calls read(chunk) for a chunk of any scalar.
 template <class Read>
 auto ask(const HeldChunk& held, const Read& read) {
   return std::visit(read, held.any);

@@ -119,7 +119,7 @@ std::pair<nb::list, size_t> cells_of(const nb::object& block, const Dialect& dia
 
 std::string_view characters(const nb::bytes& text) { return trimmed({text.c_str(), text.size()}); }
 
-// What the look at a column's first cells asks of a text.
+// The number in a text, for guessing a column's kind.
 std::tuple<int, double> number_in(const nb::bytes& text, int how) {
   double value = 0;
   const Reading reading = number_of(characters(text), Written(how), value);
@@ -133,7 +133,7 @@ std::optional<std::tuple<int64_t, bool>> time_in(const nb::bytes& text, int how)
   return std::tuple(micros, has_hours);
 }
 
-// How many numbers a list has; -1 if it is one of texts, None if it is none.
+// The length of a list of numbers; -1 for texts, None for anything else.
 std::optional<int64_t> list_in(const nb::bytes& text) {
   List list;
   if (!read_list(characters(text), list)) return std::nullopt;

@@ -1,4 +1,4 @@
-// A table that Python holds, and what all ways to its rows share.
+// Tables held by Python, and the parts that all readers of their rows share.
 #pragma once
 
 #include <nanobind/nanobind.h>

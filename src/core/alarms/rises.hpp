@@ -21,7 +21,7 @@
 namespace sureline {
 
 struct Rise {
-  int64_t first, last;   // rows: from the first to the one before the last the mean is larger
+  int64_t first, last;   // rows, without `last`, in which the mean is larger
   double before, after;  // the means
 };
 
@@ -33,7 +33,7 @@ class Rises {
   static constexpr double kEnoughPairs = 32, kLargestRatio = 16;
 
   struct State {
-    double fixed = -1;            // what the mean is compared with, or the rows before if it is negative
+    double fixed = -1;            // the reference mean; if negative, the rows before are the reference
     int64_t rows = 0, start = 0;  // start in blocks
     double sum = 0, at_start = 0;
     std::array<std::array<double, kKept>, kLevels> sums{};  // of all rows, at the latest quarters
@@ -64,12 +64,12 @@ class Rises {
  private:
   static int64_t quarter(int l) { return l < 2 ? 1 : int64_t(1) << (l - 2); }
   static int64_t quarters(int l) { return l < 2 ? int64_t(1) << l : 4; }  // of a window
-  // The sum at so many quarters of level l ago.
+  // The sum, this many quarters of level l ago.
   double& sum_at(int l, int64_t block) { return state_.sums[size_t(l)][size_t(block / quarter(l) % kKept)]; }
 
   // n KL(q || p) in natural units.
   static double evidence(double n, double q, double p) {
-    if (n * (q - p) * (q - p) <= kEvidence * p * (1 - p)) return 0;  // it is not more than that
+    if (n * (q - p) * (q - p) <= kEvidence * p * (1 - p)) return 0;  // the difference is within chance
     const auto part = [](double a, double b) { return a > 0 ? (b > 0 ? a * std::log(a / b) : INFINITY) : 0.0; };
     return n * std::max(0.0, part(q, p) + part(1 - q, 1 - p));
   }
@@ -132,7 +132,7 @@ class Rises {
     const double a = state_.sum - middle, b = middle - at, p = (a + b) / (2 * n), v = 2 * n * p * (1 - p);
     if (!(v > 0)) return;
     const size_t k = size_t(l - 1);
-    // One change in the data is no wavering.
+    // A single change of the data is not wavering.
     const double usual =
         state_.pairs[k] >= kEnoughPairs ? std::max(1.0, state_.differences[k] / state_.expected[k]) : 1;
     state_.differences[k] += std::min((a - b) * (a - b), kLargestRatio * usual * v);

@@ -17,17 +17,17 @@ class Asker {
  public:
   static constexpr int64_t kWindow = 256;
   static constexpr double kSaved = 2;     // labels, kept for rows that are least sure of all
-  static constexpr double kHorizon = 64;  // rows in which what was saved beyond that is spent
+  static constexpr double kHorizon = 64;  // rows over which savings beyond that are spent
 
   struct State {
     double rate = 1, random = 0;
     uint64_t seed = 0;
     int64_t rows = 0, asked = 0;
-    double total = 0, wrong = 0;  // rows that the labels stand for, and those of them that were predicted wrongly
+    double total = 0, wrong = 0;  // rows for which the labels stand, and wrongly predicted ones among them
     std::array<double, kWindow> latest{};
   };
 
-  // `random` is the part of the budget that is spent whatever the uncertainty.
+  // `random` is the part of the budget that is spent at random.
   Asker(double rate, uint64_t seed, double random) {
     state_.rate = rate, state_.random = random;
     state_.seed = seed;
@@ -35,7 +35,7 @@ class Asker {
   explicit Asker(const State& state) : state_(state) {}
   const State& state() const { return state_; }
 
-  // The next row: the probability with which its label is asked for, if it is; else 0.
+  // The next row. Returns the probability with which its label is asked for; 0 if it is not.
   double next(double u) {
     const int64_t t = state_.rows++, n = std::min(t, kWindow);
     int64_t below = 0, equal = 0;
@@ -57,14 +57,14 @@ class Asker {
     return p;
   }
 
-  // The label that was asked for, which stands for so many rows, had been predicted wrongly or not.
+  // An asked label came, which stands for that many rows; `wrong` if the prediction was a mistake.
   void told(bool wrong, double rows) {
     state_.total += rows;
     state_.wrong += wrong ? rows : 0;
   }
 
  private:
-  // From 0 to 1, by the seed and the row alone: SplitMix64.
+  // Uniform in [0, 1), from the seed and the row alone: SplitMix64.
   double uniform(int64_t t) const {
     uint64_t z = (state_.seed + 1) * 0x9e3779b97f4a7c15u + uint64_t(t) * 0xd1342543de82ef95u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;

@@ -41,16 +41,16 @@ class Average {
   double half_life;    // infinite: all rounds count the same
   double growth = 1;   // g of the next round
   double total = 0;    // sum of g
-  double written = 0;  // coordinates whose number has been written
+  double written = 0;  // coordinates with a written number
   std::vector<double>
       born;  // for each head the total when it came: a class is averaged over the rounds that it has seen
   std::vector<Past> pasts;
 
   double over(int64_t head) const { return total - born[size_t(head)]; }
 
-  // The only head becomes two, each a problem of its own or both one.
+  // Turns one head into two, of two problems (alone) or of one.
   void split(bool alone);
-  // More heads and problems, which have seen nothing.
+  // Adds fresh heads and problems.
   void add(int64_t n_heads, int64_t n_problems);
 
   // From here on all changes can be rolled back, or kept.
@@ -63,29 +63,30 @@ class Average {
   struct Saved {
     double growth, total, written;
     std::vector<double> born;
-    std::vector<std::pair<size_t, Run>> ends;   // of the runs: how many, and the last, which may grow
-    std::vector<std::pair<size_t, Past>> gone;  // of a problem, when its past began anew for the first time
+    std::vector<std::pair<size_t, Run>> ends;  // number of runs so far, and the last one, which may grow
+    // The pasts of problems that began again, as they were before the first time.
+    std::vector<std::pair<size_t, Past>> gone;
   };
-  void save(size_t problem);  // before its past begins anew
+  void save(size_t problem);  // called before a past begins again
   double factor_;
   bool can_roll_back_ = false;
   Saved saved_;
   std::vector<std::pair<int64_t, double>> changes_;
 };
 
-// One run of the loop over rows, or one look at a model. Each function returns false if there is no memory.
+// An average during one pass over rows, or one scoring call. Each function returns false if memory is short.
 class Averaging {
  public:
   Averaging(const Model& model, bool single, const Kernels* kernels = nullptr);
   ~Averaging();
   Averaging(const Averaging&) = delete;
 
-  // Room for a row, which is to be written there: columns, and values in double.
+  // Room for a row, written there by the caller: columns, and values in double.
   bool reserve(int64_t n);
   int64_t* columns();
   double* values();
 
-  // The scores of the row's heads by the average. With `learning` what its numbers gave so far is remembered.
+  // The scores of a row's heads by the average. With `learning` the contributions of its numbers are remembered.
   bool predict(double* f, bool learning);
   // The numbers of the row may have changed.
   bool absorb();

@@ -32,7 +32,7 @@ Line soft_line(double u, bool cut, double slope = 1) {
   return cut ? Line{std::copysign(slope, u), std::fabs(u), true} : Line{slope, u, false};
 }
 
-// A past as the coordinates see it: in one place, which the compiler knows that no sum is written to.
+// A past in local memory, so that the compiler knows that writes to sums do not change it.
 struct Rounds {
   explicit Rounds(const Average::Past& past) : delta(past.delta), limit(past.limit) {
     if (past.runs.empty()) return;
@@ -86,8 +86,8 @@ template <Shape shape, class T>
   return in_first ? line.slope * (line.level * rounds.reach - rounds.cut) : 0.0;
 }
 
-// f(of), where of(place, cut, rounds) is what the numbers of a coordinate give in all rounds of a past, as if they had
-// been there all along.
+// Calls f(of): of(place, cut, rounds) is the contribution of a coordinate's numbers to all rounds of a past, as if they
+// had been there all along.
 template <class F>
 void with_numbers(const Model& model, bool single, const F& f) {
   const auto as = [&]<Shape shape>() {
@@ -133,7 +133,7 @@ bool with_memory(const F& f) {
   return true;
 }
 
-// f(slot), ascending, for all slots outside of which these numbers are zero.
+// Calls f(slot), ascending, for all slots with nonzero bytes, and perhaps a few others.
 template <class F>
 void each_slot(const void* numbers, int64_t n_slots, int64_t slot_bytes, const F& f) {
   int64_t next = 0;
@@ -284,7 +284,7 @@ bool Averaging::append(int64_t problem, double threshold, double scale, double d
           settle(problem));
 }
 
-// Where every round changes every weight: all of them, as they are now.
+// For learners whose rounds change every weight: visits all weights.
 bool Averaging::add_weights(const Task& task) {
   std::vector<Round> rounds;
   std::vector<int64_t> slots;
@@ -311,7 +311,7 @@ bool Averaging::add_weights(const Task& task) {
   });
 }
 
-// By a power of two, which changes no bit but those of what has become too small to count.
+// Divides by a power of two, which is exact except for numbers that underflow.
 void Averaging::fold() {
   constexpr double by = 1 / kLargestGrowth;
   each_slot(model_.sums, model_.n_slots, model_.n_heads * int64_t(sizeof(double)), [&](int64_t slot) {

@@ -51,7 +51,7 @@ void gram_tile(const T* x, int64_t n_rows, int64_t n, int64_t i, int64_t j, doub
   }
 }
 
-// The rows from x on. A tile may read beyond the last one.
+// The rows from x on. A tile may read past the last one.
 template <class T>
 void gram_panel(const T* x, int64_t n_rows, int64_t n, double* G, int64_t stride, double* totals) {
   for (int64_t row = 0; row < n_rows; ++row)

@@ -22,7 +22,7 @@ class NarrowPass {
              Learn learn_rows)
       : rows_(rows), W_(W), pass_(pass), stride_(stride), whiten_(whiten), learn_rows_(learn_rows) {}
 
-  // The first row that is not finite, or -1.
+  // Returns the first row that is not finite, or -1.
   int64_t run(int n_threads) {
     std::vector<std::thread> helpers;
     for (int k = 1; k < n_threads && k < n_blocks_; ++k) helpers.emplace_back([this] { help(); });
@@ -56,7 +56,7 @@ class NarrowPass {
       if (!whiten_next()) std::this_thread::yield();
   }
 
-  // False if there is no room for another block, or none is left.
+  // False if there is no room for another block, or no block is left.
   bool whiten_next() {
     int64_t block = claimed_.load();
     do {

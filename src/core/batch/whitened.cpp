@@ -116,7 +116,7 @@ class Pass {
     return best;
   }
 
-  // The step of one binary problem with margin m, in which |x^|^2 counts `times`; false if that is not finite.
+  // The step of a binary problem with margin m, in which |x^|^2 counts `times`; false if it is not finite.
   bool move(int64_t row, double m, int times, int64_t head, double y, int64_t rival) {
     const double xi = 1 - m;
     if (!(xi > 0)) return true;

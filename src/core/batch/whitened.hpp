@@ -38,7 +38,7 @@ struct WhitenedPass {
   double* squares = nullptr;  // n_rows, to be filled in: |x^|^2
 };
 
-// One for each instruction set. Returns the first row whose score or length is not finite, or -1.
+// Returns the first row whose score or length is not finite, or -1. One function per instruction set.
 SURELINE_PER_ISA(int64_t learn_whitened(const WhitenedPass&);)
 
 }  // namespace sureline

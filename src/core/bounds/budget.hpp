@@ -25,7 +25,7 @@ class Budget {
   int64_t max;
   double threshold = 0;  // lambda_t: a weight is nonzero if its coordinate's size exceeds it
   int64_t active = 0;    // number of nonzero weights
-  double chosen = 0;     // the round in which the threshold was last chosen anew
+  double chosen = 0;     // the round of the last choice of the threshold
 
   bool has_become_wasteful(double t) const { return threshold > 0 && 4 * active < 3 * max && 4 * t >= 5 * chosen; }
 
@@ -33,7 +33,7 @@ class Budget {
   // now.
   const std::vector<int64_t>& members() const { return members_; }
   void set_members(const std::vector<int64_t>& coordinates);
-  int64_t beyond() const { return beyond_; }  // above every member; none is negative
+  int64_t beyond() const { return beyond_; }  // above all members; never negative
   int64_t n_members() const;
   int64_t member(int64_t i) const;
   void add(int64_t coordinate);
@@ -51,7 +51,7 @@ class Budget {
 
   int64_t fewer() const { return max - max / 10; }
 
-  // From here on all changes can be rolled back, or kept. The list is copied only if it is replaced.
+  // Changes from here on can be rolled back or kept. The list is copied only if it is replaced.
   void checkpoint();
   void roll_back();
   void commit();

@@ -40,7 +40,7 @@ class Selection {
   int64_t slot(int64_t head, int64_t i) const;  // of the i-th member, in no order
   int64_t beyond() const { return beyond_; }    // above every slot; slots are above 0
   std::vector<int64_t> coordinates() const;     // slot * heads + head of every member, ascending
-  void add(int64_t coordinate);                 // without a key; ignored if it is a member or an intercept
+  void add(int64_t coordinate);                 // no key needed; ignores members and intercepts
 
   // Keys are a copy of the numbers. If the copy may be out of date, the caller sets the key of every member and calls
   // arrange().
@@ -49,9 +49,9 @@ class Selection {
   void set_key(int64_t head, int64_t i, double key);
   void arrange();
 
-  // The largest key of a member. No feature with a larger one would enter. Infinite while there is room.
+  // The largest key of a member. Features with larger keys cannot enter. Infinite while there is room.
   double bound(int64_t head) const;
-  // Makes room for n more features of one head or two, so that choose() cannot fail. False if there is no memory.
+  // Room for n more features of one or two heads, so that choose() cannot fail. False if memory is short.
   bool reserve(int64_t head, int64_t n);
   // The rule, for the n features of a row in the order of their slots. Writes the slots that lose their weight, at most
   // n, and returns their number.
@@ -65,7 +65,7 @@ class Selection {
  private:
   struct Heap;
   struct Change {
-    int64_t head, came, left;  // the slots; 0 for none
+    int64_t head, came, left;  // slots; 0 for none
   };
 
   std::vector<Heap> heaps_;

@@ -36,19 +36,19 @@ inline constexpr int64_t kAllBelow = 1 << 14, kInAnOctave = kAllBelow / 2;
 
 static_assert(kSize * sizeof(double) <= 64 << 10);
 
-// One row of so many is recorded after t others.
+// After t rows, one row of this many is recorded.
 inline int64_t step_after(int64_t t) { return t < kAllBelow ? 1 : int64_t(std::bit_floor(uint64_t(t / kInAnOctave))); }
 
 inline int clamped(int64_t bin, int n) { return bin < 0 ? 0 : bin >= n ? n - 1 : int(bin); }
 
-// Rises with the score. 0 is of the negative side, as it is in a prediction.
+// Rises with the score. A score of 0 is negative, as in predictions.
 inline int score_bin(double score) {
   const uint64_t bits = std::bit_cast<uint64_t>(score) & ~(uint64_t(1) << 63);
   const int bin = clamped(int64_t(bits >> 50) - (int64_t(1023 + kLowestScore) << 2), kMagnitudes);
   return score > 0 ? kMagnitudes + bin : kMagnitudes - 1 - bin;
 }
 
-// Of a variance, which is not negative: the octave of its root.
+// The octave of the standard deviation, from a variance v >= 0.
 inline int std_bin(double v) {
   const int64_t exponent = int64_t(std::bit_cast<uint64_t>(v) >> 52) - 1023;
   return clamped((exponent >> 1) - kLowestStd, kStdBins);
@@ -84,7 +84,7 @@ inline constexpr Steps steps_of_guards() {
 // The additions of a run to a record, which are merged only if the run succeeds.
 class Recorder {
  public:
-  // For a run whose first row comes after those of the record.
+  // Begins a run after the record's rows.
   void begin(const double* numbers) {
     seen_ = int64_t(numbers[record::kRows]);
     step_ = record::step_after(seen_);
@@ -92,7 +92,7 @@ class Recorder {
     entries_.clear();
     logs_.clear();
   }
-  // Count a row. True if it is one to record.
+  // Counts a row. True if the row is to be recorded.
   bool next() {
     const int64_t t = seen_++;
     if (t >= record::kAllBelow && (t & (t - 1)) == 0) step_ = record::step_after(t);
@@ -100,11 +100,11 @@ class Recorder {
     weight_ = double(t + 1) * double(step_) * importance_;
     return true;
   }
-  // The rows to come stand for so many each: those of which only some labels were asked for.
+  // Later rows stand for this many rows each, if only some labels are asked for.
   void stand_for(double rows) { importance_ = rows; }
-  // Its score and variance, whether its label was the second one, and its sample weight. A variance of 0 is none.
+  // A score, its variance (0 if unknown), whether the label was the second one, and the sample weight.
   void add(double score, double v, bool positive, double s) { add(score, v, positive, (score > 0) == positive, s); }
-  // Its scores of more classes, of which `best` is the highest and `next` the highest of the others.
+  // Scores of several classes, with the best and the next best.
   void add(const double* scores, int64_t n, int64_t best, int64_t next, double v, int64_t label, double s);
 
   void commit(double* numbers) const;
@@ -126,7 +126,7 @@ class Recorder {
         guards_[i] = std::min(guards_[i] + s * (size >= guards_[i] ? kSteps.up[i] : 0.0), kTop);
   }
 
-  static constexpr double kLargestStep = 4;  // so many rows a row counts as at most, however much it weighs
+  static constexpr double kLargestStep = 4;  // the largest weight of a row, in rows
   struct Entry {
     int at;
     double weight;

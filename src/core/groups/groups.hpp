@@ -21,7 +21,7 @@ inline constexpr int64_t kPad = 8;
 class Columns {
  public:
   Columns(const int64_t* columns, const int64_t* positions, int64_t n);
-  // False for nearly all columns that are not in the table, and true for those that are.
+  // False for nearly all columns outside the table, true for all columns in it.
   bool may_have(int64_t column) const {
     const uint64_t bit = mixed(column) >> filter_shift_;
     return (filter_[bit / 64] >> (bit % 64)) & 1;
@@ -56,7 +56,7 @@ struct Batch {
 // s[j] += sum_i C_i alpha_i y_i x_ij over all columns j. Rows whose alpha is 0 are skipped. Columns need not ascend.
 Outcome add_scores(const Rows& rows, const Batch& batch, const double* alpha, double* s);
 
-// At most `most` columns with the largest scores, largest first, ties by column. None has the score 0.
+// At most `most` columns with the largest scores, largest first, ties by column. Scores of 0 are left out.
 std::vector<int64_t> best(const double* scores, int64_t n_columns, int64_t most);
 
 // The constants of a problem's objective.
@@ -118,7 +118,7 @@ std::unique_ptr<Selection> make_selection(int64_t n_rows, bool single);
 // out[row][head] = intercept + weights . x, for weights[position][head] of the selected columns.
 Outcome score(const Rows& rows, const Columns& columns, const double* weights, const double* intercepts,
               int64_t n_heads, double* out);
-// out[row] = intercept + sum_k x_k' S_k x_k; S has the blocks of the groups one after the other.
+// out[row] = intercept + sum_k x_k' S_k x_k; S has the blocks of all groups in sequence.
 Outcome variance(const Rows& rows, const Columns& columns, const std::vector<int64_t>& sizes, const double* S,
                  double intercept, double* out);
 

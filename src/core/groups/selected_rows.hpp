@@ -109,14 +109,14 @@ struct SelectedRows {
         }
         v += double(values[a]) * Sx;
       }
-      norm2[size_t(i)] += std::max(v, 0.0);  // rounding may exceed v where columns are copies of each other
+      norm2[size_t(i)] += std::max(v, 0.0);  // rounding may make it negative if columns are copies of each other
     }
   }
 
  private:
   static constexpr int64_t kEntry = int64_t(sizeof(int32_t) + sizeof(T));
 
-  // Entries to be added: their number in each row, then those of the rows one after the other.
+  // New entries: their number in each row, then the entries row by row.
   struct New {
     std::vector<int32_t> counts, positions;
     std::vector<T> values;
@@ -135,7 +135,7 @@ struct SelectedRows {
       found.in(x, table, [&](int64_t p, T value) {
         if (value != 0) of_row.emplace_back(int32_t(p), value);
       });
-      // Sorted by position, which brings entries of a group together. One group with ascending columns is sorted
+      // Sorted by position, which joins the entries of a group. A single group with ascending columns is sorted
       // already.
       const auto before = [](const auto& a, const auto& b) { return a.first < b.first; };
       if (!std::is_sorted(of_row.begin(), of_row.end(), before)) std::sort(of_row.begin(), of_row.end(), before);

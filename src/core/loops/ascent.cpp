@@ -1,4 +1,4 @@
-// Online dual coordinate ascent for one instruction set, over dense or over sparse rows, as the build says.
+// Online dual coordinate ascent for one instruction set; the build chooses dense or sparse rows.
 #include "loops/ascent.hpp"
 
 #include "loops/learn.hpp"

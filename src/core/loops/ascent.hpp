@@ -1,4 +1,4 @@
-// Online dual coordinate ascent with l2 or elastic net regularisation (dual_rule.hpp): what one example does.
+// Online dual coordinate ascent with l2 or elastic net regularisation (dual_rule.hpp): the step of one example.
 #pragma once
 
 #include "loops/dual_stream.hpp"
@@ -102,7 +102,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     return true;
   }
 
-  // True if the loss is zero as it is, which spares all further looks at the row.
+  // True if the loss is zero already, so that the row needs no further pass.
   bool clears(double m, double wanted) const {
     return m >= wanted &&
            (rule().loss.kind == DualLoss::Kind::hinge || rule().loss.kind == DualLoss::Kind::squared_hinge);
@@ -156,7 +156,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     for (int64_t i = 0; i < rest; ++i) last[0][i] = x.values[n - rest + i], last[1][i] = theta[n - rest + i];
     for (int64_t i = 0; i < n; i += L) {
       const bool whole = i + L <= n;
-      Stored of_x, of_theta;  // not by load(), whose vectors are those of the machine
+      Stored of_x, of_theta;  // not load(), whose vectors have the machine's width
       __builtin_memcpy(&of_x, whole ? x.values + i : last[0], sizeof of_x);
       __builtin_memcpy(&of_theta, whole ? theta + i : last[1], sizeof of_theta);
       const V value = __builtin_convertvector(of_x, V), stored = __builtin_convertvector(of_theta, V);
@@ -198,7 +198,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     slope = a * active;
     return m;
   }
-  // m(0) of the only head, from what was seen when the row was scored.
+  // m(0) of the only head, from sums taken while the row was scored.
   double first_margin(const Row& x, double a, double scale, double sign, double& slope) {
     const double f = space_.intercept ? look_.f + scale * double(theta_[x.size()]) : look_.f;
     slope = a * (look_.active + space_.intercept);
@@ -225,7 +225,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
       T* p = space_.at(x.index(i), head);
       const double by = step * x.value(i);
       if constexpr (kCounted) {
-        if (x.value(i) == 0) continue;  // in a dense row, as if it had not been in a sparse one
+        if (x.value(i) == 0) continue;  // a zero of a dense row counts like a missing entry
         change<true>(p, p[0] + by, at, problem, (x.index(i) + 1) * space_.n_heads + head);
         if (this->slides()) p[space_.kWidth - 1] += 1;
       } else {
@@ -243,7 +243,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     T* p = space_.at(column, head);
     T& count = p[space_.kWidth - 1];
     count -= 1;
-    // Exactly zero where nothing is left, whatever was lost to rounding on the way.
+    // Exactly zero for the last example, whatever rounding lost on the way.
     const double theta = count == 0 ? 0.0 : p[0] - by;
     const int64_t problem = this->alone() ? head : 0;
     column < 0 ? change<false>(p, theta, at, problem, head)
@@ -257,7 +257,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
       p[0] = T(theta);
       p[1] = T(p[1] + (before - summed<cut>(p[0], at)));
       if (!cut || delta_ == 0) return;
-      // Where it has only grown it is in there already.
+      // A coordinate that has only grown is in there already.
       const double size = std::fabs(double(p[0])), threshold = rule().threshold(at);
       if (size > threshold && (size < size_before || !(size_before > threshold)))
         dual_.crossings.add(problem, {size, coordinate});
@@ -266,7 +266,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     }
   }
 
-  // What theta gives to the sum of the weights of all rounds before this one, if it has been theta all along.
+  // The contribution of theta to the sum of the weights of all earlier rounds, as if it had always been there.
   template <bool cut>
   double summed(double theta, const Ascent& at) const {
     if (!cut || delta_ == 0) return at.reach * theta;
@@ -296,7 +296,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
   [[gnu::noinline]] void find_crossings() {
     dual_.crossings.begin(this->n_problems(), space_.n_heads);
     each_weight([&](T* p, int64_t slot, int64_t head) {
-      // Those that are under the threshold already leave again in the next round.
+      // Coordinates below the threshold leave again in the next round.
       if (slot > 0 && p[0] != 0)
         dual_.crossings.add(this->alone() ? head : 0, {std::fabs(double(p[0])), slot * space_.n_heads + head});
     });
@@ -332,7 +332,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     return std::fabs(number) < double(std::numeric_limits<T>::min()) ? T(0) : T(number);
   }
 
-  // With the numbers of the round before, whose sums `at` still has.
+  // Uses the numbers of the previous round, whose sums `at` still has.
   [[gnu::noinline]] bool fold_growth(int64_t problem, Ascent& at) {
     if (!journal_.before_rewriting_all(space_)) return false;
     const Ascent& before = before_;
@@ -372,7 +372,7 @@ class OnlineAscent : public DualStream<OnlineAscent<Space, Rows>, Space, Rows> {
     return size;
   }
 
-  Round* rounds_;  // one for each problem
+  Round* rounds_;  // one per problem
   const double delta_;
   Buffer<T> theta_;
   Sums look_{};

@@ -11,7 +11,7 @@ namespace sureline::SURELINE_ISA {
 template <class T>
 inline constexpr double kLargestGradient = sizeof(T) == 4 ? 1e37 : 1e150;
 
-// The Round as coordinates of type T see it: what is compared with a stored number is rounded as that number is.
+// The Round for coordinates of type T: values compared with stored numbers are rounded like them.
 template <class T>
 inline Round rounded(Round round) {
   round.threshold = double(T(round.threshold));
@@ -83,12 +83,12 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
     return true;
   }
 
-  // The prediction as it is for a row that is not yet in the covariance.
+  // Records the prediction of a row that the covariance has not absorbed yet.
   [[gnu::noinline]] void record_before_absorbing(const Row& x, int64_t label) {
     this->recorded_ = false;
     scores(x, this->scores_);
     for (int64_t head = 0; head < space_.n_heads; ++head)
-      if (!finite(this->scores_[head])) return;  // it is refused in its turn
+      if (!finite(this->scores_[head])) return;  // the turn of the row refuses it
     if (this->policy() == Policy::binary)
       this->record_score(this->scores_[0], variance(x, 0), label);
     else
@@ -205,7 +205,7 @@ class Descent : public Stream<Descent<Space, Rows>, Space, Rows> {
     }
   }
 
-  Round* rounds_;  // one for each problem
+  Round* rounds_;  // one per problem
   bool have_rounds_ = false;
   double score_ = 0;
   Buffer<unsigned char> were_nonzero_;

@@ -1,4 +1,4 @@
-// The build says which instruction sets there are: SURELINE_BASELINE, SURELINE_AVX2 and SURELINE_AVX512 are 1 or 0.
+// The build defines its instruction sets: SURELINE_BASELINE, SURELINE_AVX2 and SURELINE_AVX512 are 1 or 0.
 #include "loops/dispatch.hpp"
 
 #include "batch/narrow.hpp"

@@ -54,7 +54,7 @@ class DualStream : public Stream<Self, Space, Rows> {
   }
   void end(const Row& x) { remember(x); }
 
-  // What the example adds: a part for each head that it moves, and its row, which are in the window from then on.
+  // The contributions of an example: one per moved head, and its row, which enter the window.
   void remember(const Row& x) {
     RowWindow& window = dual_.window;
     if (!slides()) return;
@@ -69,7 +69,7 @@ class DualStream : public Stream<Self, Space, Rows> {
     ++n_parts_;
   }
 
-  // theta -= what the oldest example had added, where the window is full. False if there is no memory.
+  // Removes the contribution of the oldest example from theta, if the window is full. False if memory is short.
   template <class Drop>
   bool drop_oldest(int64_t problem, const Drop& drop) {
     if (!dual_.window.full()) return true;
@@ -84,7 +84,7 @@ class DualStream : public Stream<Self, Space, Rows> {
     return true;
   }
 
-  // By how much f_N multiplies w': (18), (19), and for a sliding window that is not full yet.
+  // The factor of f_N on w': (18), (19), and for a sliding window that is not full yet.
   double decay_of(const Ascent& before, const Ascent& at) const {
     return rule().window == DualRule::Window::exponential ? rule().beta * before.total / at.total
                                                           : before.total / at.total;

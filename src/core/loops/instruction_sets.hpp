@@ -1,4 +1,4 @@
-// What -march=x86-64-v3 and -v4 may use, as far as it bears on the loops; a machine with these has the rest.
+// The features of -march=x86-64-v3 and -v4 that matter for the loops; a machine with these has the rest.
 #pragma once
 
 namespace sureline {

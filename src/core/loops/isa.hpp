@@ -1,4 +1,4 @@
-// Declarations of the code that is compiled once per instruction set, in one namespace each.
+// Declarations of code that is compiled once per instruction set, each in its own namespace.
 #pragma once
 
 #define SURELINE_PER_ISA(...) \

@@ -8,7 +8,7 @@
 
 namespace sureline::SURELINE_ISA {
 
-// The numbers of a space, whatever they mean and however many heads there are: `width` of them belong to a weight.
+// The numbers of a space, without their meaning: `width` of them belong to a weight.
 template <class T_, int width>
 struct Numbers {
   using T = T_;
@@ -23,10 +23,10 @@ struct Numbers {
 template <class T, int width>
 class Journal {
  public:
-  using Space = Numbers<T, width>;  // what any other one is taken for
+  using Space = Numbers<T, width>;  // other types are treated as this one
   explicit Journal(bool on) : on_(on) {}
 
-  // Each returns false if there is no memory left to remember with.
+  // Each returns false if memory is short.
   template <class Row, class AnySpace>
   bool before_update(const AnySpace& space, const Row& x, int64_t row, int64_t head) {
     return !on_ || remember(Space(space), x, row, head);
@@ -39,7 +39,7 @@ class Journal {
     save(space.at(column, head));
     entries_.push({kOne, column, head});
   }
-  // A number that is zero now and written later gets an entry then.
+  // Zeros get an entry when they are written later.
   template <class AnySpace>
   bool before_rewriting_all(const AnySpace& space) {
     return !on_ || remember_all(Space(space));

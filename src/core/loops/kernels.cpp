@@ -1,4 +1,4 @@
-// The table of all loops of one instruction set, and what goes over a model without rows.
+// The table of all loops of one instruction set, and passes over a model without rows.
 #include <type_traits>
 
 #include "loops/descent.hpp"

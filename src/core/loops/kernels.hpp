@@ -20,7 +20,7 @@ struct DualRule;   // dual_rule.hpp
 class Recorder;    // record.hpp
 struct Scaling;    // scales.hpp
 
-// Rows whose starts and lengths have been checked. What is inside a row is looked at just before it is used.
+// Rows whose starts and lengths are checked. Their contents are checked just before use.
 struct Rows {
   enum class Layout { dense, csr32, csr64 };
   Layout layout = Layout::dense;
@@ -30,7 +30,7 @@ struct Rows {
   const void* indptr = nullptr;
   int64_t n_rows = 0;
   int64_t n_columns = 0;
-  // Nobody else can change the arrays. Of others each row is copied before it is looked at.
+  // No other thread can change the arrays. Otherwise each row is copied before it is checked.
   bool steady_indices = false, steady_values = false;
 };
 
@@ -42,7 +42,7 @@ struct Model {
   int64_t n_heads = 1;
   bool intercept = true;
   Average* average = nullptr;  // if predictions are made with the average of the weights, and then
-  double* sums = nullptr;      // what it stores of each: sums[slot][head]
+  double* sums = nullptr;      // sums[slot][head], its numbers
 };
 
 // Which heads an example moves: the only one; the true class and its best rival; every one, each a problem of its own.
@@ -60,28 +60,28 @@ struct Task {
   int64_t n_order = 0;
   const int32_t* labels = nullptr;  // the class of each row; 1 is positive for Policy::binary
   const double* sample_weight = nullptr;
-  const double* class_weight = nullptr;  // what the weight of a row is multiplied by, for each class, or null
-  bool shares = false;  // or by what gives each class its equal share of the rows so far; the record has neither
+  const double* class_weight = nullptr;  // factor of the weight of a row, per class, or null
+  bool shares = false;  // or factors that give each class its equal share of the rows so far; the record ignores both
   const double* targets = nullptr;  // for Policy::regression, where the labels are all 0
-  const double* told = nullptr;     // the targets as they are for the prediction, or null if that is the same
-  const double* units = nullptr;    // what the loss of each prediction is multiplied by, or null
-  const Rule* rule = nullptr;       // one of these three
+  const double* told = nullptr;     // targets for judging predictions, or null if they are the same
+  const double* units = nullptr;    // factor of the loss of each prediction, or null
+  const Rule* rule = nullptr;       // exactly one of these three is set
   const CoordinateRule* coordinate_rule = nullptr;
   const DualRule* dual_rule = nullptr;
-  Memory* memory = nullptr;        // one for each problem
-  Tally* tally = nullptr;          // one for each class
+  Memory* memory = nullptr;        // one per problem
+  Tally* tally = nullptr;          // one per class
   Budget* budget = nullptr;        // of a coordinate rule, or null
   Selection* selection = nullptr;  // of a margin rule, or null
   DualMemory* dual = nullptr;      // of a dual rule
   uint8_t* wrong = nullptr;        // for each row whether it was predicted wrongly, or null
   Recorder* recorder = nullptr;    // of predictions before their labels are learned from, or null
-  Averaging* averaging = nullptr;  // of the weights, by which then is predicted, or null
-  Scaling* scaling = nullptr;      // what each row is divided by when its turn has come, or null
+  Averaging* averaging = nullptr;  // of the weights, which then predicts, or null
+  Scaling* scaling = nullptr;      // divides each row in its turn, or null
   Policy policy = Policy::binary;
   double cost[2] = {1,
                     1};   // of the negative and the positive label: the c of margin_rules.hpp, which z is multiplied by
-  bool balanced = false;  // c is what makes the classes count the same, by the numbers seen so far
-  bool journal = false;   // remember what changes, and undo all of it if a row is refused
+  bool balanced = false;  // c makes the classes count the same, by the numbers so far
+  bool journal = false;   // remember changes, and undo all of them if a row is refused
 };
 
 // Why a row was refused: what is in it (a value that is not finite, a column out of range); its columns do not ascend;
@@ -90,17 +90,17 @@ enum class Refusal { none, contents, order, score, step, memory };
 
 struct Outcome {
   Refusal refusal = Refusal::none;
-  int64_t row = -1;  // the one that was refused; without a journal the numbers are then of no use
+  int64_t row = -1;  // the refused row; without a journal the numbers are then invalid
 };
 
-// Rounds to compute the weights with, one for each problem, or null for the shapes of the margin rules.
+// Rounds for computing the weights, one per problem, or null for shapes of the margin rules.
 struct View {
   const Round* rounds = nullptr;
   int64_t n_rounds = 0;
   const Round& of(int64_t head) const { return rounds[n_rounds > 1 ? head : 0]; }
 };
 
-// Where the nonzero weights go, so many at most.
+// Output arrays for nonzero weights, with their capacity.
 struct NonzeroRoom {
   int64_t size = 0;
   int64_t* slots = nullptr;
@@ -118,8 +118,7 @@ struct Kernels {
   // is room for them their slots, ascending, heads and values. -1 if there is no memory. Parts of the model that were
   // never touched are passed over.
   int64_t (*nonzero)(const Model&, const View&, int64_t first, const NonzeroRoom&);
-  // The budget's threshold, `least` or above, and its list anew from the numbers of the model. False if there is no
-  // memory.
+  // Chooses the budget's threshold, at least `least`, and its list from the model's numbers. False if memory is short.
   bool (*choose_anew)(const Model&, Budget&, double least);
 };
 

@@ -31,7 +31,7 @@ auto with_margin_space(const Model& model, Workspace<T>& workspace, const F& f) 
     case Shape::diagonal:
       return f(Diagonal<T, false, one_head>{w, model.n_slots, model.n_heads, model.intercept});
     case Shape::theta:
-    case Shape::confident:  // for its covariance, which is the same
+    case Shape::confident:  // its covariance has the same form
       return f(Diagonal<T, true, one_head>{w, model.n_slots, model.n_heads, model.intercept});
     default:
       return f(Full<T>{w, model.n_slots, model.n_heads, model.intercept, static_cast<T*>(model.factors),
@@ -61,7 +61,7 @@ auto with_coordinate_space(const Model& model, Workspace<T>& workspace, const F&
   }
 }
 
-// Loops over rows are compiled for a single head as well, which saves time.
+// Loops over rows are also compiled for a single head, which saves time.
 template <class T, class F>
 auto with_margin_space(const Model& model, Workspace<T>& workspace, const F& f) {
   return model.n_heads == 1 ? with_margin_space<T, true>(model, workspace, f)
@@ -91,8 +91,8 @@ auto with_dual_space(const Model& model, const F& f) {
   }
 }
 
-// The loops over dense rows, and over sparse ones. Each of these is in a file of its own, which the build compiles
-// twice, for the compiler's sake.
+// The loops over dense rows, and over sparse ones. Each is a file of its own, compiled twice, which keeps
+// each compilation small.
 template <class T, bool dense>
 Outcome follow_margins(const Task& task, const Model& model);
 template <class T, bool dense>

@@ -92,7 +92,7 @@ class Stream {
   static constexpr bool regresses() {
     return requires(Self& self, Row x) { self.regress(0, x, 0.0); };
   }
-  // One head leaves no choice, but for targets.
+  // A single head has one policy, except for targets.
   Policy policy() const {
     if constexpr (Space::kOneHead && !regresses()) return Policy::binary;
     return task_.policy;
@@ -114,13 +114,13 @@ class Stream {
   const Rows rows_;
   DividedRows<Rows> divided_;
   OwnRow<Row> own_;
-  double* scores_;  // one for each head
+  double* scores_;  // one per head
   Journal<T, Space::kWidth> journal_;
   Outcome outcome_;
-  bool recorded_ = false;  // the row at hand is one that the record wants
-  double own_weight_ = 1;  // of that row, whatever its class
+  bool recorded_ = false;  // true if the current row is recorded
+  double own_weight_ = 1;  // of the current row, without the class weight
 
-  // Where it is one of several calls, so that the one that matters is inlined.
+  // Not inlined where it is one of several calls, so that the hot one is inlined.
   [[gnu::noinline]] bool turn_apart(int64_t row, const Row& x, Worth worth, int64_t problem, MovedHead* moved, int n) {
     return self().turn(row, x, worth, problem, moved, n);
   }
@@ -179,7 +179,7 @@ class Stream {
     self().end(x);
     tally.updates += moved;
     if (task_.averaging) {
-      tally.mistakes = mistakes;  // those of the average
+      tally.mistakes = mistakes;  // those of the average's predictions
       if (((moved || absorbs()) && !task_.averaging->absorb()) || !task_.averaging->finish(task_))
         refuse(Refusal::memory);
     }
@@ -252,7 +252,7 @@ class Stream {
     return any;
   }
 
-  // Inlined only where one policy has it, since it is most of the code.
+  // Inlined only where one policy uses it, since it is most of the code.
   bool turn(int64_t row, const Row& x, Worth worth, int64_t problem, MovedHead* moved, int n) {
     if constexpr (Space::kOneHead)
       return self().turn(row, x, worth, problem, moved, n);

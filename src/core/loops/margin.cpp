@@ -1,4 +1,4 @@
-// The loops of the margin rules for one instruction set, over dense or over sparse rows, as the build says.
+// The loops of the margin rules for one instruction set; the build chooses dense or sparse rows.
 #include "loops/margin.hpp"
 
 #include "loops/learn.hpp"

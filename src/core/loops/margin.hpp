@@ -1,4 +1,4 @@
-// Margin rules: what one example does to the weights and the covariance, given the rule's step for it.
+// Margin rules: the change of weights and covariance by one example, given the rule's step.
 #pragma once
 
 #include "loops/loop.hpp"
@@ -59,7 +59,7 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
     return moved.v * task_.memory->covariance_scale;
   }
 
-  // The turn of a target: for the rule the prediction is the margin, and the target what goes with the label.
+  // The turn of a target: the rule gets the prediction as margin, and the target as the label's value.
   bool regress(int64_t row, const Row& x, double s) {
     MovedHead moved{0, 1};
     moved.f = score(x, moved);
@@ -107,7 +107,7 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
     double a[2] = {}, keep[2] = {};
     for (int i = 0; i < n_moved; ++i) {
       const MovedHead& h = moved[i];
-      if (Space::kCovariance) keep[i] = step.u / v + step.beta * (v - h.v);  // 1 - beta v for this head alone
+      if (Space::kCovariance) keep[i] = step.u / v + step.beta * (v - h.v);  // 1 - beta v for this head only
       a[i] = Space::kTheta || weight_scale == 1 ? h.sign * step.alpha : h.sign * step.alpha / weight_scale;
       if (task_.rule->steps_theta && !Space::kTheta)  // the step of S theta that the steps of theta and S make
         a[i] = h.sign * step.alpha * keep[i] - step.beta * h.f;
@@ -119,7 +119,7 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
     }
 
     if (folds && !before_rewriting(moved[0].head)) return refuse(Refusal::memory), false;
-    // Beside what the weights were, the sums of those that have shrunk so much would be lost to rounding.
+    // Sums of weights that shrink so much would be lost to rounding.
     if ((folds || step.kappa < 0.01) && !settle_average(problem)) return refuse(Refusal::memory), false;
     for (int i = 0; i < n_moved; ++i)
       if (!journal_.before_update(space_, x, row, moved[i].head) || !has_room_to_select(x, moved[i].head))
@@ -222,7 +222,7 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
     each_weight(head, [&](const T* w) { total += double(*w) * *w; });
     return total * memory.weight_scale * memory.weight_scale;
   }
-  int64_t updates_per_norm() const {  // a power of 2, and with a selection one that its size does not much exceed
+  int64_t updates_per_norm() const {  // a power of 2; with a selection, not much more than its size
     if (!selection()) return 1 << 20;
     int64_t n = 1024;
     while (n < selection()->n_members()) n *= 2;
@@ -247,7 +247,7 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
            selection()->reserve(head, x.size());
   }
 
-  // Take the weights of those that leave, after a step along x. Returns the sum of their squares, as they are stored.
+  // Clears the weights of features that leave after a step along x. Returns the sum of their squares, as stored.
   [[gnu::noinline]] double select(const Row& x, int64_t head) {
     offers_.clear();
     double bound = std::numeric_limits<double>::infinity();
@@ -256,7 +256,7 @@ class MarginLearner : public Stream<MarginLearner<Space, Rows>, Space, Rows> {
       if (x.value(i) == 0) continue;
       T* w = space_.at(x.index(i), head);
       const double key = space_.key(w);
-      if (key > bound)  // nobody inside has such a key, nor did before the step
+      if (key > bound)  // no member has such a key, nor had one before the step
         *w = 0;
       else
         offers_.push({x.index(i) + 1, key});

@@ -1,4 +1,4 @@
-// Scores and variances of rows for one instruction set, over dense or over sparse rows, as the build says.
+// Scores and variances of rows for one instruction set; the build chooses dense or sparse rows.
 #include <type_traits>
 
 #include "average/average.hpp"

@@ -1,4 +1,4 @@
-// An array that grows in place where the allocator can, which for large ones it does by moving pages.
+// An array that grows in place if the allocator can, which moves pages of large ones.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer() { std::free(data_); }
-  // Each returns false if there is no memory left.
+  // Room for n more. False if memory is short.
   bool reserve(int64_t n) {  // room for n more
     return size_ + n <= capacity_ || allocate(2 * (size_ + n));
   }

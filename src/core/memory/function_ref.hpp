@@ -1,5 +1,5 @@
-// A reference to anything that can be called, so that who calls it is compiled once and not for each of them. It costs
-// an indirect call: for what is done once a row or more seldom.
+// A reference to any callable, so that its caller is compiled once and not for each of them. A call is indirect: for
+// use once a row or less often.
 #pragma once
 
 #include <utility>
@@ -12,7 +12,7 @@ class FunctionRef;
 template <class Result, class... Arguments>
 class FunctionRef<Result(Arguments...)> {
  public:
-  // Always inlined, since it is compiled for several instruction sets under one name.
+  // Always inlined, since several instruction sets compile it under one name.
   template <class F>
   [[gnu::always_inline]] FunctionRef(const F& f)
       : of_(&f), call_([](const void* of, Arguments... arguments) {

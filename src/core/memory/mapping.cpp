@@ -82,8 +82,8 @@ class PageMap {
     if (file_ >= 0) close(file_);
   }
 
-  // f(first, last) for addresses from `first` to `last`, in whole pages, outside of which nothing was written. Returns
-  // the address up to which that was found out.
+  // Calls f(first, last) for ranges of whole pages; nothing outside of them was written. Returns the address up to
+  // which this is known.
   template <class F>
   uintptr_t each_touched(uintptr_t first, uintptr_t last, const F& f) const {
     uintptr_t at = first / page_ * page_;
@@ -101,8 +101,8 @@ class PageMap {
  private:
   static constexpr uint64_t kPresent = uint64_t(1) << 63, kSwapped = uint64_t(1) << 62;
 
-  // A page that has just been read is there. Whoever does not know that knows nothing: a sandbox, or an emulator that
-  // shows the addresses of its own.
+  // A page that was just read must be present. If the system does not say so, its answers are useless: a sandbox, or an
+  // emulator that shows its own addresses.
   bool knows(uintptr_t address) const {
     uint64_t entry = 0;
     if (file_ < 0) return false;
@@ -128,7 +128,7 @@ class PageMap {
     Scan scan = {};
     scan.size = sizeof scan, scan.start = at, scan.end = end;
     scan.ranges = reinterpret_cast<uintptr_t>(ranges), scan.n_ranges = sizeof ranges / sizeof *ranges;
-    scan.category_inverted = scan.category_mask = kIsZeroPage;  // not those that were only read
+    scan.category_inverted = scan.category_mask = kIsZeroPage;  // excludes pages that were only read
     scan.category_anyof_mask = scan.return_mask = kIsPresent | kIsSwapped;
     const int n = ioctl(file_, _IOWR('f', 16, Scan), &scan);
     if (n < 0 || scan.walk_end <= at || scan.walk_end > end) return at;
@@ -167,7 +167,7 @@ class Residency {
   static uintptr_t each_touched(uintptr_t first, uintptr_t last, const F& f) {
     const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE)), end = (last + page - 1) / page * page;
     uintptr_t at = first / page * page;
-    static_cast<void>(*reinterpret_cast<const volatile char*>(at));  // from here on it is in memory
+    static_cast<void>(*reinterpret_cast<const volatile char*>(at));  // makes the page present
     std::vector<unsigned char> here(std::min(kPages, size_t((end - at) / page)));
     for (bool begun = false; at < end; begun = true) {
       const size_t n = std::min(here.size(), size_t((end - at) / page));
@@ -186,7 +186,7 @@ class Residency {
  private:
   static constexpr size_t kPages = 1 << 16;  // that are asked about at a time
 
-  // How many of n bytes, from the first on, are zero.
+  // The number of zeros at the beginning of n bytes.
   static size_t zeros_before(const unsigned char* p, size_t n) {
     size_t i = 0;
     for (uint64_t word = 0; i + sizeof word <= n; i += sizeof word) {
@@ -221,11 +221,11 @@ bool all_zero(const char* p, size_t n) {
 
 void* map_zeros(size_t bytes) {
 #if defined(MAP_ANONYMOUS)
-  // Nothing is reserved: a model may be wider than the memory, as long as what is touched fits.
+  // No memory is reserved: a model may be wider than the memory, as long as touched pages fit.
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
 #if defined(MADV_HUGEPAGE)
-  madvise(memory, bytes, bytes <= kLargestWithLargePages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);  // no more than advice
+  madvise(memory, bytes, bytes <= kLargestWithLargePages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);  // advice only
 #endif
   try {
     if (bytes >= kWorthAsking) Registry::only().add(memory, bytes);

@@ -1,4 +1,4 @@
-// Zeroed memory that costs only the pages that are touched, for models much wider than what a stream has shown of them.
+// Zeroed memory that costs only touched pages, for models far wider than their data so far.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace sureline {
 
-void* map_zeros(size_t bytes);  // null if there is no room for it
+void* map_zeros(size_t bytes);  // null if memory is short
 void unmap(void* memory, size_t bytes);
 
 // Calls visit(context, begin, end) for ranges of these bytes, ascending, outside of which all of them are zero: the
@@ -22,10 +22,10 @@ void each_touched_range(const void* memory, size_t bytes, const F& f) {
   visit_touched(memory, bytes, visit, const_cast<F*>(&f));
 }
 
-// Copy over zeros what is not zero: pages that were never touched stay so on both sides.
+// Copies nonzero pages over zeros; untouched pages stay untouched on both sides.
 void copy_touched(void* to, const void* from, size_t bytes);
 
-// Which groups of so many bytes are not all zero, ascending; the last may have fewer.
+// Groups of that many bytes with nonzero bytes, ascending; the last one may be shorter.
 std::vector<int64_t> nonzero_groups(const void* memory, size_t bytes, size_t group);
 
 }  // namespace sureline

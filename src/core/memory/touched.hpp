@@ -1,4 +1,4 @@
-// Going over the weights that may be nonzero, in the time that they take and not that of the width.
+// Passes over possibly nonzero weights, in time proportional to their number and not to the width.
 #pragma once
 
 #include "memory/function_ref.hpp"

@@ -12,7 +12,7 @@ Outcome with_any_rows(const Rows& rows, const F& f) {
   return rows.single ? with_rows<float>(rows, f) : with_rows<double>(rows, f);
 }
 
-// The refusal of a row whose sum is not finite.
+// The refusal of a row with a sum that is not finite.
 template <class Row>
 Refusal why_not_finite(const Row& x) {
   for (int64_t i = 0; i < x.size(); ++i)

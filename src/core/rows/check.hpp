@@ -1,5 +1,4 @@
-// The slow half of the checks: the starts of the rows before anything is read through them, and the message for a row
-// that the loops refused.
+// The slow half of the checks: starts of rows before their first use, and the message for a refused row.
 #pragma once
 
 #include <cmath>

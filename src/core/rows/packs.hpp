@@ -97,7 +97,7 @@ template <class T>
 [[gnu::always_inline]] inline void write_pairs(const Pairs<T, 4>& pairs, T* a, T* b, T* c, T* d) {
   const auto ab = __builtin_shufflevector(pairs.first, pairs.second, 0, 4, 1, 5);
   const auto cd = __builtin_shufflevector(pairs.first, pairs.second, 2, 6, 3, 7);
-  store(a, Pack<T, 2>(__builtin_shufflevector(ab, ab, 0, 1)));  // one by one: GCC would turn a loop into a slow scatter
+  store(a, Pack<T, 2>(__builtin_shufflevector(ab, ab, 0, 1)));  // singly: GCC would turn a loop into a slow scatter
   store(b, Pack<T, 2>(__builtin_shufflevector(ab, ab, 2, 3)));
   store(c, Pack<T, 2>(__builtin_shufflevector(cd, cd, 0, 1)));
   store(d, Pack<T, 2>(__builtin_shufflevector(cd, cd, 2, 3)));

@@ -153,7 +153,7 @@ struct SparseRows {
 template <class T>
 struct CsrRows {
   using Row = SparseRow<T, int32_t>;
-  // A row as it is stored: nothing of it has been looked at.
+  // A row as it is stored, unchecked.
   struct Stored {
     const T* values;
     const void* indices;
@@ -238,7 +238,7 @@ inline bool copied_ascending(const I* from, int64_t n, I* to) {
   return all_zero(&bad, sizeof bad);
 }
 
-// The same of wide indices, which are narrowed. Returns the last, or -1 if they do not ascend.
+// The same for wide indices, which are narrowed. Returns the last one, or -1 if they do not ascend.
 inline int64_t narrowed_ascending(const int64_t* from, int64_t n, int32_t* to) {
   int64_t before = -1;
   bool bad = false;
@@ -251,7 +251,7 @@ inline int64_t narrowed_ascending(const int64_t* from, int64_t n, int32_t* to) {
   return bad ? -1 : before;
 }
 
-// x gets copies of its indices, in that memory, which are then inspected.
+// x gets copies of its indices in that memory, which are then checked.
 template <class T>
 inline Refusal take_copy(DenseRow<T>&, int64_t, int64_t*) {
   return Refusal::none;
@@ -284,14 +284,15 @@ inline Refusal take_copy(SparseRow<T, int32_t>& x, const typename CsrRows<T>::St
 template <class Row>
 class OwnRow {
  public:
-  // Inspects x, which becomes a copy of itself as far as others might change it. Values that are read once need none.
+  // Checks x, which becomes a copy of the parts that other threads might change. Values that are read once need no
+  // copy.
   Refusal admit(Row& x, const Rows& rows, bool often = false) {
     if (often && !rows.steady_values && !copy_values(x)) return Refusal::memory;
     if (Row::dense || rows.steady_indices) return x.inspect(rows.n_columns);
     if (!indices_.reserve(x.n)) return Refusal::memory;
     return take_copy(x, rows.n_columns, indices_.data());
   }
-  // The same for a row of the loops, as it is stored.
+  // The same for a row of the loops, as stored.
   template <class Stored>
   Refusal admit(Row& x, const Stored& stored, const Rows& rows, bool often = false) {
     if constexpr (!Row::dense)

@@ -36,7 +36,7 @@
 
 namespace sureline {
 
-// The numbers that all coordinates share in one round. shape.hpp says which of them a coordinate reads, and how.
+// The numbers that all coordinates share in a round. shape.hpp defines which of them a coordinate reads.
 struct Round {
   double eta = 1;  // theta -= eta z
   double threshold = 0;
@@ -58,7 +58,7 @@ inline constexpr int kRoundColumns = sizeof(Round) / sizeof(double);  // Python 
 
 namespace rules {
 
-enum class Schedule { constant, inverse, linear };  // of lambda_t: as it is, over t, times t
+enum class Schedule { constant, inverse, linear };  // of lambda_t: constant, over t, times t
 
 inline double scheduled(double lam, Schedule schedule, double t) {
   return schedule == Schedule::constant ? lam : schedule == Schedule::inverse ? lam / t : lam * t;
@@ -134,7 +134,7 @@ struct AdaFOBOS {
 
 }  // namespace rules
 
-// A coordinate rule behind one indirect call a row.
+// A coordinate rule behind one indirect call per row.
 class CoordinateRule {
  public:
   virtual ~CoordinateRule() = default;

@@ -36,7 +36,7 @@
 
 namespace sureline {
 
-// The scalars of one binary problem. Python sees them as one row of a float64 array, in this order.
+// The scalars of one binary problem. Python sees them as a row of a float64 array, in this order.
 struct Ascent {
   double total = 0;   // Delta_N
   double growth = 1;  // g_N

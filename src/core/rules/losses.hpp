@@ -18,7 +18,7 @@ inline constexpr bool has_steepness(Loss loss) { return loss <= Loss::log; }
       return m < 1 ? 1.0 : 0.0;
     case Loss::squared_hinge:
       return m < 1 ? 2 * (1 - m) : 0.0;
-    default: {  // 1 / (1 + exp(m)), whose exp must not overflow while the quotient is still a number
+    default: {  // 1 / (1 + exp(m)), without an overflow of exp while the quotient is still a number
       const double e = std::exp(m > 0 ? -m : m);
       return (m > 0 ? e : 1.0) / (1 + e);
     }

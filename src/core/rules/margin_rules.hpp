@@ -284,12 +284,12 @@ class Rule {
   virtual void remember(Memory&) const {}  // after a step was taken
   bool active(double m) const { return m < active_below; }
   double active_below = rules::kAlways;
-  bool uses_variance = true;    // step() reads v; if not, it gets a number that is 0 only for a row of zeros
+  bool uses_variance = true;    // step() reads v; otherwise it gets a number that is 0 only for rows of zeros
   bool needs_variance = false;  // the decision to step depends on v
   bool steps_theta = false;     // alpha steps theta, where w = S theta
   bool tracks_norm = false;     // step() reads memory.norm2
   bool uses_label = false;      // step() reads c
-  bool regresses = false;       // c is a target rather than what goes with a label
+  bool regresses = false;       // c is a target, not a value of the label
   double decay = 1;             // factor on the weights in a round without a step
 };
 

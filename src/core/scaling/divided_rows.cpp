@@ -10,8 +10,8 @@ namespace sureline::SURELINE_ISA {
 
 namespace {
 
-constexpr int64_t kBlock = 1 << 15;      // values that are divided at a time, if they are not those of one row
-constexpr int64_t kWorthHelp = 1 << 17;  // values from which on a second thread pays
+constexpr int64_t kBlock = 1 << 15;      // values divided at a time, if they belong to several rows
+constexpr int64_t kWorthHelp = 1 << 17;  // from this many values on, a second thread pays
 
 }  // namespace
 
@@ -20,7 +20,7 @@ class DividedRows<Rows>::Blocks {
  public:
   struct Block {
     Buffer<V> values;
-    Buffer<typename Row::Index> indices;  // none of a dense row
+    Buffer<typename Row::Index> indices;  // empty for dense rows
     int64_t end = 0;                      // of its rows, in the pass
     Outcome outcome;
   };
@@ -45,7 +45,7 @@ class DividedRows<Rows>::Blocks {
   }
 
  private:
-  // The next block. False if it is the last, because of a refused row or because there is none left.
+  // The next block. False if it is the last one: a row was refused, or none is left.
   bool divide(int place) {
     Block& block = blocks_[place];
     block.outcome = divide_into(block);

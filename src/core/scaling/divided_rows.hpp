@@ -39,10 +39,10 @@ class DividedRows {
 
   Outcome divide_some();
 
-  std::unique_ptr<Blocks> blocks_;  // null if there is nothing to divide
+  std::unique_ptr<Blocks> blocks_;  // null if nothing is to be divided
   const V* at_ = nullptr;           // the values of the next row that has a weight, and its columns
   const typename Row::Index* columns_at_ = nullptr;
-  int64_t end_ = 0;  // so many rows of the pass are divided
+  int64_t end_ = 0;  // rows of the pass divided so far
 };
 
 }  // namespace sureline::SURELINE_ISA

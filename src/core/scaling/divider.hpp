@@ -1,4 +1,4 @@
-// One row on a common measure (scales.hpp).
+// Divides one row (scales.hpp).
 #pragma once
 
 #include <bit>
@@ -29,7 +29,7 @@ class Divider {
   }
 
  private:
-  // One sum, so that zeros between the values, which a dense row has, change no bit of it.
+  // A single sum, so that the zeros of a dense row change no bit.
   template <class Row>
   static void by_length(const Row& x, V* out) {
     if (!out) return;
@@ -56,7 +56,7 @@ class Divider {
       take_in<false>(x, out);
   }
 
-  // Everything is in copies, which no write can be thought to change.
+  // Works on copies, which the compiler knows that no write changes.
   template <bool divides, class Row>
   void take_in(const Row row, V* const out) const {
     const Divider self = *this;
@@ -64,7 +64,7 @@ class Divider {
     each_pack(row, [row, out, self]<int W>(Width<W>, int64_t i) {
       Pairs<T, W> scales = self.template read<W>(row, i);
       const Pack<V, W> value = values_at<W>(row, i);
-      // Those that are not finite came after the look, by another thread: they must not stay in the scales.
+      // Values that became non-finite after the check, by another thread, must not enter the scales.
       const auto is_there = (value != V(0)) & (size_of<W>(value) < std::numeric_limits<V>::infinity());
       const Pack<double, W> a = in_double<W, T>(scales.first), size = in_double<W, V>(size_of<W>(value));
       const Pack<T, W> count = scales.second + T(1);
@@ -86,7 +86,7 @@ class Divider {
     });
   }
 
-  // As it is in double and rounded then: the quotient of two floats has the same bits either way.
+  // Divides in double and rounds: the quotient of two floats has the same bits either way.
   template <int W>
   [[gnu::always_inline]] static Pack<V, W> quotient(const Pack<V, W>& value, const Pack<T, W>& mean) {
     if constexpr (std::is_same_v<V, T>)
@@ -135,7 +135,7 @@ class Divider {
       write_eight(scales, at(x.index(i)), at(x.index(i + 1)), at(x.index(i + 2)), at(x.index(i + 3)),
                   at(x.index(i + 4)), at(x.index(i + 5)), at(x.index(i + 6)), at(x.index(i + 7)));
   }
-  // The halves are so joined that no number has to cross from one half to the other.
+  // Joins the halves in an order that moves no number between them.
   [[gnu::always_inline]] static Pairs<T, 8> read_eight(const T* a, const T* b, const T* c, const T* d, const T* e,
                                                        const T* f, const T* g, const T* h) {
     const Pack<T, 4> ab = side_by_side(a, b), cd = side_by_side(c, d), ef = side_by_side(e, f), gh = side_by_side(g, h);
@@ -166,7 +166,7 @@ class Divider {
   template <class Row>
   void remember(const Row& x) {
     ScaleChange* next = s_.changes + s_.n_changes;
-    for (int64_t i = 0; i < x.n; ++i)  // zeros too: they may be none by the time that they are taken in
+    for (int64_t i = 0; i < x.n; ++i)  // zeros too: another thread may make them nonzero before they are counted
       *next++ = {x.index(i), double(at(x.index(i))[0]), double(at(x.index(i))[1])};
     s_.n_changes = next - s_.changes;
   }
@@ -183,7 +183,7 @@ class Divider {
   T* const scales_;  // mean and count of each
 };
 
-// True if the exponent of no value is the largest there is: in whole vectors, as in row.hpp.
+// True if no value has the largest exponent, in whole vectors as in row.hpp.
 template <class V>
 inline bool all_finite(const V* values, int64_t n) {
   using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
@@ -211,7 +211,7 @@ Refusal divide(Scaling& scaling, const Row& x, V* out) {
   return Refusal::none;
 }
 
-// Rows in the order of a pass, with those that follow on their way into the second cache, as in loop.hpp.
+// Prefetches rows in the order of a pass into the second cache, as in loop.hpp.
 template <class AllRows>
 class Ahead {
  public:

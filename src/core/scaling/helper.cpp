@@ -54,7 +54,7 @@ class Helper::Thread {
         changed_.wait(lock, [&] { return stop_ || done_ < free_; });
         if (stop_) return;
       }
-      more = work(context, int(done_ % kPlaces));  // nobody else changes it
+      more = work(context, int(done_ % kPlaces));  // no other thread changes it
       {
         const std::lock_guard lock(mutex_);
         ++done_;

@@ -5,8 +5,8 @@
 
 namespace sureline {
 
-// Does pieces of work in their order, up to two ahead of whoever takes them. Compiled once, since the loops of all
-// instruction sets use it.
+// Does pieces of work in order, up to two ahead of their consumer. Compiled once, for the loops of all instruction
+// sets.
 class Helper {
  public:
   static constexpr int kPlaces = 2;

@@ -1,4 +1,4 @@
-// Rows on a common measure before anything is learned from them: what `normalize` means.
+// Division of rows before learning, by the parameter `normalize`.
 //
 //   row:   x / |x|; a row of zeros stays.
 //   scale: x_j / a_j, with the mean a_j of |x_j| over the rows so far in which it is not zero, this one among them:
@@ -23,12 +23,12 @@ struct Scale {
   T mean, count;
 };
 
-struct ScaleChange {  // what was there before a row was taken in
+struct ScaleChange {  // the state before a row was counted
   int64_t column;
   double mean, count;
 };
 
-// The number of values of rows: of the first n, of one, of all.
+// The number of values of rows: of the first n, of one, or of all.
 inline int64_t values_before(const Rows& rows, int64_t n) {
   if (rows.layout == Rows::Layout::dense) return n * rows.n_columns;
   return rows.layout == Rows::Layout::csr32 ? static_cast<const int32_t*>(rows.indptr)[n]
@@ -42,11 +42,11 @@ inline int64_t n_values(const Rows& rows) { return values_before(rows, rows.n_ro
 // The divisors of rows, and their state.
 struct Scaling {
   bool by_row = false;     // by the length of the row, else by the scales:
-  bool absorb = false;     // take each row in before it is divided
+  bool absorb = false;     // count each row before it is divided
   bool single = false;     // float32 scales, else float64
   void* scales = nullptr;  // at least as many as there are columns, if rows are taken in
   int64_t n_scales = 0;
-  ScaleChange* changes = nullptr;  // room for one for each value that is visited, or null
+  ScaleChange* changes = nullptr;  // one entry for each value visited, or null
   int64_t n_changes = 0;
 
   int64_t entry_bytes() const { return single ? int64_t(sizeof(Scale<float>)) : int64_t(sizeof(Scale<double>)); }
@@ -63,8 +63,8 @@ struct Normalizing {
   Scaling scaling;
 };
 
-// One for each instruction set, with the same bits. A row whose values or columns are not what they should be is
-// refused; what was taken in before it stays.
+// Refuses rows with invalid values or columns; earlier rows stay counted. One function per instruction set, with the
+// same bits.
 SURELINE_PER_ISA(Outcome normalize(Normalizing&);)
 
 }  // namespace sureline

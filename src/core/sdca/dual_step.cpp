@@ -7,7 +7,7 @@ namespace {
 constexpr double kStepPrecision = 4e-16;
 constexpr int kMostSteps = 256;
 
-// a - b, and nothing where that is no more than their rounding.
+// a - b; 0 if the difference is within their rounding.
 double difference(double a, double b) {
   const double d = a - b;
   return std::fabs(d) <= kStepPrecision * (std::fabs(a) + std::fabs(b)) ? 0.0 : d;
@@ -36,7 +36,7 @@ double rising_root(double a, double b, double x, const Function& function, int* 
     knows_b = knows_b || value > 0;
     (value < 0 ? a : b) = x;
     const bool inside = next > a && next < b;
-    // Newton has nothing more to add, or there is no number left in between.
+    // Newton's step is negligible, or no number is left in between.
     if (std::fabs(next - x) <= kStepPrecision * std::fabs(x)) return inside ? next : x;
     if (b - a <= kStepPrecision * (std::fabs(a) + std::fabs(b)) || b - a <= nothing) return x;
     waited = b - a <= width / 2 ? 0 : waited + 1;

@@ -97,7 +97,7 @@ struct DualLoss {
   }
 };
 
-// 1 / (1 + exp(u)), whose exp does not overflow.
+// 1 / (1 + exp(u)), without an overflow of exp.
 inline double falling_logistic(double u) {
   const double e = std::exp(u > 0 ? -u : u);
   return (u > 0 ? e : 1.0) / (1 + e);

@@ -63,7 +63,7 @@ struct TruncatedMargin {
   }
 };
 
-// The same on the simplex. Columns that the row does not have stay fixed, so they enter as one sum.
+// The same on the simplex. Columns outside the row stay fixed, so they enter as one sum.
 template <class Row>
 struct SimplexMargin {
   const Row& x;
@@ -107,7 +107,7 @@ struct SimplexMargin {
   }
 };
 
-// The best b of a row that was inspected before. It is not finite if any margin on the way was not.
+// The best b of a checked row. Not finite if a margin on the way was not.
 template <class Row>
 double best_of_row(const SdcaProblem& p, int64_t row, const Row& x, double from, double step, const double* w_prime) {
   const double y = p.y(row);
@@ -124,7 +124,7 @@ double best_of_row(const SdcaProblem& p, int64_t row, const Row& x, double from,
     return best(SimplexMargin<Row>(x, w_prime, y, from, step, p.objective.intercept, p.rows.n_columns));
   if (p.objective.regularizer == Regularizer::elastic_net)
     return best(TruncatedMargin<Row>{x, w_prime, y, from, step, p.objective.threshold, p.objective.intercept});
-  // With l2 it is a line.
+  // With l2 the margin is linear in b.
   const double score =
       sum<double, kLanes<Row>>(x.size(), [&](int64_t i) { return double(x.value(i)) * w_prime[x.index(i) + 1]; });
   const double slope = std::fabs(step) * (p.norms[row] + p.objective.intercept);
@@ -133,7 +133,7 @@ double best_of_row(const SdcaProblem& p, int64_t row, const Row& x, double from,
   return best_dual(p.objective.loss, rest, slope, 1.0);
 }
 
-// A dual variable after its step, and the factor with which the row is added to v.
+// A dual variable after its step, and the factor of the row in v.
 struct Move {
   double dual = 0, shift = 0;
   Refusal refusal = Refusal::none;
@@ -171,7 +171,7 @@ template <class Row>
 
 // -- the gap --------------------------------------------------------------------------------------------------------
 
-// s (loss(m) + loss*(-b) + b m). Up to rounding it is never negative (Fenchel-Young).
+// s (loss(m) + loss*(-b) + b m), which is never negative up to rounding (Fenchel-Young).
 inline double excess(const SdcaProblem& p, double s, double dual, double m) {
   if (p.objective.step == SdcaStep::exact)
     return s * std::max(0.0, p.objective.loss.value(m, 1.0) + p.objective.loss.conjugate(dual, 1.0) + dual * m);

@@ -43,7 +43,7 @@ struct SdcaObjective {
   bool intercept = true;
   SdcaStep step = SdcaStep::exact;
 
-  double scale() const { return step == SdcaStep::bound ? rho : 1; }  // what v is divided by
+  double scale() const { return step == SdcaStep::bound ? rho : 1; }  // the divisor of v
 };
 
 struct SdcaProblem {

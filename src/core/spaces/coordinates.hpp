@@ -69,7 +69,7 @@ inline double root_of_squares(double a, double b) {
   return root > larger ? root : larger;
 }
 
-// q = sqrt(G) is stored rather than G: it is what weights need, and they are needed more often.
+// Stores q = sqrt(G) rather than G, since weights need q, and more often.
 template <class T_, bool proximal>
 struct Adaptive {
   using T = T_;
@@ -136,7 +136,7 @@ struct AdaptiveTruncated {
   static double largest(const T* p) { return std::fmax(std::fabs(double(p[0])), p[1]); }
 };
 
-// Of online dual coordinate ascent, whose steps are in ascent.hpp.
+// A coordinate of online dual coordinate ascent, whose steps are in ascent.hpp.
 template <class T_, int width, bool limited = true>
 struct Dual {
   using T = T_;
@@ -183,7 +183,7 @@ struct Coordinates {
     if constexpr (requires { Kind::kForAllHeads; }) return Kind::kForAllHeads;
     return false;
   }();
-  static constexpr bool kLocal = true;  // a row changes only the weights of its own columns
+  static constexpr bool kLocal = true;  // a row changes the weights of its own columns only
   T* weights;
   int64_t n_slots, n_heads;
   bool intercept;
@@ -246,7 +246,7 @@ struct Coordinates {
       absorb<true>(x, head, over, keep);
     return true;
   }
-  // absorb() and score() of the only head, in one pass less.
+  // absorb() and score() of the only head, with one pass less.
   template <class Row>
   bool absorb_and_score(const Row& x, double r, const Round& round, double& f) const
     requires(kAbsorbs && one_head)
@@ -262,7 +262,7 @@ struct Coordinates {
   }
 
  private:
-  static constexpr double kGuardedBelow = 1e-3;  // of the share of S that is kept
+  static constexpr double kGuardedBelow = 1e-3;  // the share of S that is kept
 
   template <bool guarded, class Row>
   void absorb(const Row& x, int64_t head, double over, double keep) const {
@@ -271,7 +271,7 @@ struct Coordinates {
   }
   template <class As, class Row>
   double score_as(const Row& x, int64_t head, const Round& shared) const {
-    const Round round = shared;  // a copy, which the compiler knows no write through T* changes
+    const Round round = shared;  // a local copy, which writes through T* cannot change
     const double f = sum<double, kLanes<Row>>(x.size(), [&](int64_t i) {
       return double(x.value(i)) * As::template weight<true, true>(at(x.index(i), head), round);
     });

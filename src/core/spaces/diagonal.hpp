@@ -100,7 +100,7 @@ struct Identity {
   }
   template <class Row>
   void update(const Row& x, int64_t head, int, double a, double, double) const {
-    const Row row = x;             // copies, which the compiler knows no write through T* changes: else it does not
+    const Row row = x;             // copies, which writes through T* cannot change: else the compiler does not
     const Identity space = *this;  // always use vectors
     in_which_scalars<T>(a, 0, [&](auto a_, auto) {
       using A = decltype(a_);
@@ -205,7 +205,7 @@ struct Diagonal {
   }
   template <bool guarded, class Row>
   void update(const Row& shared, int64_t head, double a, double beta, double keep) const {
-    const Row x = shared;          // copies, which the compiler knows no write through T* changes: else it does not
+    const Row x = shared;          // copies, which writes through T* cannot change: else the compiler does not
     const Diagonal space = *this;  // always use vectors
     in_which_scalars<T>(a, beta, [&](auto a_, auto beta_) {
       using A = decltype(a_);

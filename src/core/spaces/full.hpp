@@ -60,7 +60,7 @@ struct Full {
         const int columns = n_slots - j < 4 ? int(n_slots - j) : 4;
         if (columns == 4)
           dots(u, scratch, j, f + j);
-        else  // one by one, with the partial sums of a block of four: the width must not change the bits
+        else  // singly, with the partial sums of a block of four: the width must not change the bits
           for (int c = 0; c < columns; ++c) dots<1>({u[c]}, scratch, j, f + j + c);
         for (int c = 0; c < columns; ++c) {
           for (int i = 0; i < c; ++i) f[j + c] += u[c][j + i] * scratch[j + i];

@@ -1,4 +1,4 @@
-// The numbers of one weight in memory, and how the weight follows from them.
+// The stored numbers of a weight, and how the weight follows from them.
 #pragma once
 
 namespace sureline {
@@ -45,7 +45,7 @@ inline constexpr int width_of(Shape shape) {
 
 inline constexpr bool is_dual(Shape shape) { return shape >= Shape::dual; }
 
-// True if weights are computed with a Round: those of all rules but the margin rules.
+// True if a Round is needed to compute weights: for all rules except the margin rules.
 inline constexpr bool has_rounds(Shape shape) { return shape >= Shape::averaged; }
 
 inline constexpr bool has_factors(Shape shape) { return shape == Shape::full || shape == Shape::confident_full; }
@@ -65,15 +65,15 @@ inline constexpr bool has_covariance(Shape shape) {
   return shape == Shape::identity || has_variances(shape) || has_factors(shape);
 }
 
-// True if a row is taken in before it is predicted.
+// True if a row is absorbed before it is predicted.
 inline constexpr bool absorbs(Shape shape) { return shape == Shape::confident || shape == Shape::confident_full; }
 
-// True if there is a threshold that a Budget could choose.
+// True if a Budget can choose the threshold.
 inline constexpr bool has_budget(Shape shape) {
   return shape == Shape::averaged || shape == Shape::adaptive || absorbs(shape);
 }
 
-// True if features can be selected: there is one number that a feature can be judged by.
+// True if features can be selected: a feature is judged by one number.
 inline constexpr bool has_selection(Shape shape) { return shape == Shape::identity || shape == Shape::diagonal; }
 
 }  // namespace sureline

@@ -16,7 +16,7 @@ bool is_space(char c) { return is_blank(c) || c == '\n' || c == '\r'; }
 
 bool skip(const char*& p, const char* end, char c) { return p != end && *p == c ? (++p, true) : false; }
 
-// A string of JSON, p after its first quote; false if it does not end or is none.
+// Reads a JSON string; p is after its first quote. False if the string is invalid or unterminated.
 bool read_string(const char*& p, const char* end, std::string& text) {
   const auto append = [&text](uint32_t c) {
     if (c < 0x80) {

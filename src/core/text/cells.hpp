@@ -41,7 +41,7 @@ bool says_missing(std::string_view trimmed);
 // 1 for true, True and TRUE, 0 for false, False and FALSE, -1 for anything else.
 int truth_of(std::string_view trimmed);
 
-// True if a text is a number as `read_number` has it; not_finite for inf, infinity and what is too large.
+// The result of `read_number`; not_finite for inf, infinity and numbers that are too large.
 enum class Reading : uint8_t { ok, none, not_finite };
 Reading number_of(std::string_view trimmed, double& value);
 
@@ -51,7 +51,7 @@ std::string number_text(double value);
 // The category that a text is. `1.0` is `1`, as a column of integers with gaps is written; True and TRUE are `true`.
 std::string_view category_of(std::string_view text);
 
-// [1, 2.5] or ["a", "b"], as JSON writes it; commas may be missing between numbers. False if it is none.
+// [1, 2.5] or ["a", "b"], as in JSON; commas may be missing between numbers. False for anything else.
 struct List {
   std::vector<double> numbers;
   std::vector<std::string> texts;
@@ -61,7 +61,7 @@ bool read_list(std::string_view trimmed, List& list);
 // In quotes, cut after 40 bytes, control characters escaped.
 std::string shown(std::string_view text);
 
-// The first byte that is not UTF-8, or the size.
+// The position of the first byte that is not UTF-8, or the size.
 size_t valid_utf8(std::string_view text);
 
 }  // namespace sureline::text

@@ -11,7 +11,7 @@
 
 namespace sureline::text {
 
-// Room for numbers that are written once and one after the other.
+// Room for numbers that are written once, in sequence.
 template <class T>
 class Buffer {
  public:
@@ -31,7 +31,7 @@ class Buffer {
     piece_ = Pool::take(static_cast<size_t>(capacity) * sizeof(T));
     capacity_ = capacity, size_ = 0;
   }
-  // Room for one more at least, whatever that takes; no more than `most`, if that is enough.
+  // Room for at least one more number; not more than `most`, if that suffices.
   void grow(int64_t most = INT64_MAX) {
     Buffer larger;
     larger.allocate(std::max(std::min(2 * capacity_ + 1, most), capacity_ + 1));
@@ -71,20 +71,20 @@ struct Options {
   int64_t max_name = kNoLimit;      // bytes of a feature's name
 };
 
-constexpr int64_t kLargestIndex = 2147483646;  // columns are int32, and there is one more slot than there are columns
+constexpr int64_t kLargestIndex = 2147483646;  // columns are int32, and there is one slot more than columns
 
 // Scalar is float or double. Numbers are read as double, exactly, and then rounded to Scalar.
 template <class Scalar>
 struct Chunk {
   Buffer<int32_t> starts;                // n_rows + 1, from 0
-  Buffer<int32_t> indices;               // ascending in each row, none twice
+  Buffer<int32_t> indices;               // strictly ascending in each row
   Buffer<Scalar> values;                 // finite
-  Buffer<int32_t> labels;                // where the row's label is in label_names, -1 if it has none
+  Buffer<int32_t> labels;                // position of the row's label in label_names; -1 if there is none
   std::vector<std::string> label_names;  // as written, each once, in the order of their appearance
   std::vector<double> weights;           // of the rows, or empty if all are 1
-  std::vector<std::string> tags;         // of the rows, or empty if none has one
-  int64_t n_columns = 0;                 // the largest index and one
-  int64_t n_lines = 0;                   // of the block, those without a row included
+  std::vector<std::string> tags;         // of the rows; empty if none has a tag
+  int64_t n_columns = 0;                 // the largest index plus one
+  int64_t n_lines = 0;                   // lines of the block, including those without a row
   int64_t n_faults = 0;
   std::vector<Fault> faults;
   int64_t n_rows() const { return labels.size(); }

@@ -12,7 +12,7 @@ namespace sureline::text {
 namespace {
 
 constexpr std::string_view kMark = "\xef\xbb\xbf";  // the byte order mark
-constexpr int64_t kAtOnce = 2 << 20;                // features that there is room for from the beginning
+constexpr int64_t kAtOnce = 2 << 20;                // initial room for features
 
 constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
 constexpr uint64_t bytes_equal(uint64_t word, char c) {
@@ -70,7 +70,7 @@ bool RowCells::read(std::string_view text) {
       std::string_view cell(begin, size_t(p - 1 - begin));
       n_lines_ += std::count(data + begins_.back(), p, '\n');
       if (unquoted) unquoted->append(cell);
-      // What is held may move while others are added, so its place is noted and looked up at the end.
+      // Stored text may move while other text is added, so its position is noted and resolved at the end.
       cells_.push_back(unquoted ? std::string_view(nullptr, n_held_) : cell);
     } else {
       const char* const begin = p;
@@ -117,7 +117,7 @@ class Parser {
   Parser(const Table& table, const DelimitedOptions& how, int bits, const Options& options, NameTable* names,
          int64_t every)
       : how_(how), options_(options), cells_(how.dialect), rows_(table, bits, options, names, every) {
-    // Features come in the order of the table, whatever that of the cells: sums of what shares a column depend on it.
+    // Features come in the table's order, not that of the cells: sums in shared columns depend on the order.
     std::vector<size_t> cell_of(table.columns.size(), how.roles.size());
     for (size_t i = 0; i < how.roles.size(); ++i) {
       if (how.roles[i] >= 0)
@@ -170,7 +170,7 @@ class Parser {
     return false;
   }
 
-  // A row that is none, because its line is empty, is fine.
+  // Empty lines are not rows, and not faults.
   bool read_row(std::string_view text, Labels& labels) {
     const bool split = cells_.read(text);
     const std::string_view row = text.substr(0, cells_.end());

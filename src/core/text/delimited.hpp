@@ -21,7 +21,7 @@ constexpr int64_t kIgnored = -1, kLabel = -2, kWeight = -3, kTag = -4;
 
 struct DelimitedOptions {
   Dialect dialect;
-  std::vector<int64_t> roles;  // of each cell: the place of its column in the table, or one of the above
+  std::vector<int64_t> roles;  // of each cell: the position of its column in the table, or one of the above
   bool need_label = true;
 };
 

@@ -32,7 +32,7 @@ inline constexpr uint64_t kLastZeros[] = {0,
                                           0x3030303030303000,
                                           0x3030303030303030};
 
-// How many of the next sixteen characters come before the first blank, end of line or other control character.
+// The number of characters, of the next sixteen, before a blank, an end of line or another control character.
 inline uint64_t find_stop(const char* text) {
   const auto stops = [](uint64_t word) { return (word - 0x2121212121212121) & ~word & 0x8080808080808080; };
   if (const uint64_t first = stops(load_eight(text))) [[likely]]
@@ -51,7 +51,7 @@ inline bool are_digits(uint64_t first, uint64_t second) {
 #endif
 }
 
-// What the values of eight and eight digits say: both at once where the machine can do it.
+// The value of eight and eight digits, computed at once if the machine can.
 inline std::pair<int32_t, double> join_two(uint64_t first, uint64_t second) {
 #if defined(__SSE2__)
   const __m128i x = _mm_set_epi64x(int64_t(second), int64_t(first));

@@ -19,7 +19,7 @@ class HashSlots {
   size_t size() const { return size_; }
   size_t n_slots() const { return n_slots_; }
 
-  // The slot of the key, or the free one where it belongs. After writing a key there, call `added()`.
+  // The slot of the key, or the free slot where it belongs. After writing a key there, call `added()`.
   Slot* find(uint32_t key) {
     size_t at = home(key);
     for (size_t steps = 0; !slots_[at].is_free() && slots_[at].key != key; at = (at + 1) & (n_slots_ - 1))
@@ -56,7 +56,7 @@ class HashSlots {
       if (!slots_[i].is_free()) f(slots_[i]);
   }
 
-  // Keeps the slots for which f, which may change all but the key, is true.
+  // Keeps the slots for which f is true; f may change all but the key.
   template <class F>
   void keep_if(F&& f) {
     const size_t n_old = n_slots_;
@@ -66,7 +66,7 @@ class HashSlots {
   }
 
  private:
-  static constexpr size_t kManySteps = 256;  // where the keys are random, 65,536 of them need no more than some forty
+  static constexpr size_t kManySteps = 256;  // with random keys, 65,536 of them take at most some forty
 
   size_t home(uint32_t key) const { return static_cast<size_t>((key * multiplier_) >> shift_); }
 
@@ -76,7 +76,7 @@ class HashSlots {
     return &slots_[at];
   }
 
-  // Free slots in place of those that are there, which are returned. Nothing has changed if there is no memory.
+  // Replaces the slots by free ones and returns the old. Nothing changes if memory is short.
   std::unique_ptr<Slot[]> replace(size_t n_slots) {
     std::unique_ptr<Slot[]> other = std::make_unique<Slot[]>(n_slots);
     other.swap(slots_);
@@ -85,8 +85,7 @@ class HashSlots {
     return other;
   }
 
-  // The keys that are near each other by one multiplier are scattered by the next; returns false if that was tried
-  // often.
+  // Tries another multiplier, which separates clustered keys; false after several attempts.
   bool lay_out_anew(size_t n_slots) {
     if (n_slots == n_slots_) {
       if (++changes_ > 8) return false;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kDays[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
 constexpr int64_t kMicrosOfHour = int64_t{3600} * 1000000, kMicrosOfDay = 24 * kMicrosOfHour;
-constexpr size_t kFewWords = 24;  // are looked for one by one
+constexpr size_t kFewWords = 24;  // are compared singly
 
 bool is_word(char c) {
   const auto low = static_cast<unsigned char>(c | 0x20);
@@ -76,7 +76,7 @@ void TableRows<Scalar>::begin_count() {
   has_places_ = false;
 }
 
-// Once more this name, which is known by its hash, as everywhere.
+// A repeated name; names are identified by their hash, as everywhere.
 template <class Scalar>
 bool TableRows<Scalar>::count(std::string_view name) {
   const uint32_t hash = hash_of(name);

@@ -22,7 +22,7 @@ class Labels {
   int32_t code(const char* begin, const char* end, const char* text_end) {
     const int64_t length = end - begin;
     if (length > 7 || text_end - begin < 8) return look_up({begin, size_t(length)});
-    // Short ones are numbers themselves, and those seen lately wait in a table of their own.
+    // Short labels are their own keys, and recent ones are cached.
     const uint64_t key = (load_eight(begin) & ((uint64_t{1} << (8 * length)) - 1)) | uint64_t(length) << 56;
     Recent& recent = recent_[(key * 0x9E3779B97F4A7C15) >> 58];
     if (recent.key != key) recent = {key, look_up({begin, size_t(length)})};
@@ -35,7 +35,7 @@ class Labels {
     int32_t code = 0;
   };
 
-  // A tree and no hash table: nobody can choose labels that make it slow.
+  // A tree, not a hash table: no choice of labels can make it slow.
   int32_t look_up(std::string_view label) {
     const auto known = codes_.find(label);
     if (known != codes_.end()) return known->second;

@@ -16,7 +16,7 @@
 namespace sureline::text {
 namespace {
 
-constexpr int64_t kAtOnce = 2 << 20;  // pairs, and rows, that there is room for from the beginning
+constexpr int64_t kAtOnce = 2 << 20;  // initial room for pairs and for rows
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -129,7 +129,7 @@ class Parser {
     }
   }
 
-  // qid:N, which says what is ranked against what, and is not needed here.
+  // qid:N, the query of a ranking task, which is skipped.
   Wrong read_query(const char*& p) const {
     const char* const word = skip_blanks(p);
     if (!std::string_view(word, end_).starts_with("qid:")) return Wrong::nothing;
@@ -147,7 +147,7 @@ class Parser {
   // the blank before the first, eight characters or more after the beginning of the piece. Returns where it stopped: at
   // the end of the line, or at the blank before a pair that is different.
   [[gnu::noinline]] const char* read_plain_pairs(const char* p) {
-    // By twice the number of digits after the point, and one more for negative values.
+    // Indexed by twice the number of decimals, plus one for negative values.
     static constexpr double divisors[] = {1e0,  -1e0, 1e1,  -1e1, 1e2,  -1e2, 1e3,  -1e3, 1e4,
                                           -1e4, 1e5,  -1e5, 1e6,  -1e6, 1e7,  -1e7, 1e8,  -1e8};
     constexpr int furthest = 34;  // is looked at from p
@@ -158,8 +158,8 @@ class Parser {
     int32_t* index_to = chunk_.indices.data() + n_;
     Scalar* value_to = chunk_.values.data() + n_;
     int32_t previous = int32_t(previous_),
-            order = -1;                       // negative as long as each index is larger than the previous one
-    const uint32_t shift = uint32_t(shift_);  // modulo 2^32, where what is below 0 becomes too large
+            order = -1;                       // negative as long as indices ascend strictly
+    const uint32_t shift = uint32_t(shift_);  // modulo 2^32, which makes negative indices too large
     const uint64_t n_index = n_index_, n_whole = n_whole_;
     const uint64_t index_mask = kLast[n_index], index_zeros = kLastZeros[n_index];
     while (p <= last) {
@@ -168,7 +168,7 @@ class Parser {
       const uint64_t index_digits = (load_eight(colon - 8) & index_mask) ^ index_zeros;
       const char* stop = colon + 2;
       uint64_t digits, divisor = 0;
-      if (static_cast<unsigned char>(*stop) <= ' ') {  // one digit, as in rows that only say what is there
+      if (static_cast<unsigned char>(*stop) <= ' ') {  // a single digit, as in binary rows
         digits = uint64_t(static_cast<unsigned char>(colon[1] ^ '0')) << 56;
       } else {
         stop = colon + 3 + find_stop(colon + 3);
@@ -178,7 +178,7 @@ class Parser {
           --n_digits;
           const uint64_t n_fraction = n_digits - n_whole;
           if (n_digits - 1 >= 8 || n_fraction >= 9) break;
-          // The digits after the point, and those before it moved to where it is.
+          // The decimals, with the digits before the point moved next to them.
           digits = load_eight(stop - 9);
           digits ^= (load_eight(stop - 8) ^ digits) & kLast[n_fraction];
           divisor += 2 * n_fraction;
@@ -274,7 +274,7 @@ class Parser {
     chunk_.values.data()[n_++] = value;
   }
 
-  // Brings the pairs of the row into order, and adds up those of one index if that was asked for.
+  // Sorts the pairs of the row, and sums duplicate indices if wanted.
   Wrong sort_row() {
     const int64_t start = chunk_.starts.end()[-1];
     int32_t* indices = chunk_.indices.data();

@@ -28,7 +28,7 @@ enum class Wrong {
   many_features,
 };
 
-// The reason in words. `culprit` is the index that comes twice, or whose sum is too large.
+// The reason in words. `culprit` is the duplicate index, or the index whose sum is too large.
 inline std::string reason_for(Wrong wrong, std::string_view word, int64_t culprit, int64_t shift, int64_t max_features,
                               bool is_float32) {
   const std::string quoted = quote(word), index = quote(word.substr(0, word.find(':')));

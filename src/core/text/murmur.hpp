@@ -21,7 +21,7 @@ inline uint32_t scramble(uint32_t k) { return std::rotl(k * 0xcc9e2d51u, 15) * 0
 
 }  // namespace murmur_detail
 
-// Spreads 32 bits over 32 bits, one to one: the last step of the hash.
+// A bijection that mixes 32 bits: the last step of the hash.
 inline uint32_t mix32(uint32_t h) {
   h = (h ^ (h >> 16)) * 0x85ebca6bu;
   h = (h ^ (h >> 13)) * 0xc2b2ae35u;
@@ -39,13 +39,13 @@ inline uint32_t murmur3(const char* p, size_t size, uint32_t seed) {
     const char* const last = p + (size - n_rest);
     for (const char* at = p; at != last; at += 4) h = std::rotl(h ^ scramble(load_four(at)), 13) * 5 + 0xe6546b64u;
     rest = static_cast<uint32_t>(uint64_t(load_four(p + size - 4)) >> (8 * (4 - n_rest)));
-  } else if (size > 0) {  // the first, the middle and the last byte, some of which are the same one
+  } else if (size > 0) {  // the first, the middle and the last byte, which may coincide
     rest = byte(0) | byte(size / 2) << (8 * (size / 2)) | byte(size - 1) << (8 * (size - 1));
   }
   return mix32(h ^ scramble(rest) ^ static_cast<uint32_t>(size));
 }
 
-// From the full hash of a name to its column and to the sign with which its values are taken.
+// Maps the full hash of a name to its column and to the sign of its values.
 struct Columns {
   enum Kind : uint8_t {
     masked = 0,   // Vowpal Wabbit: the low bits
@@ -54,10 +54,10 @@ struct Columns {
   } kind = masked;
   int bits = 18;
 
-  static constexpr int kMostBits = 30;  // columns are int32, with one more slot than there are columns
+  static constexpr int kMostBits = 30;  // columns are int32, with one slot more than columns
 
   int32_t column(uint32_t hash) const {
-    // The magnitude of -2^31 is 2^31, as FeatureHasher has it, since there is room for it in 32 bits without a sign.
+    // The magnitude of -2^31 is 2^31, like in FeatureHasher; it fits into 32 bits without a sign.
     const uint32_t magnitude = kind != masked && (hash >> 31) ? 0u - hash : hash;
     return static_cast<int32_t>(magnitude & ((1u << bits) - 1));
   }

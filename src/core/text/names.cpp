@@ -35,7 +35,7 @@ std::string_view NameTable::Writer::finish() {
   static constexpr std::string_view dots = "\xe2\x80\xa6";
   if (cut_) {
     size_ = kLongestName - dots.size();
-    // Not in the middle of a character: back over its continuing bytes and its first one.
+    // Cut at the beginning of a character: back over its continuation bytes.
     size_t at = size_;
     while (at > 0 && size_ - at < 4 && (static_cast<unsigned char>(text_[at]) & 0xc0) == 0x80) --at;
     if (size_ - at < 4) size_ = at;
@@ -55,7 +55,7 @@ void NameTable::insert(Slot* slot, uint32_t hash, int64_t count, std::string_vie
   by_column_.clear();
 }
 
-// Back to at most half of the names: those with the largest counts.
+// Keeps at most half of the names: those with the largest counts.
 void NameTable::shrink() {
   if (!sample_) {
     sample_.emplace();
@@ -86,7 +86,7 @@ void NameTable::shrink() {
 void NameTable::merge(const NameTable& other) {
   if (!has_columns_) columns_ = other.columns_, has_columns_ = other.has_columns_;
   if (other.sample_) {
-    // What the other table dropped is known only by its sample.
+    // Names dropped by the other table are known only from its sample.
     if (!sample_) {
       sample_.emplace();
       slots_.for_each([this](const Slot& slot) { sample_->see(columns_, slot.key); });

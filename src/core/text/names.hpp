@@ -30,7 +30,7 @@
 
 namespace sureline::text {
 
-// Columns and whether they are shared, for no more than kSampled of them.
+// At most kSampled columns, and whether names share them.
 class ColumnSample {
  public:
   static constexpr size_t kSampled = 16384;
@@ -38,8 +38,8 @@ class ColumnSample {
 
   struct Slot {
     uint32_t key = 0;   // the column
-    uint32_t hash = 0;  // the least of those seen
-    uint8_t state = 0;  // free, one name, shared
+    uint32_t hash = 0;  // the least hash seen
+    uint8_t state = 0;  // free, one name, or shared
     bool is_free() const { return state == 0; }
   };
   enum : uint8_t { one = 1, shared = 2 };
@@ -65,12 +65,12 @@ class NameTable {
 
   struct Slot {
     uint32_t key = 0;     // the full hash
-    uint32_t offset = 0;  // of the name's length, one byte, and the name
+    uint32_t offset = 0;  // position of the name: a byte with its length, then the name
     int64_t count = 0;
     bool is_free() const { return count == 0; }
   };
 
-  // How a name is written when it is seen for the first time: at most kLongestName bytes, cut if there are more.
+  // Spells a new name: at most kLongestName bytes, longer names are cut.
   class Writer {
    public:
     void append(std::string_view part) {
@@ -100,8 +100,8 @@ class NameTable {
   struct Content {
     int64_t capacity = 0, total = 0, error = 0, level = 0;
     Columns columns;
-    std::string names;             // one after the other
-    std::vector<int64_t> offsets;  // where they begin, and where the last one ends
+    std::string names;             // in sequence
+    std::vector<int64_t> offsets;  // where names begin, and the end of the last one
     std::vector<uint32_t> hashes;
     std::vector<int64_t> counts;
     std::vector<uint32_t> sampled_hashes;  // in the order of their columns
@@ -127,7 +127,7 @@ class NameTable {
   }
   void prefetch(uint32_t hash) const { slots_.prefetch(hash); }
 
-  // True if the other table's columns are made as this one's, so that it can be merged.
+  // True if the other table's columns are made in the same way, so that it can be merged.
   bool fits(const NameTable& other) const { return !has_columns_ || !other.has_columns_ || columns_ == other.columns_; }
   void merge(const NameTable& other);
 
@@ -145,7 +145,7 @@ class NameTable {
   std::vector<Name> top(int64_t n) const;      // seen most first
 
   Content content() const;
-  // Checks everything; says what is wrong, or nothing if the table was made.
+  // Checks all values; returns the fault, or nothing if the table was restored.
   static std::optional<std::string> restore(const Content& content, NameTable& table);
 
  private:

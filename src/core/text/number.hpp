@@ -44,7 +44,7 @@ inline uint64_t find_nondigit(uint64_t word) {
   return ((x + 0x7676767676767676) | x) & 0x8080808080808080;
 }
 
-// What eight digits say, given their values, the first in the lowest byte: pairs are joined, then fours, then all.
+// The value of eight digits, given their values with the first in the lowest byte: joins pairs, then fours, then all.
 inline uint64_t join_eight(uint64_t digits) {
   constexpr uint64_t pairs = 0x000000FF000000FF;
   digits = digits * 10 + (digits >> 8);
@@ -61,13 +61,13 @@ constexpr std::array<uint64_t, n> powers_of(uint64_t base) {
 }
 inline constexpr std::array<uint64_t, 20> kPowersOfTen = powers_of<20>(10);
 
-// Those that are doubles.
+// powers that are doubles
 inline constexpr double kExactPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 constexpr int64_t kLargestExactPower = 22;
 constexpr uint64_t kLargestExactInteger = uint64_t{1} << 53;
 
-// The digits from p on, appended to `number`, which wraps when they are too many. Returns where they end.
+// Appends the digits from p on to `number`, which wraps if there are too many. Returns their end.
 inline const char* append_digits(const char* p, const char* end, uint64_t& number) {
   for (; end - p >= 8; p += 8) {
     const uint64_t word = load_eight(p), stop = find_nondigit(word);
@@ -118,7 +118,7 @@ constexpr int64_t kLargestWidePower = -1;
 inline double scale_exactly(uint64_t, int) { return 0; }
 #endif
 
-// The C library's reading, whatever the locale of the process.
+// The C library's value, independent of the process's locale.
 inline double library_value(const char* text) {
   static const locale_t plain = newlocale(LC_ALL_MASK, "C", locale_t{});
   return strtod_l(text, nullptr, plain);
@@ -157,7 +157,7 @@ inline Number read_any(const char* first, const char* last, int64_t magnitude) {
 
 }  // namespace detail
 
-// The number at the beginning of [begin, end), as long as it goes; what follows is the caller's affair.
+// The longest number at the beginning of [begin, end); the caller checks the rest.
 inline Number read_number(const char* begin, const char* end) {
   const char* p = begin;
   const bool negative = p != end && *p == '-';
@@ -181,7 +181,7 @@ inline Number read_number(const char* begin, const char* end) {
     const bool below = q != end && *q == '-';
     if (q != end && (*q == '-' || *q == '+')) ++q;
     if (q != end && is_digit(*q)) {
-      // As large as it gets, it is larger than any number of digits that could make up for it.
+      // Saturates at a value that no number of digits can compensate.
       for (; q != end && is_digit(*q); ++q)
         if (exponent < (int64_t{1} << 58)) exponent = exponent * 10 + (*q - '0');
       if (below) exponent = -exponent;

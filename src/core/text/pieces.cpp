@@ -25,13 +25,13 @@ std::string_view FilePieces::next() {
     }
     if (at_ == end_) break;
     kept = buffer_.size();
-    buffer_.grow(size_);  // a line that is longer than a piece
+    buffer_.grow(size_);  // a line longer than a piece
   }
   begin_ = buffer_.size();
   return {buffer_.data(), size_t(begin_)};
 }
 
-// As much as there is room for, or as there is.
+// Reads as much as there is room for, or as is left.
 bool FilePieces::fill() {
   while (at_ != end_ && buffer_.size() != buffer_.capacity()) {
     const int64_t wanted = std::min(buffer_.capacity() - buffer_.size(), end_ - at_);

@@ -18,7 +18,7 @@ class Pieces {
   virtual int64_t size() const = 0;  // bytes of all of them
 };
 
-// Text that is there already.
+// Text in memory.
 class OnePiece final : public Pieces {
  public:
   OnePiece(const char* begin, const char* end) : text_(begin, size_t(end - begin)), size_(end - begin) {}
@@ -30,7 +30,7 @@ class OnePiece final : public Pieces {
   const int64_t size_;
 };
 
-// The bytes of a file from start to end. Without `wait` only what the system has in its memory is read.
+// The bytes of a file from start to end. Without `wait` only cached bytes are read.
 class FilePieces final : public Pieces {
  public:
   FilePieces(int file, int64_t start, int64_t end, bool wait)
@@ -50,7 +50,7 @@ class FilePieces final : public Pieces {
   const bool wait_;
   bool failed_ = false;
   Buffer<char> buffer_;
-  int64_t begin_ = 0;  // of what has not been handed out
+  int64_t begin_ = 0;  // of the part not yet returned
 };
 
 }  // namespace sureline::text

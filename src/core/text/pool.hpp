@@ -19,7 +19,7 @@ class Pool {
 
   static Piece take(size_t bytes) {
     if (bytes < kSmallest) return {::operator new(bytes), bytes};
-    bytes = (bytes + kSmallest - 1) / kSmallest * kSmallest;  // what differs little shall fit
+    bytes = (bytes + kSmallest - 1) / kSmallest * kSmallest;  // similar sizes share pieces
     Pool& pool = instance();
     // Nobody waits for memory to be reused: who finds the lock taken goes to the system, also a child that was forked
     // while the lock was held.
@@ -39,7 +39,7 @@ class Pool {
     return {::operator new(bytes), bytes};
   }
 
-  // Keeps it, unless too much would be kept; what was given back first goes first.
+  // Keeps a piece for reuse; above a limit, the oldest are released.
   static void give(Piece piece) noexcept {
     if (piece.bytes >= kSmallest && piece.bytes <= kMost) {
       Pool& pool = instance();

@@ -6,7 +6,7 @@
 
 namespace sureline::text {
 
-// In quotes; not too long, and what cannot be printed as \xNN.
+// The text in quotes, shortened, with unprintable bytes as \xNN.
 inline std::string quote(std::string_view text) {
   constexpr size_t longest = 40;
   constexpr char hexadecimal[] = "0123456789abcdef";

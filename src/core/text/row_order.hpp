@@ -1,4 +1,4 @@
-// Rows whose indices come from a hash: in no order, and sometimes one of them twice.
+// Puts hashed columns of a row in order, and sums duplicates.
 #pragma once
 
 #include <algorithm>

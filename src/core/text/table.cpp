@@ -10,7 +10,7 @@ namespace sureline::text {
 
 namespace {
 
-// A number that is written like an identifier: zeros before it, or an exponent without a point or a sign.
+// True for numbers like identifiers: leading zeros, or an exponent without a point or a sign.
 bool like_identifier(std::string_view text) {
   if (text.size() > 1 && text[0] == '0' && is_digit(text[1])) return true;
   return text.find_first_of("eE") != std::string_view::npos && text.find_first_of(".+-") == std::string_view::npos;

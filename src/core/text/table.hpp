@@ -37,11 +37,11 @@ struct TableColumn {
   int64_t reference = 0;         // of the age of times, in microseconds since 1970
   int64_t length = -1;           // of lists of numbers; -1 if they may have any
   Written how = Written::plain;  // of numbers and times
-  double center = 0;             // what is taken from numbers
+  double center = 0;             // subtracted from numbers
 };
 
 struct WordRule {
-  int64_t ngrams = 1;  // the most words in one feature; 0 for none
+  int64_t ngrams = 1;  // most words per feature; 0 for none
   int64_t least_chars = 0, most_chars = 0;
   bool keep_case = false;
 };
@@ -49,7 +49,7 @@ struct WordRule {
 // What becomes of a text that is not ASCII: it in lower case, if that is wanted, with single spaces, and its words.
 using Tokenize = std::function<void(std::string_view text, std::string& plain, std::vector<std::string>& words)>;
 
-// A column with what can be worked out before the first row.
+// A column with everything that is known before the first row.
 struct PreparedColumn : TableColumn {
   std::string joined;  // name=
   uint32_t hash = 0, missing_hash = 0;
@@ -66,7 +66,7 @@ struct Table {
   Tokenize tokenize;
 };
 
-// Words of two characters and more, and characters one after the other, of texts.
+// Splits texts into words of two characters and more, or into runs of characters.
 class Words {
  public:
   Words(const WordRule& rule, const Tokenize& tokenize) : rule_(rule), tokenize_(tokenize) {}
@@ -82,7 +82,7 @@ class Words {
   std::vector<std::string> held_;
 };
 
-// Makes rows of cells, one after the other, in a chunk.
+// Makes rows of cells in a chunk, row by row.
 template <class Scalar>
 class TableRows {
  public:
@@ -92,11 +92,11 @@ class TableRows {
   void begin_row();
   // A cell of a column; false, and the reason, if it does not fit.
   bool add(size_t column, const Cell& cell);
-  // A cell of a column that the table does not have: by what it says.
+  // A cell of a column that the table does not have: its contents decide.
   bool add_other(std::string_view name, const Cell& cell);
   bool end_row(int32_t label);
   void drop_row();
-  bool refuse(std::string reason) { return fault(std::move(reason)); }  // what a reader finds wrong with the row
+  bool refuse(std::string reason) { return fault(std::move(reason)); }  // a fault of the row that a reader finds
   std::string take_reason() { return std::move(reason_); }
   Chunk<Scalar> chunk;
 
@@ -139,7 +139,7 @@ class TableRows {
   List list_;
   std::string reason_, joined_, text_;
   std::vector<Made> made_;
-  std::vector<std::pair<size_t, size_t>> of_column_;  // which of made_ a crossed column has
+  std::vector<std::pair<size_t, size_t>> of_column_;  // ranges of made_ for crossed columns
   std::vector<Made> counted_;
   std::string counted_text_;
   HashSlots<Counted> places_;

@@ -21,7 +21,7 @@ constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
 constexpr uint64_t bytes_below(uint64_t word, uint64_t n) { return (word - kOnes * n) & ~word & kHighs; }
 constexpr uint64_t bytes_equal(uint64_t word, char c) { return bytes_below(word ^ (kOnes * uint64_t(c)), 1); }
 
-constexpr int64_t kAtOnce = 2 << 20;  // features, and rows, that there is room for from the beginning
+constexpr int64_t kAtOnce = 2 << 20;  // initial room for features and for rows
 
 bool ends_name(char c) { return c == ' ' || c == ':' || c == '\t' || c == '|' || c == '\r'; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
@@ -45,7 +45,7 @@ class Parser {
       : columns_{Columns::masked, bits}, options_(options), names_(names), every_(every) {}
 
   Chunk<Scalar> parse(Pieces& block) {
-    // Room for what is usual; it grows if that is not enough, which is when features are short or rows are.
+    // Usual room; it grows for short features or rows.
     const int64_t features = std::min(block.size() / 4, kAtOnce) + 1, rows = std::min(block.size() / 64, kAtOnce) + 1;
     chunk_.indices.allocate(features);
     chunk_.values.allocate(features);
@@ -136,10 +136,10 @@ class Parser {
       }
       const char* const word = p;
       while (p != bar && !is_blank(*p) && *p != '\r') ++p;
-      // Vowpal Wabbit forgets all that is before the tab.
+      // Vowpal Wabbit ignores everything before the tab.
       if (p != bar && *p == '\t') return fault(p, "there is a tab before the first '|', where only spaces separate");
       if (p != bar && *p == '\r') return fault(p, "there is a carriage return inside the line");
-      if (n_words == words.size()) --n_words;  // the last one may be a tag; too many they are anyway
+      if (n_words == words.size()) --n_words;  // the last one may be a tag; otherwise there are too many anyway
       words[n_words++] = {word, size_t(p - word)};
     }
     if (n_words && (words[n_words - 1].data() + words[n_words - 1].size() == bar || words[n_words - 1][0] == '\'')) {
@@ -173,7 +173,7 @@ class Parser {
     return fault(begin, "the " + std::string(what) + " " + quote(word) + " is not a number");
   }
 
-  // Returns where the next one begins, or the end of the line; or null, if there is a fault.
+  // Returns the beginning of the next one, or the end of the line; null for a fault.
   const char* read_namespace(const char* p, const char* eol) {
     Namespace space;
     if (p != eol && !is_blank(*p) && *p != '|') {
@@ -237,7 +237,7 @@ class Parser {
     chunk_.indices.push(columns_.column(hash));
     chunk_.values.push(rounded);
     if (counts_names_) {
-      if (!names_space_) namespaces_.push_back(space), names_space_ = true;  // one without features costs nothing
+      if (!names_space_) namespaces_.push_back(space), names_space_ = true;  // namespaces without features cost nothing
       features_.push_back({kind, hash, namespaces_.size() - 1, name, colon, p});
     }
     return p;
@@ -272,7 +272,7 @@ class Parser {
 
   static bool ends_value(const char* p, const char* eol) { return p == eol || is_blank(*p) || *p == '|'; }
 
-  // True if what follows a colon is text for Vowpal Wabbit, and not a number or what it takes for one.
+  // True if Vowpal Wabbit reads the part after a colon as text, not as a number.
   static bool is_text(const char* p, const char* eol, const Number& number) {
     if (number.state != Number::malformed || ends_value(p, eol) || is_control(*p)) return false;
     const char* q = p + (*p == '-' || *p == '+');
@@ -345,7 +345,7 @@ class Parser {
   Chunk<Scalar> chunk_;
   RowOrder order_;
   Labels labels_{chunk_.label_names};
-  // Of the row that is being read.
+  // of the current row
   std::string_view label_, tag_;
   bool has_tag_ = false, counts_names_ = false, names_space_ = false;
   int64_t room_ = 0;

@@ -33,7 +33,7 @@ bool is_date(int64_t year, int64_t month, int64_t day) {
   return year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= days_in(year, month);
 }
 
-// What is left of a text.
+// The rest of a text.
 struct Rest {
   const char *p, *end;
 
@@ -43,7 +43,7 @@ struct Rest {
     while (skip(' ')) {
     }
   }
-  // So many digits, or up to `most`; -1 if there are fewer.
+  // Digits, from `least` to `most` of them; -1 if there are fewer.
   int64_t digits(int least, int most) {
     int64_t number = 0;
     int n = 0;
@@ -51,7 +51,7 @@ struct Rest {
     return n < least ? -1 : number;
   }
   int64_t digits(int n) { return digits(n, n); }
-  // The name of a month in English, or its first three letters; -1 if there is none.
+  // An English month, or its first three letters; -1 for anything else.
   int64_t month_name() {
     constexpr std::array<std::string_view, 12> names = {"january",   "february", "march",    "april",
                                                         "may",       "june",     "july",     "august",
@@ -143,7 +143,7 @@ double micros_of(Written unit) {
   return unit == Written::seconds ? 1e6 : unit == Written::millis ? 1e3 : unit == Written::micros ? 1 : 1e-3;
 }
 
-// How many bytes a mark between thousands has at this place; 0 if there is none.
+// The bytes of a thousands mark at this position; 0 if there is none.
 size_t group_mark(std::string_view text, size_t at, char mark) {
   const std::string_view rest = text.substr(at);
   if (rest.empty()) return 0;
@@ -152,7 +152,7 @@ size_t group_mark(std::string_view text, size_t at, char mark) {
   return rest.starts_with("\xe2\x80\xaf") || rest.starts_with("\xe2\x80\x99") ? 3 : 0;  // a narrow one, an apostrophe
 }
 
-// Without a currency before the number, and without one or a per cent behind it.
+// The text without a currency before the number, or a currency or per cent sign after it.
 std::string_view without_units(std::string_view text) {
   constexpr std::array<std::string_view, 5> units = {"$", "\xe2\x82\xac", "\xc2\xa3", "\xc2\xa5", "%"};
   constexpr std::array<std::string_view, 3> spaces = {" ", "\xc2\xa0", "\xe2\x80\xaf"};

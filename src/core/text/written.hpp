@@ -35,9 +35,9 @@ Reading number_of(std::string_view trimmed, Written how, double& value);
 // (T or a space, 17:30, 17:30:59, 17:30:59.25) and a zone (Z, +02:00, +0200), which is subtracted. Days are those of
 // the Gregorian calendar. `has_hours` says whether there is a time of day.
 bool read_time(std::string_view trimmed, Written how, int64_t& micros, bool& has_hours);
-// The same of a number: one of the units since 1970, or the digits of a compact date.
+// The same for a number: in one of the units since 1970, or the digits of a compact date.
 bool read_time(double number, Written how, int64_t& micros, bool& has_hours);
-std::string time_text(int64_t micros);  // the same in one way of writing
+std::string time_text(int64_t micros);  // the time in a uniform notation
 const char* example_of(Written how, bool is_time);
 
 }  // namespace sureline::text

@@ -15,9 +15,9 @@ namespace sureline {
 class RowWindow {
  public:
   explicit RowWindow(int64_t length_ = 0) : length(length_) {}
-  int64_t length;  // 0: there is no window
+  int64_t length;  // 0 without a window
 
-  struct Part {  // of an example: coefficient times its row, in one head
+  struct Part {  // part of an example: coefficient times its row, in one head
     int64_t head;
     double coefficient;
   };
@@ -50,7 +50,7 @@ class RowWindow {
       }
     columns_.resize(size_t(column - columns_.data())), values_.resize(columns_.size());
   }
-  void end_example();  // makes an example of the parts and numbers since the last one
+  void end_example();  // makes an example of the parts and numbers added since the last one
   void drop_oldest();
 
   // Moves the parts of head 0 to these heads, each with its coefficient times the factor.

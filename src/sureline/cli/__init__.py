@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit status. An error is one sentence on stderr."""
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever called
+        if getattr(sys, name) is None:  # closed by the calling process
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     with printable_streams():
         return _status(arguments)
@@ -89,7 +89,7 @@ def _status(arguments: list[str]) -> int:
         return _complain(where, error.format_message(), 2 if isinstance(error, click.UsageError) else 1)
     except (KeyboardInterrupt, click.Abort):
         return _complain("sureline", "stopped", 1)
-    except BrokenPipeError:  # whoever read our output has gone, as `head` does
+    except BrokenPipeError:  # the reader of our output has gone, as with `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
@@ -97,7 +97,7 @@ def _status(arguments: list[str]) -> int:
         return _complain("sureline", f"{name}{error.strerror or error}", 1)
     except MemoryError as error:
         return _complain("sureline", f"out of memory: {error}" if str(error) else "out of memory", 1)
-    except ValueError as error:  # DataError, ModelFileError, and what else was refused
+    except ValueError as error:  # DataError, ModelFileError and other refusals
         return _complain("sureline", str(error), 1)
     except Exception as error:
         if os.environ.get("SURELINE_DEBUG"):

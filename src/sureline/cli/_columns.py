@@ -1,4 +1,4 @@
-"""Columns of what `sureline predict` writes. An option adds one with a `Column`."""
+"""Columns of the output of `sureline predict`. Options add columns."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PROBABILITY = ".6f"
 
 
 class Batch:
-    """Rows to answer. What several columns need of them is worked out once."""
+    """A batch of rows to answer. Results that several columns need are computed once."""
 
     def __init__(self, learner: Learner, chunk: Chunk) -> None:
         self.learner, self.chunk = learner, chunk
 
     @cached_property
     def answers(self) -> Answers:
-        """Of a classifier."""
+        """The answers of a classifier."""
         assert isinstance(self.learner, ClassLearner)
         return answer(self.learner, self.chunk)
 
@@ -41,9 +41,9 @@ class Batch:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the output: its name, its cells for a batch of rows, and how CSV shows a cell ("" is as it is).
+    """A column of the output: its name, its cells for a batch of rows, and the format of a cell in CSV ("" for none).
 
-    `type` is that of Arrow, by the first batch, where a file may have given one.
+    `type` gives the Arrow type of a column taken from the data, by the first batch.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Abstaining:
         return [Column("label", self.labels) if column.name == "label" else column for column in columns]
 
     def in_words(self) -> str:
-        """How many rows were answered, or why none."""
+        """A sentence: the number of answered rows, or why no row was answered."""
         if self._rule.why:
             return self._rule.in_words()
         share = self.answered / max(self.rows, 1)
@@ -103,7 +103,7 @@ def probability_columns(learner: ClassLearner) -> list[Column]:
 
 
 def novelty_columns(learner: ClassLearner) -> list[Column]:
-    """The share of features that were never seen, and the std as a multiple of the usual one, if that is known."""
+    """The columns of novelty: the share of unseen features, and the relative std if it is known."""
 
     def ratios(batch: Batch) -> Sequence[Any]:
         found = std_ratio(learner, batch.answers.scores, batch.answers.variances)
@@ -161,7 +161,7 @@ def row_number_column() -> Column:
 
 
 def tag_column(source: Stream, *, strict: bool) -> Column:
-    """The tags of the rows. Bytes that are no UTF-8 stay as they are, unless that is `strict`."""
+    """The column of tags. Bytes that are not UTF-8 are kept, or refused if `strict`."""
 
     def tags(batch: Batch) -> list[str]:
         chunk = batch.chunk

@@ -15,7 +15,7 @@ from ..learners.learner import Learner
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
 else:
-    ParamType = click.ParamType  # which has no parameter in older versions
+    ParamType = click.ParamType  # it takes no type parameter in older versions of click
 
 HELP = ["-h", "--help"]
 _TYPED = "sureline.typed"  # the words of the command; help may come before --algorithm
@@ -50,7 +50,7 @@ class Algorithm(ParamType):
 
 
 class HelpfulCommand(click.Command):
-    """A command whose --help has the common options, and --help-all every one."""
+    """A command whose --help shows the common options, and --help-all all of them."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[_TYPED] = list(args)
@@ -108,7 +108,7 @@ def _section(title: str, options: Iterable[click.Option], ctx: click.Context, fo
 
 
 def _learner(typed: list[str], ctx: click.Context) -> type[Learner] | None:
-    """The learner that --algorithm names; None without one, or if it is to be chosen."""
+    """The learner that --algorithm names; None if it is missing or "auto"."""
     named = [word for before, word in pairwise(typed) if before == "--algorithm"]
     named += [word.partition("=")[2] for word in typed if word.startswith("--algorithm=")]
     if not named or named[-1].lower() == "auto":

@@ -67,7 +67,7 @@ def all_of(options: Sequence[Callable[[F], F]]) -> Callable[[F], F]:
 
 
 def endless_data(command: F) -> F:
-    """DATA and --follow, of which at least one is needed."""
+    """Add DATA and --follow; at least one of them is needed."""
     followed = click.option(
         "--follow",
         type=Growing(),
@@ -90,9 +90,9 @@ model_option = click.option("--model", "model_path", required=True, type=Read(),
 
 
 def reading_options(*, of_model: bool = False, memory: bool = True) -> Callable[[F], F]:
-    """The options of `sureline.stream.read`. With `of_model` the defaults are those of the training.
+    """The options of `sureline.stream.read`. With `of_model` the defaults come from the training.
 
-    Without `memory` that option is the command's own.
+    Without `memory` the command defines that option itself.
     """
 
     def default(text: str) -> str:
@@ -257,9 +257,9 @@ def _table_options(*, of_model: bool) -> list[Callable[[F], F]]:
 
 
 def reading_arguments(options: dict[str, Any], trained: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Arguments for `sureline.stream.read`, taken out of the options of a command.
+    """Arguments for `sureline.stream.read`, removed from the options of a command.
 
-    `trained` has the reading options of the training. They apply where the command has none.
+    `trained` has the reading options of the training, which are the defaults.
     """
     given = {name: options.pop(name) for name in READING if name in options}
     if "memory" in given and given["memory"] is None:

@@ -10,7 +10,7 @@ _OF_SERVICE = ("starlette", "uvicorn", "httptools", "uvloop", "msgspec", "promet
 
 
 def refuse_without(*modules: str) -> None:
-    """Say what to install if one of these packages of `sureline serve` is not there; without any, all of them."""
+    """Raise a usage error that says what to install if one of these modules is missing; by default all of `serve`."""
     for name in modules or _OF_SERVICE:
         if find_spec(name) is None:
             raise click.ClickException(f"This needs {name.replace('_', '-')}: pip install 'sureline[serve]'.")

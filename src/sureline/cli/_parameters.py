@@ -34,7 +34,7 @@ _SHARED = {
     "average": False,
 }
 _OF_ONE_RUN = {"passes", "average"}  # where many learners run, not all of them have these
-_COMMON = {"normalize", "passes"}  # of those that all learners have
+_COMMON = {"normalize", "passes"}  # parameters that all learners have
 LEFT_OUT = {"bits", *ONLY_PYTHON}
 
 
@@ -56,7 +56,7 @@ class Cost(ParamType):
 
 
 class Average(ParamType):
-    """all, none, or a half-life."""
+    """The value of --average: all, none, or a half-life."""
 
     name = "average"
 
@@ -143,7 +143,7 @@ def make_learner(learner: type[Learner], parameters: dict[str, Any]) -> Learner:
 
 
 def _owners() -> dict[str, list[type[Learner]]]:
-    """Every parameter with the learners that have it, those of all learners last."""
+    """Every parameter with its learners; parameters of all learners come last."""
     owners: dict[str, list[type[Learner]]] = {}
     for learner in LEARNERS.values():
         for field in fields(learner):
@@ -161,7 +161,7 @@ def _option(name: str, owners: list[type[Learner]]) -> Callable[[F], F]:
 
 
 def _of(name: str, kind: type[Learner]) -> click.Option | None:
-    """The option of a parameter as one learner has it; None if it has no such parameter."""
+    """The option for a parameter of one learner; None if the learner does not have it."""
     if name not in {field.name for field in fields(kind)}:
         return None
     words, attributes = _declaration(name, [kind])
@@ -169,7 +169,7 @@ def _of(name: str, kind: type[Learner]) -> click.Option | None:
 
 
 def _declaration(name: str, owners: list[type[Learner]]) -> tuple[list[str], dict[str, Any]]:
-    """The words of the option of a parameter, and its other attributes."""
+    """The names of a parameter's option, and its other attributes."""
     constraints = [owner.constraint_of(name) for owner in owners]
     text = f"{_description(name, owners)} {_defaults(name, owners)}"
     if isinstance(constraints[0], Flag):
@@ -210,7 +210,7 @@ def _description(name: str, owners: list[type[Learner]]) -> str:
     """The first sentence on the parameter in the docstrings, with the learners that have it where it differs."""
     if name == "average":  # likewise
         return "Predict with the average of the weights along the stream: all, none, or the half-life in rows."
-    if name == "cost":  # how it is written here
+    if name == "cost":  # the form on the command line
         alarm = "Cost of a mistake: balanced, or two numbers such as 10,1, for a missed positive and a false alarm."
         return f"{alarm} Two numbers need --labels."
     if name == "class_weight":

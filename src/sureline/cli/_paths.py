@@ -17,7 +17,7 @@ from ._help import HelpfulCommand
 if TYPE_CHECKING:
     PathType = click.Path[Any]
 else:
-    PathType = click.Path  # which has no parameter in older versions
+    PathType = click.Path  # it takes no type parameter in older versions of click
 
 
 class Read(PathType):
@@ -51,7 +51,7 @@ class Data(PathType):
 
 
 class Module(PathType):
-    """MODULE:CLASS, whose module may lie in the working directory."""
+    """MODULE:CLASS; the module may be in the working directory."""
 
     def __init__(self) -> None:
         super().__init__(readable=False)
@@ -64,7 +64,7 @@ class Module(PathType):
 class Written(PathType):
     """A file that is written, or - for standard output where `dash` is true.
 
-    `beside` are endings of other files that are written with it, such as a checkpoint. With `append` it grows.
+    `beside` are the endings of further files written next to it, such as a checkpoint. With `append` the file grows.
     """
 
     def __init__(self, *beside: str, dash: bool = False, append: bool = False) -> None:
@@ -79,7 +79,7 @@ class Written(PathType):
 def _refuse_url(
     kind: PathType, value: object, what: str, param: click.Parameter | None, ctx: click.Context | None
 ) -> None:
-    """A URL would be taken for a path with folders such as `s3:`."""
+    """Refuse a URL, which would otherwise be read as a path with folders such as `s3:`."""
     if is_url(value):
         kind.fail(
             f"{value} is a URL. Data are read from URLs; this is {what} a file: name one, and copy it.", param, ctx
@@ -87,21 +87,21 @@ def _refuse_url(
 
 
 class ReadFolder(PathType):
-    """A folder with data. Which of its files are read, the command knows."""
+    """A folder with data; the command knows which files it reads."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, exists=True, file_okay=False)
 
 
 class WrittenFolder(PathType):
-    """A folder that files are written into. Which ones, the command knows."""
+    """A folder for output; the command knows which files it writes."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path, file_okay=False)
 
 
 class FileCommand(HelpfulCommand):
-    """A command that begins only if nothing that it writes is what it reads, and all of it can be written."""
+    """A command that starts only if its outputs can be written and are not among its inputs."""
 
     def invoke(self, ctx: click.Context) -> Any:
         inputs: list[PATH] = []
@@ -124,10 +124,10 @@ class FileCommand(HelpfulCommand):
                 hint = _hint(param)
                 outputs |= {hint: value} | {
                     f"{ending.lstrip('.')} of {hint}": beside(value, ending)
-                    for ending in (param.type.beside if value.name else ())  # "." and "/" have none
+                    for ending in (param.type.beside if value.name else ())  # "." and "/" have no name
                 }
                 appended += [hint] if param.type.append else []
-        for name in outputs:  # what is written beside an output may take the place of the same input
+        for name in outputs:  # a file written next to an output may replace the same input
             whole = name.rpartition(" of ")[2]
             if whole in replaced:
                 replaced.setdefault(name, replaced[whole])
@@ -136,7 +136,7 @@ class FileCommand(HelpfulCommand):
 
 
 def beside(path: Path, ending: str) -> Path:
-    """The file of the same name with one more ending."""
+    """The path with one more ending."""
     return path.with_name(path.name + ending)
 
 
@@ -146,7 +146,7 @@ def refuse_outputs(
     appended: Iterable[str] = (),
     replaced: Mapping[str, PATH] | None = None,
 ) -> None:
-    """Turn what `check_outputs` refuses into a usage error."""
+    """Call `check_outputs` and turn its refusal into a usage error."""
     try:
         check_outputs(inputs, outputs, list(appended), replaced)
     except OutputError as error:

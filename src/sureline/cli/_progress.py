@@ -68,7 +68,7 @@ class LiveLine(Generic[T]):
             self._write(printable(text, but="\n\t") + "\n")
 
     def close(self) -> None:
-        """Clear what was drawn."""
+        """Erase the live line."""
         if self._shown:
             self._write("\r\x1b[2K")
 
@@ -76,12 +76,12 @@ class LiveLine(Generic[T]):
         try:
             self._out.write(text)
             self._out.flush()
-        except OSError:  # the terminal is gone: what goes on must not end for want of somebody who watches
+        except OSError:  # the terminal is gone; the work goes on without it
             self.live = self.plain = self._shown = False
 
 
 class Doublings:
-    """True if 1, 2, 4, ... examples have come, each told once; those up to `begin` are not told."""
+    """Tells once when 1, 2, 4, ... examples have come; counts up to `begin` are skipped."""
 
     def __init__(self, begin: int = 0) -> None:
         self._next = 1 << begin.bit_length()
@@ -94,7 +94,10 @@ class Doublings:
 
 
 class Reporter:
-    """A live line on a terminal, otherwise plain lines at 1, 2, 4, ... examples; and a log of those in JSON lines."""
+    """Progress of a training: a live line on a terminal, otherwise lines at 1, 2, 4, ... examples.
+
+    Optionally a log in JSON lines.
+    """
 
     def __init__(
         self,
@@ -110,7 +113,7 @@ class Reporter:
         self._log: TextIO | None = None if log is None else log.open("a", encoding="utf-8")
         self._last = Progress(0, 0, 0.0, None, 1) if begin is None else begin
         self._began = self._last.examples
-        self._lines = Doublings(self._began)  # those of a resumed training were printed before
+        self._lines = Doublings(self._began)  # a resumed training has printed the earlier ones
         self._nonzero = 0
         self._next_count = 0.0
         self._headed = False
@@ -201,7 +204,7 @@ class _Told(NamedTuple):
 
 
 class SlowStartNotice:
-    """Says what is waited for, if the rows that are to decide are long in coming, as those of a slow pipe are."""
+    """Says what the command waits for, if the first rows of a slow stream are long in coming."""
 
     def __init__(self, stream: Stream, *, quiet: bool, waits: bool = True) -> None:
         self._stream, self._over = stream, threading.Event()
@@ -213,7 +216,7 @@ class SlowStartNotice:
             if not self._stream.looked_at:
                 self._say()
                 return
-            # What takes the time is trying the settings, or a look at the labels has come first: look again.
+            # The time is spent on trying settings, or on a look at the labels: check again later.
 
     def _say(self) -> None:
         print(
@@ -224,18 +227,18 @@ class SlowStartNotice:
         )
 
     def over(self) -> None:
-        """They have come."""
+        """Note that the rows have come."""
         self._over.set()
 
 
 def bar(share: float, width: int = 12) -> str:
-    """Such as [###---------] for a quarter."""
+    """A bar such as [###---------] for a quarter."""
     done = round(width * min(max(share, 0.0), 1.0))
     return f"[{'#' * done}{'-' * (width - done)}]"
 
 
 def clock(seconds: float) -> str:
-    """Such as 1:05, or 2:00:00."""
+    """A duration such as 1:05 or 2:00:00."""
     minutes, seconds = divmod(int(seconds + 0.5), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

@@ -19,7 +19,7 @@ report_option = click.option("--report", type=Written(), help="Write an HTML pag
 
 
 def check_race(there_is_one: bool, committee: bool | None, report: Path | None) -> None:
-    """Refuse what is for a race, if there is none; and a page that could not be drawn in the end."""
+    """Refuse options of a race if there is no race, and a report that could not be drawn."""
     if there_is_one and report is not None:
         refuse_without_charts("--report")
     for given, names in (
@@ -33,7 +33,7 @@ def check_race(there_is_one: bool, committee: bool | None, report: Path | None) 
 def told_of_race(
     verdict: Verdict, metric: str, report: Path | None, warnings: Sequence[str]
 ) -> tuple[str, dict[str, Any]]:
-    """A paragraph, and a dict for JSON; and the page, if it is wanted."""
+    """Write the page if wanted; return a paragraph about the race, and a dict for JSON."""
     if report is not None:
         from ..report.race import write_race_report
 

@@ -10,9 +10,9 @@ from types import FrameType
 
 @contextmanager
 def signals_to(interrupt: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C, SIGTERM and SIGHUP call `interrupt`, which ends what goes on in good order; a second Ctrl-C at once.
+    """Ctrl-C, SIGTERM and SIGHUP call `interrupt`, which ends the work in good order. A second Ctrl-C ends it at once.
 
-    SIGHUP comes when a terminal is closed. Where it is ignored, as under nohup, it stays so.
+    SIGHUP comes when a terminal is closed. If it is ignored, as under nohup, it stays ignored.
     """
 
     def stop(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""Standard output and standard error, for text that others have written: names, labels, tags, paths, parameters."""
+"""Standard output and error for untrusted text: names, labels, tags, paths, parameters."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .._inputs import printable
 
 
 class Printable:
-    """A text stream without control characters, and without what its encoding has no room for: they are escaped.
+    """A text stream that escapes control characters, and characters that its encoding lacks.
 
-    Newlines, tabs and no-break spaces stay. A live line is drawn on `unescaped`. Bytes go to `buffer` as they are.
+    Newlines, tabs and no-break spaces stay. Live lines are drawn on `unescaped`. `buffer` takes bytes unchanged.
     """
 
     def __init__(self, stream: Any) -> None:
@@ -35,6 +35,6 @@ class Printable:
 
 @contextmanager
 def printable_streams() -> Iterator[None]:
-    """All that is printed in here is printable."""
+    """Within this block, all printed text is escaped."""
     with redirect_stdout(Printable(sys.stdout)), redirect_stderr(Printable(sys.stderr)):
         yield

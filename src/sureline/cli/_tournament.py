@@ -144,7 +144,7 @@ class TournamentCommand:
         """The tournament, as far as it came."""
         dtype = dtype_to_read([entry.learner for entry in entries])
         source = opened(self.data, dtype=dtype, collect_names=True, **self.reading)
-        # The order is decided by rows too, which may be long in coming.
+        # The first rows also decide the order, and may be long in coming.
         notice = SlowStartNotice(source, quiet=self.quiet, waits=any(entry.others for entry in entries))
         try:
             tournament = Tournament(
@@ -159,7 +159,7 @@ class TournamentCommand:
                 order=self._order(entries, source),
             )
         except stream.DataError:
-            raise  # what is wrong with the data is no mistake in the command
+            raise  # an error in the data is not a usage error
         except ValueError as error:
             notice.over()
             said = str(error).replace("with labels", "with --labels")
@@ -183,7 +183,7 @@ class TournamentCommand:
         return tournament
 
     def _order(self, entries: Sequence[Entry], source: stream.Stream) -> Order:
-        """That of `train`, so that each model is the one that it makes."""
+        """The shuffled order that `train` would use, so that each model is the one `train` makes."""
         asked: Asked = "auto" if self.shuffle is None else self.shuffle
         try:
             with signals_to(_stop):
@@ -197,7 +197,7 @@ class TournamentCommand:
         table: Callable[[TournamentResult], str],
         model: Callable[[TournamentResult], None] | None = None,
     ) -> int:
-        """Print and write what came of it, `model` before the report. The exit status: 1 if not all was read."""
+        """Print and write the result, `model` before the report. Returns the exit status, 1 if rows are left."""
         result = result_of(tournament, shlex.join(["sureline", *sys.argv[1:]]))
         problem = result.stream["problem"]
         if self.as_json:
@@ -208,7 +208,7 @@ class TournamentCommand:
         try:
             if model is not None:
                 model(result)
-        finally:  # a report that cannot be written must not cost the model, nor the other way round
+        finally:  # an error of the report must not cost the model, nor the reverse
             if self.report is not None:
                 from ..report import write_report
 
@@ -219,7 +219,7 @@ class TournamentCommand:
 
 
 def live_line(*, quiet: bool = False, out: TextIO | None = None) -> LiveLine[Standing]:
-    """How the models stand: live on a terminal, otherwise at 1, 2, 4, ... examples."""
+    """The standings: live on a terminal, otherwise at 1, 2, 4, ... examples."""
     lines = Doublings()
     return LiveLine(_parts, lambda standing: lines.reached(standing.examples), quiet=quiet, out=out)
 
@@ -274,7 +274,7 @@ def table(result: TournamentResult, runs: Sequence[Run]) -> str:
 
 
 def advice(result: TournamentResult) -> list[str]:
-    """Which one to use, and why, in sentences: those of the report."""
+    """The report's advice in sentences: which learner to use, and why."""
     told = advise(result)
     lines = [" ".join([told.headline, *told.reasons]), *([" ".join(told.remarks)] if told.remarks else [])]
     if told.run is not None and not result.stream["complete"]:

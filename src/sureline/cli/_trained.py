@@ -21,7 +21,7 @@ def summary_of(training: Training, path: Path, seconds: float, examples: int) ->
     """The outcome of a training, for JSON."""
     learner, asking = training.learner, training.asking
     measures = learner.progressive_measures()
-    if asking is not None:  # the labels that were asked for are the hardest: what they say of all rows is an estimate
+    if asking is not None:  # labels that were asked for belong to hard rows, so measures over all rows are estimates
         measures = {"rows": asking.rows, "asked": asking.asked, "error": asking.error}
     return {
         "algorithm": type(learner).__name__,
@@ -90,7 +90,7 @@ def why(choice: Choice) -> str:
 
 
 def stopped(examples: int | None, path: Path) -> click.ClickException:
-    """The end of a training that was stopped, with so many examples in its checkpoint, or without one."""
+    """The exception for a stopped training; `examples` are those in its checkpoint, if it has one."""
     if examples is None:
         return click.ClickException("stopped, and there was nothing yet to go on from.")
     return click.ClickException(

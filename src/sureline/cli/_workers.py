@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# The options of train that mean something with --workers, besides those of reading and parameters of learners.
+# The options of train that work with --workers, besides reading options and parameters of learners.
 _MEANT = {
     *("data", "algorithm", "model_path", "labels", "metric", "resume", "quiet", "as_json", "names"),
     *("workers", "engine", "scheduler", "address", "master", "shard_size", "rounds", *READING),
@@ -177,7 +177,7 @@ def on_workers(ctx: click.Context, given: Sequence[Label] | None, parameters: di
 
 
 def _engine_of(options: Mapping[str, Any]) -> str:
-    """The engine. UsageError if it is not said where it is, or said of another."""
+    """The name of the engine. UsageError if its address is missing, or given for another engine."""
     engine: str = options["engine"] or "dask"
     own = _WHERE[engine]
     for name, where in _WHERE.items():

@@ -30,15 +30,15 @@ _FORMATS = {
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
 }
 _TABLES = ("parquet", "arrow")
-# Endings of formats that are not written: under such a name nobody expects CSV.
+# Endings of formats that cannot be written: CSV under such a name would surprise.
 _NOT_WRITTEN = (".json", ".tsv", ".xlsx", ".xls", ".ods", ".zip", ".orc", ".avro", ".npy", ".npz", ".pkl", ".db")
-# Spreadsheets take for a formula what begins with one of these; the last four are wide.
+# Spreadsheets read a cell that begins with one of these as a formula; the last four are wide.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 class Writer(Protocol):
-    """Writes the columns of one batch after the other."""
+    """A writer of columns, batch by batch."""
 
     def begin(self, columns: Sequence[Column], first: Batch | None = None) -> None: ...
 
@@ -78,7 +78,7 @@ class Text:
 
 
 def format_of(path: Path, *, as_json: bool) -> tuple[str, str | None]:
-    """The format by the ending of a file's name (csv, jsonl, arrow or parquet), and how it is compressed.
+    """The format (csv, jsonl, arrow or parquet) and the compression, by the ending of a file's name.
 
     Standard output, and what has no known ending, is CSV, or JSON lines if that is asked for.
     """
@@ -106,7 +106,7 @@ def _compressor(kind: str) -> Any:
 
 @contextmanager
 def opened_text(path: Path, compression: str | None = None) -> Iterator[Text]:
-    """Standard output, or a file that takes its place only when it is complete."""
+    """Open standard output, or a file that is replaced only when it is complete."""
     if str(path) == "-":
         buffer = sys.stdout.buffer
         out = Text(buffer.write, terminal=sys.stdout.isatty(), pass_on=buffer.flush)
@@ -132,7 +132,7 @@ def has_half(text: Any) -> bool:
 
 
 def refuse_halves(labels: Sequence[Any], remedy: str) -> None:
-    """Raise ValueError for a label with half of a surrogate pair, which is no character."""
+    """Raise ValueError for a label with half of a surrogate pair, which is not a character."""
     for label in labels:
         if has_half(label):
             raise ValueError(f"The label {label!r} has half of a surrogate pair, which is no character: {remedy}.")
@@ -171,7 +171,7 @@ class Table:
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
 
     def flush(self) -> None:
-        """Nothing: the file is there when it is complete."""
+        """Does nothing: the file appears when it is complete."""
 
     def close(self) -> None:
         """Write the end of the file."""
@@ -191,7 +191,7 @@ class Table:
 
 
 def _kept(column: Column, batch: Batch, type: Any, pa: Any) -> Any:
-    """Cells that are handed through. Those that no file of Arrow has are texts."""
+    """Cells that are passed through. Values that Arrow cannot hold become text."""
     cells = column.cells(batch)
     if pa.types.is_string(type):
         cells = [cell if cell is None or isinstance(cell, str) else json.dumps(cell, default=str) for cell in cells]
@@ -202,7 +202,7 @@ def _kept(column: Column, batch: Batch, type: Any, pa: Any) -> Any:
 
 
 def _in_table(cell: Any, kind: Any, pa: Any) -> Any:
-    """A cell as its column has it; one that is empty is missing."""
+    """A cell in its column's type; an empty cell is missing."""
     if cell is None or pa.types.is_list(kind):
         return cell if cell is None else _plain(cell)["contributions"]
     if pa.types.is_string(kind):
@@ -284,7 +284,7 @@ def _plain(cell: Any) -> Any:
 def opened_writer(
     path: Path, format: str, compression: str | None, *, safe: bool, labels: Sequence[Any]
 ) -> Iterator[Writer]:
-    """A writer to standard output, or to a file that takes its place only when it is complete."""
+    """Open a writer to standard output, or to a file that is replaced only when it is complete."""
     if format != "jsonl":
         refuse_halves(labels, f"{format} cannot hold it; JSON lines can (--json)")
     if format in _TABLES:

@@ -19,7 +19,7 @@ from ._options import data_argument, json_option, model_option, opened, reading_
 from ._paths import FileCommand
 from ._writing import UnixLines, has_half, opened_text, refuse_halves, safe
 
-_LINES = ("libsvm", "vw", "jsonl", "text")  # formats of which a row is a line
+_LINES = ("libsvm", "vw", "jsonl", "text")  # formats with one row per line
 
 
 @click.command("ask", cls=FileCommand, short_help="List the rows whose labels would help a model most.")
@@ -72,7 +72,7 @@ def command(data: tuple[str, ...], model_path: Path, best: int, as_json: bool, c
 
 
 def _texts(source: Stream, wanted: set[int], n_rows: int) -> dict[int, bytes]:
-    """The lines of these rows; none where a row is no line of a plain file, or some lines are no rows."""
+    """The lines of these rows; empty if rows are not lines of a plain file."""
     if source.format not in _LINES or source.faults.count or not all(Path(path).is_file() for path in source.paths):
         return {}
     found, number = {}, 0

@@ -177,7 +177,7 @@ def _in_words(result: dict[str, Any]) -> str:
 
 
 def _coverage(result: dict[str, Any]) -> list[str]:
-    """The error of the surest rows, and of what is answered at promised errors."""
+    """The lines about coverage: the error of the surest rows, and of the answers at promised errors."""
     curve, promises = result["coverage"]["curve"], result["coverage"]["promises"]
     lines = ["", f"{'if only the surest':<20}{'examples':>14}{'error':>14}{'95 %':>20}"]
     shown = [row for k, row in enumerate(curve) if k % 4 == 3 or k == len(curve) - 1]

@@ -192,7 +192,7 @@ def command(
 
 
 def _abstaining(learner: Learner, max_error: float | None, cost: Any) -> Abstaining | None:
-    """Which rows are answered, if not all are."""
+    """The rule for which rows are answered; None if all are."""
     if max_error is None:
         if cost is not None:
             raise click.UsageError("--cost is what --max-error is promised on. Name both.")

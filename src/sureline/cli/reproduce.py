@@ -61,7 +61,7 @@ def command(
         return 0
     entry = _entry(name, seed, runs)
     file, name = _file(name), entry.name
-    # The folder is somebody's own; what matters is that there is one.
+    # The folder's name is private; only its presence matters.
     folder = [] if reproduce.data_folder(data) is None else ["--data", "DIR"]
     words = [
         "sureline",
@@ -95,7 +95,7 @@ def carry_out(
     report: Path | None = None,
     as_json: bool = False,
 ) -> int:
-    """Run something that says how far it is, print what came of it, and write it. Returns the exit status."""
+    """Run a function with progress, print its outcome, and write it. Returns the exit status."""
     said = time.monotonic()
 
     def each_half_minute(_: reproduce.Step) -> bool:
@@ -110,7 +110,7 @@ def carry_out(
         outcome = run(live)
     finally:
         live.close()
-    # Before anything is written, which a full disk could prevent.
+    # Printed before files are written, which may fail on a full disk.
     print(json.dumps(outcome.to_dict()) if as_json else as_text(outcome, shutil.get_terminal_size((120, 24)).columns))
     sys.stdout.flush()
     failed: list[str] = []
@@ -124,12 +124,12 @@ def carry_out(
 
 
 def _file(name: str | None) -> Path | None:
-    """The TOML file that NAME is, or None for a name that --list shows."""
+    """The path if NAME is a TOML file; None if it is a name of --list."""
     return Path(name) if name is not None and name.endswith(".toml") else None
 
 
 def _entry(name: str | None, seed: int | None, runs: int | None) -> reproduce.Entry:
-    """The entry of that name, or of that file, with other seeds and numbers of runs."""
+    """The entry of a name or a file, with other seeds and numbers of runs if given."""
     file = _file(name)
     if file is not None and not file.is_file():
         raise click.UsageError(f"There is no file {name!r}.")
@@ -141,7 +141,7 @@ def _entry(name: str | None, seed: int | None, runs: int | None) -> reproduce.En
 
 
 def _known(name: str | None) -> str:
-    """The name of an entry, in whichever letters."""
+    """The name of an entry, in upper or lower case."""
     known = reproduce.names()
     if name is None:
         raise click.UsageError(f"Name one of {', '.join(known)}.")
@@ -155,7 +155,7 @@ def _known(name: str | None) -> str:
 def _refuse_outputs(
     entry: reproduce.Entry, file: Path | None, data: Path | None, report: Path | None, output: Path | None
 ) -> None:
-    """Refuse to write over the data sets of an entry, over the file that it came from, or twice over one file."""
+    """Refuse to overwrite an entry's data, its own file, or one output by another."""
     from ..reproduce.data import find
 
     name = entry.name
@@ -164,7 +164,7 @@ def _refuse_outputs(
     if output is not None and output.is_dir():
         there = {output / f"{name}.json", output / f"{name}.md", *output.glob(f"{glob.escape(name)}-*.svg")}
         if report is not None and report.name.startswith(f"{name}-") and report.suffix == ".svg":
-            there.add(output / report.name)  # which may be the name of a picture
+            there.add(output / report.name)  # a picture may have the same name
         outputs |= {f"--output, {path.name}": path for path in sorted(there)}
     refuse_outputs([path for path in [file, *read] if path is not None], outputs)
 

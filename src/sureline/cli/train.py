@@ -219,7 +219,7 @@ def command(
     checkpointing = Checkpointing(path, *every) if checkpoint else None
 
     def rehearsed(rows: stream.Stream) -> Training:
-        """A training of these rows, decided on by them as one of a file would be."""
+        """A training for the first rows, set up as one of a file would be."""
         tried = [type(one)(**one.parameters()) for one in learners]
         going_on_from = None if start is None else Start(start.name, twin(start.learner, type(start.learner)))
         rehearsal = Training(
@@ -246,7 +246,7 @@ def command(
         if beginning is not None:
             source.look = partial(beginning.check, file=source.paths[0])
     interrupt = _stop if live is None else live.interrupt
-    # The order is decided by rows too, which may be long in coming.
+    # The first rows also decide the order, and may be long in coming.
     notice = SlowStartNotice(source, quiet=quiet, waits=to_be_chosen and not going_on)
     try:
         with signals_to(interrupt):
@@ -255,7 +255,7 @@ def command(
     except KeyboardInterrupt:
         notice.over()
         raise stopped(None if live is None else live.saved, path) from None
-    if columns is not None:  # after a look at the rows, which says at once if there is no column of labels
+    if columns is not None:  # after a look at the rows, which fails at once if there is no column of labels
         _say(columns, quiet)
     try:
         budget = None if ask is None else Asking(ask, seed)
@@ -357,7 +357,7 @@ def _stop() -> None:
 
 
 def _start(path: Path, algorithm: str, parameters: dict[str, Any], labels: Sequence[stream.Label] | None) -> Start:
-    """The model to go on from. What contradicts it is a mistake in the command."""
+    """The model to continue from. Contradicting options are usage errors."""
     start = Start.read(path)
     try:
         kind = None if algorithm.lower() == AUTO else learner_named(algorithm)
@@ -368,7 +368,7 @@ def _start(path: Path, algorithm: str, parameters: dict[str, Any], labels: Seque
 
 
 def _learners(start: Start | None, algorithm: str, parameters: dict[str, Any], ask: float | None) -> Sequence[Learner]:
-    """The model to go on from, the learner that asks, or the settings of a learner that is named."""
+    """The model to continue from, the learner that chooses, or the settings of a named learner."""
     if start is not None:
         return [start.learner]
     if ask is not None:

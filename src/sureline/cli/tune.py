@@ -137,7 +137,7 @@ def _value(kind: type[Learner], name: str, constraint: Constraint | None, text: 
 
 
 def _write(tournament: Tournament, path: Path, quiet: bool, result: TournamentResult) -> None:
-    """The best model, if the data were read whole, whichever is recommended."""
+    """Write the model of the best settings; an error unless all data were read."""
     best = tournament.best()
     if not result.stream["complete"] or best is None:
         what = "there is no best one" if result.stream["complete"] else "the data were not read whole"

@@ -1,4 +1,4 @@
-"""Seeded generators of data on which learners differ in a known way."""
+"""Seeded generators of data sets on which learners differ in a known way."""
 
 from .drifts import make_drift
 from .gaussians import make_rotated_gaussian, make_sparse_gaussian

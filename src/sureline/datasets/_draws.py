@@ -33,14 +33,14 @@ def check_dtype(dtype: Any) -> None:
 
 
 def flip(rng: Any, y: npt.NDArray[np.int64], noise: float) -> npt.NDArray[np.int64]:
-    """The labels, 0 and 1, of which exactly that part is then wrong."""
+    """Flip exactly the share `noise` of the labels, 0 and 1."""
     flipped = rng.permutation(len(y))[: round(float(noise) * len(y))]
     y[flipped] = 1 - y[flipped]
     return y
 
 
 def csr_of_equal_rows(values: npt.NDArray[Any], indices: npt.NDArray[np.int32], n_features: int) -> Any:
-    """The CSR matrix whose rows have these values in these columns, equally many in each row."""
+    """A CSR matrix of rows with equally many entries."""
     n_samples, n_nonzero = values.shape
     indptr = np.arange(n_samples + 1, dtype=np.int32 if values.size < 2**31 else np.int64) * n_nonzero
     return sparse.csr_matrix((values.ravel(), indices.ravel(), indptr), shape=(n_samples, n_features))
@@ -51,13 +51,13 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def distinct_ranks(rng: np.random.Generator, n_rows: int, n_ranks: int, n_distinct: int) -> npt.NDArray[np.int32]:
-    """For each row, that many different ranks, rank k with a probability near 1/k."""
+    """Draw distinct ranks for each row, rank k with a probability near 1/k."""
     # n^U is at most k with probability log k / log n.
     return _distinct(rng, n_rows, n_distinct, lambda shape: (n_ranks ** rng.random(shape)).astype(np.int32) - 1)
 
 
 def distinct_columns(rng: np.random.Generator, n_rows: int, n_columns: int, n_distinct: int) -> npt.NDArray[np.int32]:
-    """For each row, that many different columns, all equally likely."""
+    """Draw distinct columns for each row, all equally likely."""
     if n_distinct == 0:
         return np.empty((n_rows, 0), np.int32)
     if n_columns <= 8 * n_distinct:
@@ -69,7 +69,7 @@ def distinct_columns(rng: np.random.Generator, n_rows: int, n_columns: int, n_di
 def _distinct(
     rng: np.random.Generator, n_rows: int, n_distinct: int, draw: Callable[[tuple[int, int]], npt.NDArray[np.int32]]
 ) -> npt.NDArray[np.int32]:
-    """For each row, that many different ones of the numbers that `draw` gives; it is asked until there are enough."""
+    """Draw distinct numbers for each row; `draw` is called until there are enough."""
     chosen = np.empty((n_rows, n_distinct), np.int32)
     waiting = np.arange(n_rows)
     draws = 2 * n_distinct
@@ -78,7 +78,7 @@ def _distinct(
         first = np.ones(drawn.shape, bool)
         first[:, 1:] = drawn[:, 1:] != drawn[:, :-1]
         enough = first.sum(axis=1) >= n_distinct
-        # A random choice among the distinct ones: those with the smallest keys.
+        # A random choice among the distinct numbers: those with the smallest keys.
         keys = np.where(first, rng.random(drawn.shape), 2.0)[enough]
         picks = np.argpartition(keys, n_distinct - 1, axis=1)[:, :n_distinct]
         chosen[waiting[enough]] = np.take_along_axis(drawn[enough], picks, axis=1)

@@ -108,7 +108,7 @@ def make_drift(
         check_half("n_nonzero", n_nonzero, n_features)
     check_fraction("noise", noise)
 
-    # One source of randomness each, so that none depends on how much the others have drawn.
+    # Three independent generators, so that no draw depends on the size of another.
     of_rows, of_concepts, of_labels = generator(random_state).spawn(3)
     concept = _Concept(of_concepts, n_features, starts, width, transition, n_concepts, float(severity))
     n_values = n_features if n_nonzero is None else n_nonzero
@@ -153,7 +153,7 @@ class _Concept:
         n_normals = min(len(starts) + 1, n_concepts or len(starts) + 1)
         angle = np.pi * severity
         self.normals = [_unit(rng.standard_normal(n_features))]
-        self.aside = self.normals[0]  # orthogonal to the first, by which the plane turns to its opposite
+        self.aside = self.normals[0]  # orthogonal to the first normal; the plane turns through it to the opposite
         for _ in range(n_normals - 1):
             latest = self.normals[-1]
             new = _orthogonal(rng.standard_normal(n_features), latest)
@@ -161,7 +161,7 @@ class _Concept:
             self.normals.append(_unit(np.cos(angle) * latest + np.sin(angle) * new))
 
     def is_positive(self, X: Any, rows: npt.NDArray[np.int64], chance: Floats) -> npt.NDArray[np.bool_]:
-        """On which side of its plane each row of X is; `rows` are their numbers, `chance` is uniform in [0, 1)."""
+        """The side of its plane on which each row of X lies; `rows` are row numbers, `chance` is uniform in [0, 1)."""
         scores = np.empty(len(rows))
         changes = np.searchsorted(self.starts, rows, side="right")  # that have begun
         for n_changes in range(int(changes[0]), int(changes[-1]) + 1):

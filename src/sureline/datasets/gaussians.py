@@ -79,7 +79,7 @@ def make_rotated_gaussian(
     X = rng.normal(0, _IRRELEVANT, (n_samples, n_features))
     X[:, 0] = (along - across) / np.sqrt(2)
     X[:, 1] = (along + across) / np.sqrt(2)
-    # From X and not from `across`, so that rounding cannot put a point on the other side of its own separator.
+    # Computed from X and not from `across`, so that rounding cannot move a point across its separator.
     return X, flip(rng, (X[:, 1] > X[:, 0]).astype(np.int64), noise)
 
 
@@ -160,7 +160,7 @@ def make_sparse_gaussian(
     indices = np.empty(values.shape, np.int32)
     indices[:, :n_effective] = np.arange(n_effective)
     y = np.empty(n_samples, np.int64)
-    n_block = max(1, min(4096, 2**20 // (n_effective + n_noise)))  # keeps what is beside the matrix small
+    n_block = max(1, min(4096, 2**20 // (n_effective + n_noise)))  # limits the memory of the temporaries
     for start in range(0, n_samples, n_block):
         effective, noise = np.split(values[start : start + n_block], [n_effective], axis=1)
         effective[:] = mean + deviation * rng.standard_normal(effective.shape)

@@ -1,4 +1,4 @@
-"""Wide and sparse rows in which a few groups of correlated features decide."""
+"""Wide, sparse rows whose label depends on a few groups of correlated features."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def make_correlated_groups(
 ) -> tuple[Any, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Few relevant features among very many, correlated in groups, to test feature selectors.
 
-    The relevant columns come in groups. A group is there in a row or not as a whole, and the values of its columns are
-    normal and correlated. The label says whether a linear function of the relevant columns is positive; within a group
-    the weights are equal, from one group to the next they differ in sign and up to four times in size. There are decoys
-    that come in groups of the same kind and say nothing, so that neither their frequency nor their correlation gives
-    the relevant columns away. All other columns are rare, independent, and say nothing.
+    The relevant columns come in groups. A row has all columns of a group or none of them; their values are normal and
+    correlated. The label is the sign of a linear function of the relevant columns. Its weights are equal within a
+    group; between groups they differ in sign, and in size by a factor of up to four. Decoy columns come in groups of
+    the same kind but carry no information, so neither frequency nor correlation gives the relevant columns away. All
+    other columns are rare, independent and irrelevant.
 
     Parameters
     ----------
@@ -96,7 +96,8 @@ def make_correlated_groups(
     n_groups = n_relevant // group_size
     weights = rng.choice([-1.0, 1.0], n_groups) * 4.0 ** -rng.random(n_groups)
     blocks, scores = [], np.empty(n_samples)
-    n_block = max(1, min(4096, 2**21 // (n_grouped + int(density * n_features))))  # keeps what is beside X small
+    # Limits the memory of the temporaries.
+    n_block = max(1, min(4096, 2**21 // (n_grouped + int(density * n_features))))
     for start in range(0, n_samples, n_block):
         n_rows = min(n_block, n_samples - start)
         grouped = _grouped(rng, n_rows, n_grouped // group_size, group_size, float(correlation), float(presence))
@@ -122,7 +123,7 @@ def _grouped(
 def _csr(
     rng: np.random.Generator, grouped: npt.NDArray[np.float32], columns: npt.NDArray[np.int32], density: float
 ) -> Any:
-    """Rows with these values in the first of the columns, and random ones in some of the others."""
+    """Rows with these values in the first columns, and random values in some others."""
     n_rows, n_grouped = grouped.shape
     n_others = len(columns) - n_grouped
     rows, places = np.nonzero(grouped)
@@ -141,7 +142,7 @@ def _csr(
 
 
 def _cells(rng: np.random.Generator, n_cells: int, density: float) -> npt.NDArray[np.int64]:
-    """Each of the cells with that probability: the gaps between those that are chosen are geometric."""
+    """Choose each cell with a probability: gaps between chosen cells are geometric."""
     if density == 0 or n_cells == 0:
         return np.empty(0, np.int64)
     parts, last = [], -1

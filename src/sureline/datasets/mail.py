@@ -1,4 +1,4 @@
-"""Messages made of words, for what needs text."""
+"""Generated messages of words, for examples with text."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def make_mail(
 ) -> tuple[list[str], list[str]]:
     """Short messages, some of them spam.
 
-    Most words are common ones and come in both kinds. The others are from two lists, of which each kind has its own,
-    and takes some of the other; rare words (a name with a number) say nothing.
+    Most words are common and occur in both classes. Each class has a list of its own words, and takes a few from the
+    other's. Rare words (a name with a number) carry no information.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Streams like those of text or URLs: wide, sparse, and with few features that come often."""
+"""Streams shaped like text or URLs: wide and sparse, with few frequent features."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def make_sparse_stream(
     rng = generator(random_state)
     indices = np.empty((n_samples, n_nonzero), np.int32)
     values = np.empty((n_samples, n_nonzero), np.float32)
-    # In blocks, so that the draws take little memory beside the matrix and the weights, whatever the width of a row.
+    # In blocks, so that the draws take little memory, whatever the width of a row.
     n_block = max(1, min(4096, 2**19 // n_nonzero))
     blocks = [slice(start, start + n_block) for start in range(0, n_samples, n_block)]
     name_of_rank = np.arange(n_features, dtype=np.int32)
@@ -144,8 +144,8 @@ def make_stream_like(
 ) -> tuple[Any, npt.NDArray[np.int64]]:
     """A stream with the shape of a data set of the paper on sparse online learning.
 
-    It is as wide as the real one, has as many nonzeros a row and the same part of positives. What the features are,
-    how popular they are and how they make the label is that of `make_sparse_stream`.
+    It has the width, the nonzeros per row and the share of positives of the real data. Features and labels are drawn as
+    in `make_sparse_stream`.
 
     Parameters
     ----------

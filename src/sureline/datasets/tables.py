@@ -1,4 +1,4 @@
-"""Dense tables with the shape of two well-known ones, for comparisons where those are not at hand."""
+"""Dense tables shaped like two well-known data sets, for use where those are missing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ._draws import check_dtype, check_size, csr_of_equal_rows, generator
 
-# What does not depend on the seed of a caller: the population that rows are drawn from.
+# The seed of the population that rows are drawn from, independent of the caller's seed.
 _POPULATION = 20160212
 
 _N_FACTORS = 50  # of make_epsilon
@@ -164,7 +164,7 @@ def _choice(
     frequencies: npt.NDArray[np.float64],
     place: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.intp]:
-    """For each row one of the possibilities: those whose place goes with the height are the more likely for it."""
+    """Choose a category for each row; categories near the row's height are likelier."""
     logits = np.log(frequencies) + np.outer(height, place)
     chosen: npt.NDArray[np.intp] = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
     return chosen

@@ -1,7 +1,7 @@
 """The learners as scikit-learn estimators: the classes that users see.
 
-Each is made when it is first asked for, out of the learner of the same name. `__init__.pyi` tells type checkers of
-them; `tools/generated.py` writes it.
+Each class is created at its first use, from the learner of the same name. `tools/generated.py` writes `__init__.pyi`
+for type checkers.
 """
 
 from __future__ import annotations

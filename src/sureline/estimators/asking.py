@@ -1,4 +1,4 @@
-"""Estimators that learn from some labels of a stream alone: those that they ask for."""
+"""Estimators that learn from a part of a stream's labels, which they choose."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .online import OnlineClassifier
 def learn_asking(
     estimator: OnlineClassifier, asking: Asking, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.float64]]:
-    """Predict the rows of X one after the other, and learn from those whose label is worth asking for.
+    """Predict the rows of X in turn, and learn from those whose label is worth asking for.
 
-    As `partial_fit`, of whose rows only some have labels. The columns of X ascend in each row. If a row is refused the
-    estimator is of no further use.
+    Like `partial_fit`, but only some rows have labels. The columns of each row of X ascend. If a row is refused, the
+    estimator is no longer usable.
 
     Returns
     -------

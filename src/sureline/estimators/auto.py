@@ -167,7 +167,7 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
         weight = checked_sample_weight(sample_weight, X.shape[0])
         chunk = self._chunk(X, labels, weight, len(known))
         if not first and len(chunk.values) and float(np.abs(chunk.values).max()) > _MODERATE:
-            race = race.copy()  # so that rows which are refused leave no trace
+            race = race.copy()  # refused rows must leave no trace
         buffer = RowBuffer() if first else self._pending.copy()
         buffer.add(chunk)
         _run(race, buffer, known)
@@ -185,7 +185,7 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
         """The attributes, with a race of their own."""
         with asking(self):
             attributes = self.__dict__.copy()
-            for name in ("_gate", "_model"):  # what is of the race that it was made for
+            for name in ("_gate", "_model"):  # state of the race that this one was copied from
                 attributes.pop(name, None)
             if "_race" in attributes:
                 attributes |= {"_race": self._race.copy(), "_pending": self._pending.copy(), "_verdict": None}
@@ -242,7 +242,7 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
 
     @property
     def model_(self) -> Any:
-        """The committee as one model."""
+        """The committee, as one linear model."""
         return self._made()
 
     def _made(self) -> Any:
@@ -268,7 +268,7 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
 
     @property
     def n_seen_(self) -> int:
-        """Examples learned from; those of weight 0 do not count."""
+        """Number of examples learned from; examples of weight 0 do not count."""
         return int(self.model_.n_seen_)
 
     @property
@@ -287,7 +287,7 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
 
     @asks
     def decision_function(self, X: Any) -> Floats:
-        """The score of each row: of the class ``classes_[1]`` if there are two, else one for each class."""
+        """Scores, of shape (n_samples,) for ``classes_[1]`` of two classes, else (n_samples, n_classes)."""
         check_is_fitted(self)
         scores: Floats = self.model_.decision_function(validated(self, X))
         return scores
@@ -334,21 +334,21 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
 
     @asks
     def novelty(self, X: Any) -> Novelty:
-        """How new each row is: the share of its features that were never seen, and its std relative to training."""
+        """How new each row is: the share of unseen features, and its std relative to training."""
         check_is_fitted(self)
         novelty: Novelty = self.model_.novelty(validated(self, X))
         return novelty
 
     @asks
     def wants_label(self, X: Any, rate: float = 0.1) -> Array:
-        """True for the rows that the model is less sure of than all but a share `rate` of those it learned from."""
+        """True for rows less sure than all but a share `rate` of the training rows."""
         check_is_fitted(self)
         wants: Array = self.model_.wants_label(validated(self, X), rate)
         return wants
 
 
 def _run(race: Race, buffer: RowBuffer, classes: Array, *, last: bool = False) -> None:
-    """Let a race have the blocks that are there; the `last` ones whatever their number."""
+    """Hand complete blocks to a race; with `last` also an incomplete one."""
     while True:
         size = min(race.block_size, buffer.n_rows) if last else race.block_size
         if not 0 < size <= buffer.n_rows:

@@ -47,7 +47,7 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
 
     @asks
     def decision_function(self, X: Any) -> Floats:
-        """The score of each row: of the class ``classes_[1]`` if there are two, else one for each class.
+        """Scores, of shape (n_samples,) for ``classes_[1]`` of two classes, else (n_samples, n_classes).
 
         Returns
         -------
@@ -112,11 +112,10 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
     def wants_label(self, X: Any, rate: float = 0.1) -> Array:
         """True for rows worth labelling, of shape (n_samples,): those where the model is least sure.
 
-        A row is as sure as its score is far from the boundary, in standard deviations where the learner knows them.
-        With more than two classes it is the distance of the best class from the next. It wants the label of rows that
-        are less sure than all but a share `rate` of the predictions that it made while it learned. So of new rows from
-        the same source it wants about that share, however many come at a time. Of rows that are different it wants
-        more.
+        Certainty is the distance of the score from the boundary, in standard deviations if the learner has them. With
+        more than two classes it is the distance between the two best classes. A row is worth labelling if it is less
+        sure than all but a share `rate` of the predictions made during training. So about this share of new rows from
+        the same source is wanted, and more of rows that differ.
 
         Parameters
         ----------
@@ -198,7 +197,7 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
         return explained(self, X, n)
 
     def _judge(self, X: Any, *, variances: bool = False) -> tuple[Any, Any]:
-        """Scores of the rows of X, and their variances if those are asked for; one column for each head.
+        """Scores of the rows of X, and their variances if wanted; one column per head.
 
         Only with `growing` can X have more columns than the model. Nothing was learned about those: they have no
         weight, and the variance that every feature starts with.
@@ -244,7 +243,7 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
         return given
 
     def _labels_of(self, y: Array, known: Array) -> tuple[Array, Labels]:
-        """The classes with those that are new in y, if the learner may grow, and the position of each label in them."""
+        """The classes, with new ones of y if the learner may grow, and the position of each label in them."""
         labels = class_indices(y, known)
         if (labels < 0).any():
             row = int(np.argmax(labels < 0))
@@ -253,14 +252,14 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
                     f"y has the label {y.tolist()[row]!r} in row {row}, which is not among the classes "
                     f"{known.tolist()}; name all classes in the first call of partial_fit, or set growing=True."
                 )
-            sorted_classes(y)  # refuses what cannot be
+            sorted_classes(y)  # refuses labels that cannot be sorted
             check_classification_targets(y)
             known = self._with_new_classes(known, y[labels < 0])
             labels = class_indices(y, known)
         return known, labels
 
     def _refuse_strange_weights(self, known: Array) -> None:
-        """Raise ValueError if `class_weight` names a class that there is not, and none can come."""
+        """Raise ValueError if `class_weight` names an unknown class and no new class can come."""
         if isinstance(self.class_weight, Mapping) and not self.growing:
             refuse_strangers(self.class_weight, known.tolist())
 
@@ -281,7 +280,7 @@ class Classifier(ClassifierMixin, BaseEstimator, ClassLearner):  # type: ignore[
 
 
 class GaussianAnswers(Classifier):
-    """Answers of a learner whose weights have a covariance: how sure its scores are."""
+    """Answers of a learner with a covariance, which knows how sure its scores are."""
 
     @asks
     def decision_std(self, X: Any) -> Floats:
@@ -298,8 +297,8 @@ class GaussianAnswers(Classifier):
 
         With two classes Pr[M >= 0] = Phi(f / std) for the margin M of the second. With more, each class is compared
         with its best rival as in learning, Phi((f_k - f_rival) / sqrt(v_k + v_rival)), and the row is scaled to sum to
-        one. This is what the model believes, as sure as its covariance is: no share of answers that are right. For that
-        see `predict_proba` and `confidence`.
+        one. These are the model's beliefs, not measured shares of right answers. For calibrated probabilities see
+        `predict_proba` and `confidence`.
         """
         judged = self._judge_there(X, variances=True)
         return handed_back(self.belief_link.probabilities(*judged, len(self.classes_)), X)

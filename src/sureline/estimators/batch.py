@@ -18,7 +18,7 @@ from .checking import all_or_nothing, read_examples, shuffles, validated
 
 
 class BatchClassifier(Classifier, BatchLearner):
-    """A learner of batches as an estimator. A call is no batch to one that goes `by_rows`, as `KernelSCW` does."""
+    """A batch learner as an estimator. Learners that go `by_rows`, such as `KernelSCW`, ignore batch limits."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train anew on the rows of X as one batch, or row by row in their order (`KernelSCW`).
@@ -47,8 +47,8 @@ class BatchClassifier(Classifier, BatchLearner):
         """Continue training with one more batch. A call that refuses its input leaves the model unchanged.
 
         The rows of a call are one batch: two calls with half of the rows each are two batches, which is another model.
-        `KernelSCW` learns from them once each and in their order. Its bits are those of one call with all rows, as long
-        as no columns are new and, if the kernel is a function, its values of a pair do not depend on other rows.
+        `KernelSCW` learns from each row once, in order. Many calls give the bits of one call, as long as no column is
+        new and a kernel function's value for a pair does not depend on other rows.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""scikit-learn's checks of the input of estimators, and what holds for every call that learns from it."""
+"""scikit-learn's checks of input, and common steps of every call that learns."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def validated(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool =
     if isinstance(y, str):
         return checked
     X, y = checked
-    return X, np.array(y)  # a copy: nobody else can change it once it was looked at
+    return X, np.array(y)  # a copy, so that no other thread can change it after the check
 
 
 def _validated_there(estimator: Any, X: Any, y: Any, *, reset: bool) -> Any:
@@ -92,12 +92,12 @@ def _validated_there(estimator: Any, X: Any, y: Any, *, reset: bool) -> Any:
 
 
 def _numbered(estimator: Any) -> bool:
-    """True of a model of LIBSVM text, whose files have as many columns as happen to occur in them."""
+    """True for models of LIBSVM text, whose files are as wide as their largest column."""
     return isinstance(estimator, Learner) and estimator.origin.numbered
 
 
 def refuse_missing(estimator: Any, y: Any) -> None:
-    """Raise ValueError if there is no y."""
+    """Raise ValueError if y is missing."""
     if y is None:
         name = type(estimator).__name__
         raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None.")
@@ -114,14 +114,14 @@ def all_or_nothing(estimator: Learner) -> Iterator[None]:
         try:
             yield
         except BaseException:
-            estimator.__dict__ = before | estimator.parameters()  # which others may set meanwhile
+            estimator.__dict__ = before | estimator.parameters()  # other threads may set parameters meanwhile
             if state is None or state.tally.sum() == examples:  # else it came too late to stop anything
                 normalizer.undo()
             raise
 
 
 def shuffles(learner: Any, labels: Labels, *, depth: int = 0) -> Any:
-    """The generator of the random order of the rows for `fit`; None if they come in their own.
+    """The generator for the random order of rows in `fit`; None for the given order.
 
     `depth` is how many functions are between this one and `fit`.
     """

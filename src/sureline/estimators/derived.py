@@ -1,11 +1,11 @@
-"""From a learner to its estimator: which classes are put before it."""
+"""Builds an estimator from a learner: the base classes put before it."""
 
 from __future__ import annotations
 
 from types import new_class
 from typing import Any
 
-# First, since it costs a tenth of a second more when one of scikit-learn's inner modules is the one that loads it.
+# First, since scikit-learn's import is a tenth of a second slower if it begins with an inner module.
 import sklearn.base  # noqa: F401
 
 from ..learners.batch import BatchLearner
@@ -22,7 +22,7 @@ def estimator_of(learner: type[Learner], module: str) -> type[Any]:
 
 
 def bases_of(learner: type[Learner]) -> list[type[Any]]:
-    """The bases that make an estimator of a learner. Imports no more of scikit-learn than it needs."""
+    """The base classes that make an estimator of a learner. Imports as little of scikit-learn as possible."""
     if issubclass(learner, TargetLearner):
         from .regressor import GaussianRegressor, OnlineRegressor
 

@@ -1,4 +1,4 @@
-"""How estimators look in a notebook, and which of their names are for users."""
+"""How estimators look in a notebook, and which of their names are public."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-_LARGEST = 100_000  # numbers in an attribute that is shown
+_LARGEST = 100_000  # numbers in an attribute that is shown in full
 
-# Of the names that learners without scikit-learn have, those that users call.
+# The public names of learners, which have no scikit-learn base.
 _OF_LEARNERS = frozenset(
     (
         *("learn_one", "predict_one", "predict_proba_one", "predict_std_one", "explain_one", "wants_label_one"),
@@ -20,7 +20,7 @@ _WIDE = frozenset(("coef_", "sparse_coef_", "covariance_", "intercept_covariance
 
 
 class NotShown:
-    """Stands for what is as wide as the model."""
+    """A placeholder for arrays as wide as the model."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -30,7 +30,7 @@ class NotShown:
 
 
 def names_for_users(self: Any) -> list[str]:
-    """An estimator's ``__dir__``, the names that are for users: parameters, what was learned, and what can be asked."""
+    """``__dir__`` of an estimator: parameters, fitted attributes and public methods."""
     inner = {
         name
         for kind in type(self).__mro__
@@ -50,7 +50,7 @@ def names_for_users(self: Any) -> list[str]:
 
 
 def fitted_attributes(self: Any, doc_link: str = "") -> Any:
-    """An estimator's list in the HTML view of scikit-learn, which takes no time however wide it is."""
+    """The fitted attributes in scikit-learn's HTML view, in constant time."""
     width = getattr(self, "n_features_in_", 0)
     shown: dict[str, Any] = {}
     for name in names_for_users(self):
@@ -61,13 +61,13 @@ def fitted_attributes(self: Any, doc_link: str = "") -> Any:
             continue
         try:
             shown[name] = getattr(self, name)
-        except AttributeError:  # what these parameters do not have
+        except AttributeError:  # not available with these parameters
             continue
     return BaseEstimator._get_fitted_attr_html(_glance(type(self), shown), doc_link)
 
 
 def _glance(kind: type, attributes: dict[str, Any]) -> Any:
-    """An object that has these attributes and says that it is of that class."""
+    """An object with these attributes that claims to be of that class."""
 
     class Glance:
         __class__ = property(lambda _: kind)

@@ -43,7 +43,7 @@ ATTRIBUTES = """{normalize}
 
 
 class Weights(NamedTuple):
-    """Of one head: the columns that have a weight, ascending, and what they and the intercept weigh."""
+    """The weights of a head: its columns, ascending, their values, and the intercept."""
 
     columns: Ints
     values: Floats
@@ -51,16 +51,16 @@ class Weights(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """All heads at one penalty, and how well they were found."""
+    """All heads at one penalty, and the quality of the solution."""
 
     heads: list[Weights]
     n_iter: int
     gap: float = 0.0
-    warning: str = ""  # what to say if it is not converged
+    warning: str = ""  # the text if it has not converged
 
     @property
     def columns(self) -> Ints:
-        """Those that any head has a weight for, ascending."""
+        """The columns with a weight in any head, ascending."""
         return np.unique(np.concatenate([head.columns for head in self.heads]))
 
     def refuse_infinite(self) -> None:
@@ -69,7 +69,7 @@ class Solution(NamedTuple):
             raise ValueError("A weight is beyond float64, or X was changed while it was learned from.")
 
     def largest(self, n_columns: int) -> Solution:
-        """Only that many columns: those whose weights are largest, by their norm over the heads."""
+        """Only the columns with the largest weights, by their norm over the heads."""
         columns = self.columns
         squares = np.zeros(len(columns))
         for head in self.heads:
@@ -83,14 +83,14 @@ class Solution(NamedTuple):
 
 
 class Data(NamedTuple):
-    """Rows whose contents have been looked at."""
+    """Rows whose contents have been checked."""
 
     X: Any
     norms: Floats  # squared
     rows: _core.Rows
     labels: Labels
     weight: Floats
-    heads: list[int]  # for each the class that is its positive one
+    heads: list[int]  # the positive class of each head
 
     @property
     def present(self) -> Ints:
@@ -99,12 +99,12 @@ class Data(NamedTuple):
 
 
 def zeros(size: int) -> Floats:
-    """Zeros of which only what is touched takes memory."""
+    """An array of zeros whose untouched pages take no memory."""
     return np.asarray(_core.zeros_float64(size))
 
 
 class InMemoryClassifier(Guarded, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A linear classifier that is fitted as a whole, with more than two classes as one against the rest."""
+    """A linear classifier fitted to all rows at once; more than two classes as one against the rest."""
 
     __dir__ = names_for_users
     _get_fitted_attr_html = fitted_attributes
@@ -176,7 +176,7 @@ class InMemoryClassifier(Guarded, ClassifierMixin, BaseEstimator):  # type: igno
             self.classes_, self._normalizer = classes, normalizer
             self._set(solution, X.shape[1])
         except BaseException:
-            self.__dict__ = before  # a fit that is refused or interrupted leaves the model as it was
+            self.__dict__ = before  # a refused or interrupted fit leaves the model as it was
             raise
         return self
 
@@ -195,7 +195,7 @@ class InMemoryClassifier(Guarded, ClassifierMixin, BaseEstimator):  # type: igno
 
     @asks
     def decision_function(self, X: Any) -> Floats:
-        """The score of each row: of the class ``classes_[1]`` if there are two, else one for each class.
+        """Scores, of shape (n_samples,) for ``classes_[1]`` of two classes, else (n_samples, n_classes).
 
         Returns
         -------
@@ -244,7 +244,7 @@ class InMemoryClassifier(Guarded, ClassifierMixin, BaseEstimator):  # type: igno
 
     @property
     def scale_(self) -> Floats:
-        """With ``normalize="scale"`` the divisor of each feature; 1 for features that are zero in every row."""
+        """The divisor of each feature with ``normalize="scale"``; 1 for features that are zero in every row."""
         self._refuse_unfitted("scale_")
         return scales_of(self, self._normalizer, self.n_features_in_)
 

@@ -1,4 +1,4 @@
-"""Linear classifiers that select features by an l1 penalty, from data that is in memory as a whole."""
+"""Linear classifiers with an l1 penalty that select features, for data in memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .selector import Selector
 
 
 class L1Selector(Selector, InMemoryClassifier):
-    """A classifier with an l1 penalty, whose strength is given or follows from the number of features to leave."""
+    """A classifier with an l1 penalty; its strength is given, or follows from the wanted number of features."""
 
     _strength: ClassVar[str]  # the name of the parameter
 
@@ -40,15 +40,15 @@ class L1Selector(Selector, InMemoryClassifier):
 
     @abstractmethod
     def _solver(self, data: Data) -> Callable[[float], Solution]:
-        """A function from `lam` or `C` to the solution, which goes on from its last one if it can."""
+        """A function from `lam` or `C` to the solution; it starts from its previous solution if it can."""
 
     @abstractmethod
     def _default_strength(self, data: Data) -> float:
-        """`lam` or `C` if neither it nor `n_features` is given."""
+        """The strength `lam` or `C` to use if neither it nor `n_features` is given."""
 
     @abstractmethod
     def _per_loss(self, data: Data) -> float:
-        """The steepness of the objective in the margin of a row of weight 1 that is 0."""
+        """The slope of the objective in the margin of a row of weight 1 at margin 0."""
 
     # -- learning --------------------------------------------------------------------------------------------
 
@@ -78,9 +78,9 @@ class L1Selector(Selector, InMemoryClassifier):
         return self._of_strength(found.strength), n_fits, found.model.largest(int(n_features))
 
     def _guess(self, data: Data) -> float:
-        """A penalty at which about the first feature appears: the steepest descent of the loss where all weights are 0.
+        """A penalty at which about the first feature appears: the steepest slope of the loss at zero weights.
 
-        If there is an intercept, it has made the classes even by then.
+        If there is an intercept, it balances the classes first.
         """
         steepest = 0.0
         for positive in data.heads:
@@ -134,9 +134,9 @@ class SparseDCA(L1Selector):
     Shalev-Shwartz & Zhang, "Proximal stochastic dual coordinate ascent", 2012; "sparDCA" in the paper on sparse
     confidence-weighted learning.
 
-    Minimises 1/n sum_i s_i loss(y_i w.x_i) + lam |w|_1 + sigma/2 |w|^2, where n is the sum of the sample weights s. The
-    dual variables alpha make z = 1/n sum_i alpha_i y_i x_i, and the weights are soft(z, lam) / sigma: those that the
-    penalty hides are exactly zero at any time. A step for a row has a closed form and costs what the row has nonzeros.
+    Minimises 1/n sum_i s_i loss(y_i w.x_i) + lam |w|_1 + sigma/2 |w|^2, where n is the sum of the sample weights s.
+    With dual variables alpha and z = 1/n sum_i alpha_i y_i x_i, the weights are soft(z, lam) / sigma. Weights below the
+    threshold are exactly zero. A step has a closed form and takes time proportional to the row's nonzeros.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class SparseDCA(L1Selector):
         ascents, here = [Ascent(data, positive, objective) for positive in data.heads], data.present
 
         def converge(ascent: Ascent, lam: float) -> tuple[int, float]:
-            """How many passes it took, and the duality gap."""
+            """Make passes until converged; returns their number and the duality gap."""
             ascent.core.threshold = lam
             next_look = 1
             for n_iter in range(1, int(self.max_iter) + 1):
@@ -332,7 +332,7 @@ class L1SVM(L1Selector):
             random_state=self.random_state,
         )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # what matters is the fit that the search ends with
+            warnings.simplefilter("ignore", ConvergenceWarning)  # only the final fit of the search has to converge
             svm.fit(X, data.labels, sample_weight=data.weight)
         n_iter, warning = int(svm.n_iter_), ""
         if n_iter >= self.max_iter:

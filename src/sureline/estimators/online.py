@@ -55,7 +55,7 @@ class OnlineClassifier(Classifier, OnlineLearner):
         """Continue training with more rows, in one pass and in their order.
 
         Many calls with parts of a stream give the same bits as one call with all of it. A call that refuses its input
-        leaves the model exactly as it was; one that is interrupted, as it was or as it would have been.
+        leaves the model as it was. An interrupted call leaves it as it was, or complete.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class OnlineClassifier(Classifier, OnlineLearner):
 
 
 def orders_of(learner: RuleLearner, labels: Any) -> list[Ints | None]:
-    """The order of the rows in each pass, or None where it is theirs; of a regressor by the halves of its targets."""
+    """The order of the rows in each pass; None for the given order."""
     rng = shuffles(learner, labels, depth=1)
     if rng is None:
         return [None] * learner.passes
@@ -103,7 +103,7 @@ def passes_over(
     orders: list[Any],
     weighing: Weighing,
 ) -> tuple[State, Normalizer]:
-    """A fresh state that has learned from the rows in each of these orders, and what has divided them."""
+    """A fresh state that has learned the rows in these orders, and its normalizer."""
     state, normalizer = learner.fresh_state(X.shape[1], n_classes), learner.fresh_normalizer()
     rule, costs = learner.rule, learner.costs
     rows = normalizer.to_learn(as_rows(X, learner.dtype))
@@ -113,7 +113,7 @@ def passes_over(
 
 
 def rows_of(learner: RuleLearner, X: Any) -> tuple[Callable[[int | None], _core.Rows], int, int]:
-    """For `go_on`: what makes rows of X, how wide they are, and how many numbers they have."""
+    """Arguments of `go_on`: a function that makes rows of X, their width, and their number of values."""
     dtype = learner.model.dtype if learner.has_begun else np.dtype(learner.dtype)
     nonzeros = int(np.size(X.data if is_sparse(X) else X))
 

@@ -24,7 +24,7 @@ class Fit(Generic[Model]):
 
 @dataclass
 class _Search(Generic[Model]):
-    """The state of the search: strengths with too few features and with enough, and the best fit of the latter."""
+    """The state of the search: penalties with too few and with enough features, and the best fit of the latter."""
 
     fit: Callable[[float], tuple[int, Model]]
     n_features: int
@@ -42,20 +42,19 @@ class _Search(Generic[Model]):
             self.few = strength, count
             return
         self.many = strength, count
-        if self.best is None or count <= self.best.count:  # of equals the strongest, which comes last
+        if self.best is None or count <= self.best.count:  # of equal counts the strongest penalty, which comes last
             self.best = Fit(strength, count, model)
 
 
 def search_penalty(
     fit: Callable[[float], tuple[int, Model]], n_features: int, start: float, owner: str
 ) -> tuple[Fit[Model], int]:
-    """The fit with the fewest features among those that have at least `n_features`, and how many fits it took.
+    """The fit with the fewest features that has at least `n_features`, and the number of fits made.
 
     1. The penalty grows or shrinks until one strength leaves too few features and another enough. It changes by a
-       factor of four at a time, since a fit with far too many features takes long, and by more where that changes
-       nothing.
+       factor of four, since a fit with far too many features takes long, and by more if a change has no effect.
     2. The interval between the two is cut by interpolation, and every third time in the middle (of the logarithms). One
-       end always has too few features and the other enough. So their number need not fall steadily with the penalty.
+       end always has too few features, the other enough. The number of features need not be monotone in the penalty.
     3. The search ends with a fit that has at most 2 % more features than wanted (exactly as many, if fewer than 50),
        when the two strengths differ by less than 0.1 %, or after 30 fits.
 
@@ -90,7 +89,7 @@ def search_penalty(
         if search.n_fits >= _MOST_FITS or strong <= 1.001 * weak:
             break
         share = 0.5
-        if search.n_fits % 3:  # the logarithm of the number is about linear in that of the strength
+        if search.n_fits % 3:  # the log of the count is about linear in the log of the strength
             wanted = log1p(n_features * 1.01)
             share = min(max((log1p(above) - wanted) / (log1p(above) - log1p(below)), 0.05), 0.95)
         search.attempt(exp(log(weak) + share * (log(strong) - log(weak))))

@@ -67,7 +67,7 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
         return self
 
     def _passes(self, X: Any, targets: Floats, weight: Any, orders: list[Any]) -> tuple[State, Normalizer]:
-        """A fresh state that has learned from the rows in each of these orders, and what has divided them."""
+        """A fresh state that has learned the rows in these orders, and its normalizer."""
         state, normalizer = self.fresh_state(X.shape[1]), self.fresh_normalizer()
         if self.scales_at_once:
             rows = as_rows(normalizer.learn_all(in_dtype(X, state.dtype), weight), state.dtype)
@@ -82,7 +82,7 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
         """Continue training with more rows, in one pass and in their order.
 
         Many calls with parts of a stream give the same bits as one call with all of it. A call that refuses its input
-        leaves the model exactly as it was; one that is interrupted, as it was or as it would have been.
+        leaves the model as it was. An interrupted call leaves it as it was, or complete.
 
         Parameters
         ----------
@@ -147,9 +147,9 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
 
 
 class GaussianRegressor(OnlineRegressor):
-    """A regressor whose weights have a covariance."""
+    """A regressor with a covariance of its weights."""
 
-    if TYPE_CHECKING:  # what its learner has
+    if TYPE_CHECKING:  # attributes of its learner
 
         def standard_deviations(self, variances: Floats) -> Floats: ...
 

@@ -29,7 +29,7 @@ def save(model: Estimator | Auto | Learner, path: str | Path, *, compact: bool =
         is kept that going on with `partial_fit` needs, of the features that occurred.
     """
     if isinstance(model, Auto):
-        model = model.model_  # the file has one model, and not the race
+        model = model.model_  # the file holds the model, not the race
     if not isinstance(model, Learner):
         raise TypeError(
             "model must be an estimator of sureline that learns from a stream, or KernelSCW; those for data in memory "
@@ -41,8 +41,7 @@ def save(model: Estimator | Auto | Learner, path: str | Path, *, compact: bool =
 def load(path: str | Path) -> Estimator:
     """Read a model that was saved by `save`, `train` or the command line.
 
-    No code is run, whatever is in the file; one that was changed or damaged is refused with
-    sureline.modelfile.ModelFileError.
+    Loading runs no code. A changed or damaged file raises sureline.modelfile.ModelFileError.
     """
     return as_estimator(read_learner(Path(path)).learner)
 

@@ -20,7 +20,7 @@ from .in_memory import ATTRIBUTES, Data, InMemoryClassifier, Solution, Weights, 
 
 
 class Ascent:
-    """The dual variables of one class against the rest. They go on from one threshold to the next."""
+    """The dual variables of one class against the rest, kept from one threshold to the next."""
 
     def __init__(self, data: Data, positive: int, objective: _core.SdcaObjective) -> None:
         self.rows, self.objective = data.rows, objective
@@ -38,7 +38,7 @@ class Ascent:
             return self.core.gap(self.duals, self.v)
 
     def weights(self) -> Weights:
-        """Those that belong to the dual variables."""
+        """The weights that belong to the dual variables."""
         if self.objective.regularizer == _core.Regularizer.kl:
             return Weights(np.arange(len(self.v) - 1), softmax(self.v[1:]), float(self.v[0]))
         scale, intercept = 1 / self.objective.scale, self.objective.intercept
@@ -56,8 +56,8 @@ class SDCA(InMemoryClassifier):
     2013; S-DCA in the paper on online dual coordinate ascent.
 
     Minimises 1/n sum_i s_i loss(y_i w.x_i) + rho R(w), where n is the sum of the sample weights s. Each row has a dual
-    variable, and a step moves one of them to where the dual objective is greatest with all others held. It costs what
-    the row has nonzeros, or with ``regularizer="kl"`` what it has columns. It needs all rows in memory.
+    variable. A step maximises the dual objective in one of them, with the others fixed. It takes time proportional to
+    the row's nonzeros, or with ``regularizer="kl"`` to its columns. All rows must be in memory.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A classifier as a selector of features: those that have a weight, in scikit-learn's words."""
+"""scikit-learn's feature selection for classifiers: the features with a weight are selected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .checking import validated
 
 
 class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no types
-    """A base for classifiers that select features, and say which by `selected_columns`."""
+    """Base of classifiers that select features. Subclasses define `selected_columns`."""
 
     @asks
     def get_support(self, indices: bool = False) -> Array:
@@ -35,7 +35,7 @@ class Selector(SelectorMixin):  # type: ignore[misc]  # scikit-learn has no type
 
     @asks
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """The names of the selected features: those of the data frame, or "x" and the column.
+        """The names of the selected features: names of the data frame, or "x" and the column.
 
         Parameters
         ----------

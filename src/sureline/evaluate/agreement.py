@@ -35,8 +35,7 @@ def stability(sets: Sequence[Any], n_columns: int) -> float:
 
     "On the stability of feature selection algorithms", JMLR 18, 2018, definition 4: 1 less the mean over the columns of
     the variance of being in a set, divided by what that mean would be for random sets of as many columns. It can be
-    negative, down to -1 / (number of sets - 1), and is NaN where chance leaves no choice: if every set has all columns,
-    or none.
+    negative, down to -1 / (number of sets - 1). It is NaN if every set has all columns, or none has any.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from .charts import Axis, Chart, Reference, Series
 
 PROMISES = (0.005, 0.01, 0.02, 0.05)  # errors that are tried
 _BINS, _STEEPEST = 4096, 16.0  # of log-odds
-_SHARES = np.linspace(0.05, 1, 20)  # of the rows, for which the error is told
+_SHARES = np.linspace(0.05, 1, 20)  # shares of the rows for which the error is told
 
 
 class CoverageCurve:
@@ -34,9 +34,9 @@ class CoverageCurve:
         self.wrong += np.bincount(at[wrong], minlength=_BINS)
 
     def table(self) -> list[dict[str, float]]:
-        """The error of the surest 5 %, 10 %, ... of the rows, with its 95 % interval, and how sure the last one was.
+        """The error of the surest 5 %, 10 %, ... of the rows, with its 95 % interval, and the last confidence.
 
-        A bin is answered as a whole, so that the coverage is the next one that is possible.
+        Bins are answered as a whole, so the coverage is the next possible one.
         """
         rows, wrong = np.cumsum(self.rows[::-1]), np.cumsum(self.wrong[::-1])
         if rows[-1] == 0:
@@ -65,7 +65,7 @@ class Promises:
             sums += int(kept.sum()), int((kept & wrong).sum())
 
     def table(self) -> list[dict[str, float]]:
-        """For each promise the share of rows that were answered and the error among them."""
+        """For each promised error: the share of answered rows, and the error among them."""
         return [
             {"max_error": rule.max_error} | _measured(int(n), int(wrong), self._rows)
             for rule, (n, wrong) in zip(self._rules, self._answered, strict=True)

@@ -30,7 +30,7 @@ _FORMATS = {"selector": "{}", "n_features": "{:,}", "n_selected": "{:,}", "secon
 
 @dataclass(frozen=True, eq=False)
 class PathPoint:
-    """One selector with one number of features.
+    """The results of one selector with one number of features.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class FeaturePath(Tabular):
 
     @property
     def selectors(self) -> list[str]:
-        """The names, in the order in which they were given."""
+        """Names of the selectors, in the order given."""
         return list(dict.fromkeys(point.selector for point in self.points))
 
     def of(self, selector: str) -> list[PathPoint]:
@@ -120,8 +120,8 @@ class FeaturePath(Tabular):
     def plot(self, *, metric: str = "accuracy", title: str | None = None) -> altair.HConcatChart:
         """Draw accuracy and training time against the number of features, and the stability if there is one.
 
-        Needs Altair. The axis of time is logarithmic, and that of the number of features if the largest is more than
-        20 times the smallest.
+        Needs Altair. The time axis is logarithmic. So is the axis of features if the largest number is more than 20
+        times the smallest.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ def _support(model: Any, n_columns: int) -> Ints:
 
 @contextmanager
 def _naming(name: str, count: int) -> Iterator[None]:
-    """Errors say which selector they come from."""
+    """Errors in this block name the selector."""
     try:
         yield
     except (ValueError, TypeError, AttributeError) as error:
@@ -297,7 +297,7 @@ def _split(y: Any, test_size: Any, rng: Any) -> tuple[Ints, Ints]:
 
 
 def _bootstrap(y: Any, rng: Any) -> Ints:
-    """As many rows of each class, drawn with replacement, ascending."""
+    """A stratified bootstrap sample of the rows, ascending."""
     codes = np.unique(y, return_inverse=True)[1]
     drawn = []
     for code in range(int(codes.max()) + 1):

@@ -1,4 +1,4 @@
-"""How good a model is: error, ranking, cost and calibration on labelled rows, in bounded memory."""
+"""Measures of a model on labelled rows: error, ranking, cost and calibration, in bounded memory."""
 
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ from .charts import Axis, Chart, Reference, Series
 from .coverage import CoverageCurve, Promises
 from .residuals import Residuals
 
-_EXACT = 1 << 20  # scores up to which the area under the curve is computed from all of them
+_EXACT = 1 << 20  # up to this many scores, the area under the curve is exact
 _BITS = 20  # of a score as float32 that are kept beyond that
 
 
 class RankingCurve:
     """The area under the ROC curve of a stream of scores.
 
-    Exact up to a million scores. Beyond that they are counted in bins, by the first 20 bits of their value as float32,
-    which are a relative precision of 1/2048; pairs in one bin count half, and `uncertainty` bounds what that can be
-    wrong by.
+    Exact up to a million scores. Beyond, scores are counted in bins by the first 20 bits of float32, a relative
+    precision of 1/2048. Pairs within a bin count half, and `uncertainty` bounds the error of that.
     """
 
     def __init__(self) -> None:
@@ -55,7 +54,7 @@ class RankingCurve:
 
     @property
     def area(self) -> float | None:
-        """The share of pairs of a positive and a negative example that are in the right order; None without a pair."""
+        """The share of correctly ordered pairs of a positive and a negative example; None without a pair."""
         return self._area_and_uncertainty()[0]
 
     @property
@@ -85,7 +84,7 @@ class RankingCurve:
 def _bin_of(scores: Floats) -> Ints:
     """The first bits of a score, as a number that rises with it."""
     with np.errstate(over="ignore"):
-        bits = (scores + 0.0).astype(np.float32).view(np.uint32)  # + 0.0: there is no -0
+        bits = (scores + 0.0).astype(np.float32).view(np.uint32)  # + 0.0 turns -0 into 0
     rising = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
     return (rising >> np.uint32(32 - _BITS)).astype(np.int64)
 
@@ -148,7 +147,7 @@ class Evaluation:
         return int(self.seen.sum()) + sum(self.unknown.values())
 
     def result(self, cost: tuple[float, float] | None = None) -> dict[str, Any]:
-        """All measures by name. `cost` is that of a missed positive and of a false alarm."""
+        """All measures by name. `cost` has the costs of a missed positive and of a false alarm."""
         tally = Tally(np.array(self.labels), self.seen, self.mistakes)
         unknown = sum(self.unknown.values())
         found: dict[str, Any] = {
@@ -163,7 +162,7 @@ class Evaluation:
             found |= {
                 "sensitivity": tally.sensitivity,
                 "specificity": tally.specificity,
-                "precision": tally.precision if self.predicted[1] else None,  # a share of nothing is none
+                "precision": tally.precision if self.predicted[1] else None,  # 0 / 0 has no value
                 "f1": tally.f1,
                 "auc": self.ranking.area,
             }

@@ -75,7 +75,7 @@ def _largest_weights(model: ModelFile, weights: list[Weight]) -> Bars:
 
 
 def _distribution(model: ModelFile) -> list[Histogram]:
-    """How large the weights are that are not zero, if there are any."""
+    """Histograms of the sizes of nonzero weights; empty if there are none."""
     values = np.concatenate([v[s > 0] for s, v in model.learner.model.nonzero()]).astype(np.float64)
     sizes = np.abs(values[values != 0])
     if len(sizes) == 0:

@@ -1,4 +1,4 @@
-"""Which rows to label next: those that a model is least sure of, and none that is like another."""
+"""Which rows to label next: the least sure ones, without near duplicates."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..stream import Chunk
 from ..stream.chunk import joined, keep_rows
 from ..stream.shuffling import permuted
 
-_TIMES = 10  # so many times the rows that are asked for are held to choose among
+_TIMES = 10  # candidates held per wanted row
 
 
 @dataclass(frozen=True)
 class RowToLabel:
-    """A row that is worth a label: its number from 1, its tag, the model's answer, and how sure that is.
+    """A row worth labelling: its number from 1, its tag, the model's answer and certainty.
 
     Bytes of a tag that are no UTF-8 are halves of surrogate pairs, as ``surrogateescape`` has them.
     """
@@ -36,9 +36,8 @@ class RowToLabel:
 class ToLabel:
     """The rows of a stream that are worth a label, in the memory of some times as many as are wanted.
 
-    Of the least sure rows the first is the least sure one. Each of the others is the one that is farthest from those
-    chosen before, by the angle between rows as the model sees them, times how far it is from the sure end of the rows
-    that are held. So copies of a row are asked for once.
+    The first choice is the least sure row. Each further choice maximises its angle to the rows chosen before, times its
+    distance from the sure end of the candidates. So copies of a row are asked for once.
     """
 
     def __init__(self, learner: ClassLearner, best: int) -> None:
@@ -60,10 +59,10 @@ class ToLabel:
         numbers = self.rows + 1 + np.arange(len(chunk))
         self.rows += len(chunk)
         most = self._most()
-        if most is not None:  # those that cannot be among the least sure are not held
+        if most is not None:  # rows that cannot be among the least sure are not held
             keep = sure < most
             chunk, sure, numbers = keep_rows(chunk, keep), sure[keep], numbers[keep]
-        order = np.argsort(sure, kind="stable")[: _TIMES * self._best * 10]  # a bound on what is looked at for copies
+        order = np.argsort(sure, kind="stable")[: _TIMES * self._best * 10]  # bounds the search for copies
         order = np.sort(order[[self._is_new(chunk, int(k)) for k in order]]) if len(order) else order
         if not len(order):
             return
@@ -126,7 +125,7 @@ class ToLabel:
 
 
 def farthest(X: Any, n: int) -> npt.NDArray[np.intp]:
-    """n rows of X, which are of length 1 and in the order of their worth: far from each other, and early."""
+    """n rows of X that are far from each other and early; rows have length 1 and come in the order of their worth."""
     size = X.shape[0]
     worth: Floats = 1 - np.arange(size) / size
     nearest = np.full(size, -1.0)  # cosine with the nearest that was chosen

@@ -9,9 +9,9 @@ from typing import Any
 def named(
     estimators: Mapping[Any, Any] | Sequence[Any], name: Callable[[Any, Sequence[Any]], str], twice: str
 ) -> dict[str, Any]:
-    """Estimators by the caller's names; those of a list by what `name` makes of each, given all of them.
+    """Estimators by the caller's names; for a list, `name` makes them, given all estimators.
 
-    `twice` is the message for a name that comes twice.
+    `twice` is the message for a repeated name.
     """
     if isinstance(estimators, Mapping):
         return {str(key): estimator for key, estimator in estimators.items()}

@@ -125,7 +125,7 @@ def prequential(
 
 
 class _Curve:
-    """Mistakes of all learners after some numbers of examples, the cuts: where there is a point, or a window begins."""
+    """Mistakes of all learners at the cuts: numbers of examples where a point is or a window begins."""
 
     def __init__(
         self, runs: list[Run], window: int, every: int | None, drifts: tuple[int, ...], n_rows: int | None
@@ -142,7 +142,7 @@ class _Curve:
         self.next_cut = self._next_cut()
 
     def go_on(self, rows: Any) -> None:
-        """Hand rows to all learners, which must not go beyond the next cut."""
+        """Hand rows to all learners; the rows must not go beyond the next cut."""
         counts = [run.take(rows, self.done) for run in self.runs]
         self.mistakes = [before + count for before, count in zip(self.mistakes, counts, strict=True)]
         self.done += len(rows)
@@ -158,14 +158,14 @@ class _Curve:
             self.at_cuts.append(self.mistakes)
 
     def _next_cut(self) -> int:
-        """The next number of examples at which there is a point, or before a point at which its window begins."""
+        """The next number of examples with a point, or where the window of a later point begins."""
         after = self.done + 1
         cuts = [after + (offset - after) % self.every for offset in (0, -self.window)]
         more = bisect_right(self.more_cuts, self.done)
         return min(cuts + self.more_cuts[more : more + 1])
 
     def _thin(self) -> None:
-        """Twice as far from point to point. The cuts that this needs are among those that there are."""
+        """Double the distance between points. The cuts for this are already there."""
         self.every *= 2
         more = set(self.more_cuts)
         kept = [
@@ -228,7 +228,7 @@ def _checked_learners(estimators: Any) -> dict[str, Any]:
 
 
 def _name(estimator: Any, estimators: Sequence[Any]) -> str:
-    """The class, and where it comes several times the parameters in which those differ."""
+    """The class; for repeated classes also the parameters in which they differ."""
     alike = [other for other in estimators if type(other) is type(estimator)]
     name = type(estimator).__name__
     if len(alike) == 1 or not hasattr(estimator, "get_params"):

@@ -64,20 +64,20 @@ class Prequential(Tabular):
 
     @property
     def names(self) -> list[str]:
-        """Of the learners, in the order in which they were given."""
+        """Names of the learners, in the order given."""
         return list(self.error)
 
     @property
     def n_examples(self) -> int:
-        """How many there were in all."""
+        """The number of examples."""
         return int(self.examples[-1])
 
     def recovery(self, name: str, drift: int, factor: float = 1.2, *, width: int = 0) -> float:
         """How many examples after a drift a learner is as good as before, by its windowed error.
 
-        That is when the windowed error is at most `factor` times what it was at the drift. Just after the drift the
-        window is still full of examples from before it, so the error is followed from its peak: its largest value while
-        the window holds such examples, and at the first point where it no longer does.
+        It has recovered when its windowed error is at most `factor` times the value at the drift. Just after the drift,
+        the window is full of older examples. So the search starts at the peak: the largest error up to the first point
+        whose window has no older examples.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Prequential(Tabular):
         if not is_number(factor) or not 0 < float(factor) < math.inf:
             raise ValueError(f"factor must be a positive number. Got {factor!r} instead.")
         end = min((other for other in self.drifts if other > drift), default=self.n_examples)
-        past = int(drift) + int(width) + self.window  # the first number of examples with none of before in the window
+        past = int(drift) + int(width) + self.window  # the first number of examples whose window has no older ones
         if drift < self.window or past > end:
             raise ValueError(
                 f"drift={drift} must have window={self.window} examples before it, and as many after it (and after "
@@ -125,7 +125,7 @@ class Prequential(Tabular):
         return int(self.examples[peak + back[0]]) - int(drift) if len(back) else math.inf
 
     def table(self) -> list[dict[str, Any]]:
-        """A row for each learner, with what it had come to at the end."""
+        """A row for each learner, with its final values."""
         return [
             {
                 "learner": name,
@@ -180,7 +180,7 @@ class Prequential(Tabular):
         if metric not in ("windowed_error", "error"):
             raise ValueError(f"metric must be 'windowed_error' or 'error'. Got {metric!r} instead.")
         curves: dict[str, Floats] = getattr(self, metric)
-        # The first points are means of few examples, and would make all others small.
+        # The first points are means of few examples; their range would dwarf the rest.
         settled = self.examples >= min(self.window, self.examples[-1])
         highest = max(float(values[settled].max()) for values in curves.values())
         label = f"error over the latest {self.window:,} examples" if metric == "windowed_error" else "error so far"

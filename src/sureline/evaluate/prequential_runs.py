@@ -28,10 +28,10 @@ from ..stream.arrays import Batch, pair_or_triple
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Batches, to be gone through once, and what is known of them before."""
+    """Batches to be read once, and what is known about them in advance."""
 
     batches: Iterator[Batch]
-    n_rows: int | None  # in all, if that is known
+    n_rows: int | None  # in all, if known
     classes: Array | None  # sorted, if they are known
     named: bool  # whether it was the caller who named them
     one_width: bool  # whether all batches have to be of the same width
@@ -148,7 +148,7 @@ class Run(ABC):
         begun = hasattr(self.model, "classes_")
         # To a model that has begun, classes that were only found in the labels are no news.
         self._classes = source.classes if source.named or not begun else None
-        # Chunks of files are as wide as their largest column, and classes that nobody has named come as they come.
+        # Chunks of files are as wide as their largest column, and classes may appear later.
         opens = source.classes is None or not source.one_width
         self._to_close = opens and getattr(self.model, "growing", None) is False
         if self._to_close:
@@ -157,7 +157,10 @@ class Run(ABC):
         self._width: int | None = None
 
     def take(self, batch: Batch, start: int) -> int:
-        """The mistakes on these rows, each predicted before it is learned from. `start` is the number of the first."""
+        """Number of mistakes on these rows, each predicted before it is learned from.
+
+        `start` is the first row's number.
+        """
         with self._at(start, start + len(batch)):
             if self._one_width and self._width not in (None, batch.X.shape[1]):
                 raise ValueError(f"X has {batch.X.shape[1]} columns, and {self._width} in the rows before.")
@@ -172,7 +175,7 @@ class Run(ABC):
 
     @contextmanager
     def _at(self, start: int, stop: int) -> Iterator[None]:
-        """Take the time, and say in errors which learner and which rows they come from."""
+        """Measure the time; errors name the learner and the rows."""
         begin = time.perf_counter()
         try:
             yield
@@ -195,10 +198,10 @@ class Run(ABC):
 
 
 class CountingRun(Run):
-    """A learner that counts its own mistakes, each before it learns from the row: rows are handed to it whole."""
+    """A learner that counts its own mistakes before it learns; it gets all rows at once."""
 
     def _take(self, batch: Batch) -> int:
-        before = getattr(self.model, "n_mistakes_", 0)  # a fresh one has none
+        before = getattr(self.model, "n_mistakes_", 0)  # absent before the first fit
         watch(self.model, self.rises)
         self._learn(batch.X, batch.y, batch.weight)
         mistakes: int = self.model.n_mistakes_ - before
@@ -223,7 +226,7 @@ class AskingRun(Run):
 
 
 class PredictingRun(Run):
-    """Any other classifier, or a learner of batches: it is asked first, and learns `size` rows at a time."""
+    """Any other classifier, or a batch learner: it predicts, then learns, `size` rows at a time."""
 
     def __init__(self, name: str, estimator: Any, source: Source, size: int, asking: Asking | None = None) -> None:
         super().__init__(name, estimator, source)
@@ -278,7 +281,7 @@ class PredictingRun(Run):
 
 
 def certainty_of(model: Any, X: Any) -> Any:
-    """How sure a classifier of another library is of each row: its margin, by scores or else by probabilities."""
+    """The certainty of another library's classifier for each row: its margin, by scores or probabilities."""
     scores = np.asarray(model.decision_function(X) if hasattr(model, "decision_function") else model.predict_proba(X))
     return certainty(scores.reshape(len(scores), -1), None)
 

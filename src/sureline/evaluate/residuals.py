@@ -20,7 +20,7 @@ class Residuals:
 
     def __init__(self, learner: TargetLearner, file: str = "the data") -> None:
         self.learner = learner
-        self.file = file  # that the rows come from, for what is wrong with them
+        self.file = file  # source of the rows, for error messages
         schema = learner.origin.options.get("schema")
         self._schema = None if schema is None else Schema.from_dict(schema)
         self.examples = 0
@@ -42,13 +42,13 @@ class Residuals:
         self.examples += n
         self._squares += float(np.square(residuals).sum())
         self._sizes += float(np.abs(residuals).sum())
-        # The spread of two parts is that of each and of their means, which does not cancel as sums of squares would.
+        # The merged spread comes from the spreads and means of both parts; unlike sums of squares, it does not cancel.
         mean = float(targets.mean())
         self._spread += float(np.square(targets - mean).sum()) + (mean - self._mean) ** 2 * before * n / self.examples
         self._mean += (mean - self._mean) * n / self.examples
 
     def result(self) -> dict[str, Any]:
-        """All measures by name. r2 is None if the targets are all the same."""
+        """All measures by name. r2 is None if all targets are equal."""
         n = max(self.examples, 1)
         return {
             "examples": self.examples,

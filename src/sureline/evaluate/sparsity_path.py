@@ -20,8 +20,7 @@ from ..metrics import tally
 from ..stream.arrays import Batch, pair_or_triple
 from .sparsity_path_result import SparsityPath
 
-# Nonzeros of a chunk: few enough to stay in the processor's cache while all models learn from them, and enough to make
-# the cost of a call small beside that of learning.
+# Nonzeros of a chunk: few enough for the cache while all models learn, and enough to make the cost of a call small.
 _NONZEROS_PER_CHUNK = 2**21
 
 
@@ -42,9 +41,9 @@ def sparsity_path(
 ) -> SparsityPath:
     """Train a learner with several strengths of its l1 penalty, in one pass over the data.
 
-    A chunk of rows is handed to all models, by several threads, and then the next one: the data is read once, and may
-    be a stream that never lies in memory as a whole. Each model is the same to the bit as if it had been trained
-    alone. All of them are in memory at once.
+    All models learn from a chunk of rows, on several threads, before the next chunk is read. So the data are read once,
+    and may be a stream larger than memory. Each model is bit-identical to one trained alone. All models are in memory
+    together.
 
     Parameters
     ----------
@@ -113,7 +112,7 @@ def sparsity_path(
         for n_parts, (part, origin) in enumerate(parts, start=1):
             _learn(pool, models, part, origin, classes)
             if n_parts == 1 and X_test is not None:
-                models[0].predict(rows_between(X_test, 0, 1))  # what does not fit is refused now, not after the pass
+                models[0].predict(rows_between(X_test, 0, 1))  # refuses unsuitable test data now, not after the pass
         if n_parts == 0:
             raise ValueError("X must have at least one batch. Got none.")
         if X_test is not None:
@@ -147,7 +146,7 @@ def _parts(batch: Any, n_rows: int | None, source: str) -> Iterator[tuple[Batch,
 
 
 def _sliceable(X: Any) -> Any:
-    """X in a form that `rows_between` can take rows from: CSR if it is sparse."""
+    """X in a form that `rows_between` can slice: CSR if it is sparse."""
     if sparse.issparse(X):
         refuse_unfit(X)
         return X.tocsr()

@@ -137,7 +137,7 @@ def _axis_of(x: str) -> Axis:
         raise ValueError(f"x must be 'sparsity' or 'nonzero'. Got {x!r} instead.")
     if x == "sparsity":
         return Axis("sparsity", percent=True, limits=(-0.02, 1.02))
-    return Axis("nonzero weights", log=True, with_zero=True, falling=True)  # with a place for none at all
+    return Axis("nonzero weights", log=True, with_zero=True, falling=True)  # with a place for zero weights
 
 
 def _chart(
@@ -219,7 +219,7 @@ def plot_sparsity_paths(
 
 
 def _values_above(least: float, sparsity: Floats, values: Floats) -> Floats:
-    """The values of a curve where the sparsity is at least that, with the one where it enters there."""
+    """The values of a curve where the sparsity is at least `least`, including the entry point."""
     inside = values[sparsity >= least]
     enters = len(inside) > 0 and sparsity[0] < least
     return np.append(inside, np.interp(least, sparsity, values)) if enters else inside

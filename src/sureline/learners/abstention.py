@@ -1,9 +1,8 @@
-"""Answers only where few enough of them are wrong: which rows are answered at a promised error.
+"""Abstention: which rows are answered so that the error stays within a promised bound.
 
-On record are predictions that preceded their labels. Rows are answered in the order of their confidence, down to the
-lowest one for which the upper bound of the error of all answers is still within the promise. Of n answers with k
-mistakes that is the bound of Clopper and Pearson at 95 %. If mistakes cost c_i instead, the sum of the costs has the
-bound of Fay and Feuer, which is that of Poisson counts with weights.
+The record has predictions that preceded their labels. Rows are answered down to the lowest confidence where an upper
+bound of the error of all answers is within the promise. For k mistakes in n answers it is the 95 % bound of Clopper and
+Pearson. If mistakes have costs c_i, it is the bound of Fay and Feuer for weighted Poisson counts.
 
 A stream may change. So a row is answered only if its score also reaches the guard of the record (record.hpp), which
 moves with the mistakes that the model makes now.
@@ -28,20 +27,20 @@ CHANCE = 0.05  # that the bound is below the true error
 
 
 class Recorded(Protocol):
-    """A classifier whose predictions are on record."""
+    """A classifier with a record of its predictions."""
 
     classes_: Array
 
     @property
     def recorded(self) -> tuple[Floats | None, int]:
-        """The record, if there is one, and the number of heads whose scores are on it."""
+        """The record, or None, and the number of heads whose scores it has."""
 
     def as_recorded(self, scores: Floats, variances: Floats | None) -> tuple[Floats, Floats | None]:
         """Scores and variances as they are put on record."""
 
 
 class AbstentionWarning(UserWarning):
-    """No promise can be made, so no row is answered."""
+    """Warns that no promise can be made, so no row is answered."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,8 @@ class Abstention:
     """The rows that are answered."""
 
     max_error: float
-    curve: Curve | None  # None if nothing is on record
-    least: float = inf  # log-odds that the answer is right, from which on rows are answered
+    curve: Curve | None  # None without a record
+    least: float = inf  # the least log-odds of being right at which rows are answered
     guard: float = 0.0  # and the |score|
     coverage: float = 0.0  # the share of such rows on record
     why: str = ""  # nothing is answered
@@ -59,7 +58,7 @@ class Abstention:
     def of(
         cls, record: Floats | None, n_heads: int, max_error: float, cost: tuple[float, float] | None = None
     ) -> Abstention:
-        """By what is on record. `cost` is that of a missed positive and of a false alarm."""
+        """The rule from a learner's record. `cost` has the costs of a missed positive and of a false alarm."""
         if record is None or is_empty(record):
             return cls(max_error, None, why="no prediction is on record that preceded its label")
         curve, seen = curve_of(record, n_heads), Outcomes.of(record)
@@ -79,7 +78,7 @@ class Abstention:
         return cls(max_error, curve, least, from_here, coverage, why)
 
     def answers(self, learner: Recorded, scores: Floats, variances: Floats | None) -> Flags:
-        """True for each row that is answered, by the scores of the learner, and their variances."""
+        """True for each row that is answered, by its scores and variances."""
         if self.curve is None or self.why:
             return np.zeros(len(scores), np.bool_)
         odds, sizes = _odds_and_sizes(self.curve, *learner.as_recorded(scores, variances))
@@ -92,7 +91,7 @@ class Abstention:
 
 
 def errors_by_coverage(record: Floats | None, n_heads: int) -> list[tuple[float, float]]:
-    """Shares of the predictions on record, the surest first, and the error of each; none without a record."""
+    """Coverage and error of the recorded predictions, the surest first; empty without a record."""
     if record is None or is_empty(record):
         return []
     ranked = _Ranked.of(curve_of(record, n_heads), Outcomes.of(record), n_heads, None)
@@ -113,7 +112,7 @@ def _odds_and_sizes(curve: Curve, scores: Floats, variances: Floats | None) -> t
 
 @dataclass(frozen=True)
 class _Ranked:
-    """The cells of a record, the surest first; sums are over all cells down to one."""
+    """The cells of a record, the surest first; sums are cumulative."""
 
     odds: Floats
     sizes: Floats  # |score|
@@ -149,7 +148,7 @@ class _Ranked:
         )
 
     def bound(self) -> Floats:
-        """Of the mean cost of an answer."""
+        """Upper bound of the mean cost of an answer."""
         from scipy.special import betaincinv, gammaincinv
 
         bound: Floats
@@ -164,7 +163,8 @@ class _Ranked:
     def why_not(self, max_error: float) -> str:
         """The reason why no answer is within the promise."""
         n = float(self.n[-1])
-        share = min(max(max_error / self.dearest, 1e-15), 0.999999)  # below that as well, nobody has so many rows
+        # A limit of the bound; no record has enough rows to go below.
+        share = min(max(max_error / self.dearest, 1e-15), 0.999999)
         needed = ceil(log(CHANCE) / log1p(-share))
         if n < needed:
             return (
@@ -179,7 +179,7 @@ class _Ranked:
 
 
 def abstention_of(learner: Recorded, max_error: Any, cost: Any = None) -> Abstention:
-    """Which rows a learner answers at a promised error, or cost of an answer; ValueError if that is no promise."""
+    """The abstention rule of a learner for a promised error or mean cost; ValueError if the promise is invalid."""
     promised, pair = _checked(max_error, cost, len(learner.classes_))
     if len(learner.classes_) < 2:
         return Abstention(promised, None, why="the model knows one class only")
@@ -187,7 +187,7 @@ def abstention_of(learner: Recorded, max_error: Any, cost: Any = None) -> Absten
 
 
 def _checked(max_error: Any, cost: Any, n_classes: int) -> tuple[float, tuple[float, float] | None]:
-    """The promise as numbers; ValueError if it is none."""
+    """The promise as numbers; ValueError if it is invalid."""
     if isinstance(max_error, bool) or not isinstance(max_error, Real) or not 0 < float(max_error) < inf:
         raise ValueError(f"max_error must be a positive number. Got {max_error!r} instead.")
     if cost is None:

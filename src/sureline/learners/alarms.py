@@ -1,4 +1,4 @@
-"""Alarms along a stream: where mistakes become more than by chance, or rows differ from those of the training."""
+"""Alarms along a stream: mistakes rise beyond chance, or rows differ from the training rows."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .._native import _core
 
 What = Literal["error", "unseen", "std"]
 MOST = 1000  # alarms that are kept
-_GAP = 320  # rows between two stretches of strange rows that are told as one
+_GAP = 320  # stretches of strange rows closer than this are joined
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """A stretch of a stream that is not like what came before it.
+    """A stretch of a stream that differs from what came before.
 
     Attributes
     ----------

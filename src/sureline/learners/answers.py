@@ -20,14 +20,14 @@ class Answers:
     """A row for each row of a chunk."""
 
     chosen: npt.NDArray[np.intp]  # the position of the predicted label in classes_
-    scores: Floats  # a column for each head: one if there are two classes
+    scores: Floats  # a column per head: one head for two classes
     probabilities: Floats  # a column for each class
     confidence: Floats  # that the predicted label is right
     variances: Floats | None = None  # of the scores, if the learner knows them
 
     @property
     def score(self) -> Floats:
-        """Of the second class if there are two, else of the predicted one."""
+        """The score of the second of two classes, otherwise of the predicted class."""
         if self.scores.shape[1] == 1:
             return self.scores[:, 0]
         best: Floats = self.scores[np.arange(len(self.chosen)), self.chosen]

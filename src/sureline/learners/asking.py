@@ -20,7 +20,7 @@ _RANDOM = 0.25  # of the budget
 
 
 def certainty(scores: Floats, variances: Floats | None) -> Floats:
-    """How sure a model is of each row: the margin of its class over the next one, in standard deviations if known."""
+    """The certainty of each row: the margin of its class over the next, in standard deviations if known."""
     if scores.shape[1] == 1:
         margin = np.abs(scores[:, 0])
         v = None if variances is None else variances[:, 0]
@@ -36,9 +36,9 @@ def certainty(scores: Floats, variances: Floats | None) -> Floats:
 
 
 def certainty_below(record: Floats, rate: float) -> float | None:
-    """The certainty that a share `rate` of the predictions on record did not exceed; None if there are none.
+    """The certainty that a share `rate` of the recorded predictions does not exceed; None if there are none.
 
-    The record has them in cells. A cell is taken to spread evenly over the octave of its standard deviation.
+    Within a cell of the record, certainty is taken to be uniform over the octave of its standard deviation.
     """
     outcomes = Outcomes.of(record)
     weight = outcomes.negative + outcomes.positive
@@ -55,9 +55,9 @@ def certainty_below(record: Floats, rate: float) -> float | None:
 
 
 def wanted(learner: ClassLearner, scores: Floats, variances: Floats | None, rate: float) -> npt.NDArray[np.bool_]:
-    """True for the rows that are less sure than all but a share `rate` of the predictions on the learner's record.
+    """True for the rows less sure than all but a share `rate` of the recorded predictions.
 
-    Without a record it is the share `rate` of these rows that is least sure.
+    Without a record, True for the least sure share `rate` of these rows.
     """
     sure = certainty(*learner.as_recorded(scores, variances))
     record = learner.model.record
@@ -68,14 +68,14 @@ def wanted(learner: ClassLearner, scores: Floats, variances: Floats | None, rate
 
 
 def checked_rate(rate: Any, name: str = "ask") -> float:
-    """ValueError unless it is a share of the labels."""
+    """The share as a float; ValueError if it is not a share of the labels."""
     if not is_number(rate) or not 0 < rate <= 1:
         raise ValueError(f"{name} must be the share of the labels to ask for, above 0 and at most 1. Got {rate!r}.")
     return float(rate)
 
 
 def refuse_asking(learner: Learner, asking: Asking | None) -> Asking | None:
-    """The budget, if there is one. ValueError if the learner cannot choose its labels, or goes over its rows again."""
+    """Check a budget. ValueError if the learner cannot choose its labels, or makes more than one pass."""
     if asking is None:
         return None
     if getattr(learner, "passes", 1) > 1:
@@ -92,9 +92,9 @@ def refuse_asking(learner: Learner, asking: Asking | None) -> Asking | None:
 class Asking:
     """A budget of labels along a stream: of any number of rows at its beginning, at most a share `rate` is asked for.
 
-    It is spent on the rows that the learner is least sure of, among the latest ones, and a part of it on rows at
-    random. Each label that is asked for stands for 1 / p rows, if it was asked for with the probability p: with these
-    weights the labels are a fair sample of the stream. The same seed and rows give the same choices.
+    Most of it is spent on the least sure of the latest rows, and a part on random rows. A label that was asked for with
+    probability p gets the weight 1 / p. With these weights the labels are a fair sample of the stream. The same seed
+    and rows give the same choices.
     """
 
     def __init__(self, rate: float, seed: int = 0, *, random: float = _RANDOM) -> None:
@@ -112,7 +112,7 @@ class Asking:
 
     @property
     def rows(self) -> int:
-        """Rows that have come; those of weight 0 do not count."""
+        """Number of rows seen; rows of weight 0 do not count."""
         return self.core.numbers[3]
 
     @property
@@ -127,7 +127,7 @@ class Asking:
         return wrong / total if total else None
 
     def next(self, certainty: float) -> float:
-        """The probability with which the next row's label is asked for, if it is; else 0."""
+        """The probability with which the next row's label is asked for; 0 if it is not."""
         return self.core.next(certainty)
 
     def told(self, wrong: bool, probability: float) -> None:

@@ -25,16 +25,16 @@ Weights = npt.NDArray[np.float64] | None
 
 
 class BatchModel(Model, Protocol):
-    """The model of a learner of batches. It is not changed: a batch makes a new one of it."""
+    """The model of a batch learner. It is immutable: each batch makes a new one."""
 
     record: Floats
 
     def grown(self, n_columns: int, n_classes: int, policy: Policy) -> Self:
-        """With at least that many columns and classes; itself if it has them."""
+        """The model with at least that many columns and classes; itself if it has them."""
 
 
 class LinearBatchModel(BatchModel, Protocol):
-    """One whose scores are sums over the columns."""
+    """A model whose scores are sums over the columns."""
 
     def scores(self, X: Any) -> Floats:
         """w.x for every row and head; X is an array or CSR, with no more columns than the model."""
@@ -50,16 +50,16 @@ class LinearBatchModel(BatchModel, Protocol):
 class BatchLearner(ClassLearner):
     """Base of the learners that see a batch at a time: its rows in their order, but all of them before the first step.
 
-    A subclass says what its state is at the beginning, and what a batch makes of it.
+    A subclass defines the initial state, and the state after a batch.
     """
 
     shuffle: bool | str = AutoFlag().default("auto")
     random_state: Any = None
 
-    # Predictions are put on record as a batch is learned from, each before its label. Otherwise those of a whole batch
-    # are, before it is learned from; of the first one nothing can be said.
+    # Predictions are recorded while a batch is learned from, each before its label. Otherwise a whole batch is
+    # predicted before it is learned from; the first batch has no predictions.
     records_rows: ClassVar[bool] = False
-    by_rows: ClassVar[bool] = False  # each row is predicted by what was learned from those before it, in a batch too
+    by_rows: ClassVar[bool] = False  # each row is predicted by the model of all rows before it
 
     if TYPE_CHECKING:
         _state: BatchModel = field(init=False)
@@ -69,12 +69,12 @@ class BatchLearner(ClassLearner):
 
     @abstractmethod
     def _after(self, state: Any, X: Any, labels: Labels, weight: Weights, own: Weights) -> BatchModel:
-        """The state after a batch, of the state before, which stays as it is.
+        """The state after a batch; the given state is not changed.
 
-        `weight` is that of the rows times that of their classes; predictions are put on record by their `own`.
+        `weight` is the row weight times the class weight; `own` predicts for the record.
 
-        X is an array of float32 or float64 in C order, or CSR with ascending columns; values and columns have been
-        looked at. It has as many columns as the state. Raises ValueError if there is no such state.
+        X is an array of float32 or float64 in C order, or CSR with ascending columns, already checked. It has the
+        columns of the state. Raises ValueError if no state fits.
         """
 
     def begin(self, classes: Array, n_columns: int = 0) -> None:
@@ -88,10 +88,10 @@ class BatchLearner(ClassLearner):
         self.n_features_in_ = n_columns
 
     def take_batch(self, X: Any, labels: Labels, weight: Weights = None, weighing: Weighing | None = None) -> None:
-        """Learn from the rows of X, an array or CSR: wider than the model and of more classes, if it is so.
+        """Learn from the rows of X, an array or CSR.
 
-        `weighing` is what rows of each class count, if its labels are not yet those of the model. A batch that is
-        refused leaves the model as it was.
+        The model grows if there are new columns or classes. `weighing` has the class weights, if `labels` are not yet
+        those of the model. A refused batch leaves the model as it was.
         """
         X = self._own(X)
         n_classes = max(int(labels.max(initial=-1)) + 1, len(self.classes_))
@@ -100,7 +100,7 @@ class BatchLearner(ClassLearner):
         state, normalizer = self._state.grown(X.shape[1], n_classes, self._policy()), self._normalizer.copy()
         own, counts = weight, state.tally[:, SEEN]
         weight = row_weights(weighing or self.weighing(n_classes), counts, labels, own, whole=True)
-        if weight is not None and not weight.all():  # as if those rows had not come
+        if weight is not None and not weight.all():  # like a batch without those rows
             come = weight > 0
             X, labels, weight, own = X[come], labels[come], weight[come], None if own is None else own[come]
         if len(labels):
@@ -112,18 +112,18 @@ class BatchLearner(ClassLearner):
         self.n_features_in_ = state.n_columns
 
     def _own(self, X: Any) -> Any:
-        """The rows of a batch as `_learned` wants them; nobody else can change them."""
+        """The rows of a batch as `_learned` wants them, in memory that no other thread can change."""
         return self._checked(with_own_columns(X) if self._normalizer.core is not None else owned(X))
 
     def _learned(
         self, state: Any, normalizer: Normalizer, X: Any, labels: Labels, weight: Weights, own: Weights
     ) -> tuple[BatchModel, Normalizer]:
-        """The state and the normalizer after a batch. The normalizer may be changed, and the state stays as it is."""
+        """The state and the normalizer after a batch. May change the normalizer, but not the state."""
         X = widened(normalizer.learn_all(X), state.n_columns)
         return self._after(state, X, labels, weight, own), normalizer
 
     def _recorded(self, X: Any, labels: Labels, weight: npt.NDArray[np.float64] | None, n_classes: int) -> Floats:
-        """The record with the predictions of a batch that is to be learned from."""
+        """The record, with the predictions of a batch that is about to be learned."""
         state = self._state.grown(X.shape[1], n_classes, self._policy())
         record = state.record.copy()
         if state.tally.any():
@@ -148,7 +148,7 @@ class BatchLearner(ClassLearner):
         return self.judge(X, variances=self.has_variances)
 
     def judge(self, X: Any, *, variances: bool) -> tuple[Floats, Floats | None]:
-        """Scores of checked rows, and their variances if those are asked for; one column for each head."""
+        """Scores of checked rows, and their variances if wanted; one column per head."""
         state = cast(LinearBatchModel, self._fitted_state("scores"))
         X, beyond = self._normalizer.apply(X), None
         if X.shape[1] > state.n_columns:
@@ -177,11 +177,11 @@ class BatchLearner(ClassLearner):
 def checked_rows(X: Any) -> Any:
     """X, or a tidied copy if the columns of some row do not ascend. ValueError if SciPy or BLAS must not see it."""
     if not is_sparse(X):
-        with np.errstate(all="ignore"):  # a sum that is finite is the quickest proof that all of X is
+        with np.errstate(all="ignore"):  # a finite sum is the quickest proof that all values are finite
             if np.isfinite(X.sum()):
                 return X
     try:
-        # The loops of the core look at every row, and say what is wrong with it.
+        # The core's loops check every row and describe the fault.
         State(Shape.identity, X.dtype, X.shape[1], False).scores(as_rows(X, X.dtype))
     except UnsortedColumns:
         return checked_rows(tidy(X))

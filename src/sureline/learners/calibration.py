@@ -52,11 +52,11 @@ class Curve:
     ratios: tuple[Floats, Floats] | None  # G likewise
     largest_std: float  # D
     temperature: float  # by which the other classes share the rest
-    evenly: float  # the share of that rest which they share evenly, since little is known of it
+    evenly: float  # the share of that rest which is spread evenly, since little is known of it
 
     @classmethod
     def of(cls, record: Floats, n_heads: int, precision: float = PRECISION_OF_RISE) -> Curve:
-        """The curve of a record that is not empty; `precision` is that of the prior of its rises."""
+        """The curve of a nonempty record; `precision` is that of the prior of its rises."""
         seen = Outcomes.of(record)
         weight = seen.negative + seen.positive
         fits = [
@@ -77,7 +77,7 @@ class Curve:
         )
 
     def log_odds(self, scores: Floats, variances: Floats | None) -> Floats:
-        """Of scores, or margins, with their variances."""
+        """Log-odds for scores or margins, with their variances."""
         xp = namespace_of(scores)
         f = xp.clip(scores, -LARGEST_SCORE, LARGEST_SCORE)
         risen: Floats = xp.interp(f, *map(xp.asarray, self.scores))
@@ -103,8 +103,8 @@ class Curve:
         shares = xp.exp(others)
         shares /= shares.sum(axis=1, keepdims=True)
         even = 1 / (scores.shape[1] - 1)
-        # At most as likely as the best one, where that is possible: of equal scores none is more likely.
-        room = xp.exp(xp.minimum(odds, 50.0))  # the share of the rest that is as likely as the best one
+        # At most as likely as the best class, as far as possible: for equal scores none is likelier.
+        room = xp.exp(xp.minimum(odds, 50.0))  # the share of the rest that is as likely as the best class
         spread = xp.clip((0.999 * room - even) / xp.maximum(shares.max(axis=1) - even, 1e-12), 0, 1 - self.evenly)
         shares = spread[:, np.newaxis] * (shares - even) + even
         probabilities: Floats = expit(-odds)[:, np.newaxis] * shares
@@ -148,7 +148,7 @@ class _Fit:
             tried.append((A[:, 1:], _Prior.of(A.shape[1] - 1, precision)))
         if not even:
             priors = _Prior.of(A.shape[1], precision, prior)
-            if n_heads > 1:  # the best of several scores is more likely right than one that is drawn
+            if n_heads > 1:  # the best of several scores is right more often than a random one
                 priors.lowest[0] = prior + _LEAST_RISE
             tried.append((A, priors))
         found = []
@@ -172,7 +172,7 @@ class _Fit:
 
 
 def _told(A: Floats, weight: Floats, f: Floats, b: Floats, prior: _Prior) -> Floats:
-    """How much of each coefficient the data tells, rather than the prior: nothing of those at their bounds."""
+    """How far the data rather than the prior determine each coefficient; 0 for coefficients at their bounds."""
     p = 0.5 * (1 + np.tanh(0.5 * f))
     free = b > prior.lowest + 1e-9
     H = (A.T * (weight * p * (1 - p)))[free] @ A[:, free]
@@ -183,9 +183,9 @@ def _told(A: Floats, weight: Floats, f: Floats, b: Floats, prior: _Prior) -> Flo
 
 @dataclass(frozen=True)
 class Quality:
-    """How good the calibrated probabilities of a record are, each with its standard error.
+    """The quality of a record's calibrated probabilities, each measure with its standard error.
 
-    They are of the predictions on record, of which the later ones count more, and of the curve through all of them.
+    They are of the recorded predictions, of which later ones count more, and of the curve through all of them.
     """
 
     log_loss: tuple[float, float]
@@ -194,7 +194,7 @@ class Quality:
 
     @classmethod
     def of(cls, record: Floats, n_heads: int) -> Quality:
-        """Of a record that is not empty."""
+        """The quality of a nonempty record."""
         seen, curve = Outcomes.of(record), curve_of(record, n_heads)
         odds = curve.log_odds(seen.score, seen.std**2 if seen.has_std else None)
         n = float(seen.positive.sum() + seen.negative.sum())
@@ -231,7 +231,7 @@ def _area(odds: Floats, positive: Floats, negative: Floats) -> tuple[float, floa
 
 
 def curve_of(record: Floats, n_heads: int) -> Curve:
-    """The curve of a record that is not empty. It is computed once for what is on record."""
+    """The curve of a nonempty record, computed once per record."""
     return _curve(record.tobytes(), n_heads)
 
 
@@ -241,7 +241,7 @@ def _curve(numbers: bytes, n_heads: int) -> Curve:
 
 
 def margins_of(scores: Floats, variances: Floats | None) -> tuple[npt.NDArray[np.intp], Floats, Floats | None]:
-    """The best class, by how much it is better than the next, and the variance of that."""
+    """The best class, its margin over the next, and the variance of the margin."""
     at = namespace_of(scores).arange(len(scores))
     best = scores.argmax(axis=1)
     others = scores.copy()
@@ -265,10 +265,7 @@ def _bends(x: Floats, weight: Floats) -> Floats:
 
 
 def _rises(x: Floats, knots: Floats) -> Floats:
-    """How much of each stretch between knots lies between 0 and x, so that the function with a rise r is this times r.
-
-    Negative for negative x.
-    """
+    """The part of each stretch between knots from 0 to x, negative for x < 0; times the rises, it is the function."""
     begin, width = knots[:-1], np.diff(knots)
     part: Floats = np.clip((x[:, np.newaxis] - begin) / width, 0, 1) - np.clip(-begin / width, 0, 1)
     return part
@@ -276,7 +273,7 @@ def _rises(x: Floats, knots: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class _Prior:
-    """Of coefficients: normal around a centre, above the lowest value."""
+    """The prior of coefficients: normal around a centre, bounded below."""
 
     precision: Floats
     centre: Floats
@@ -284,7 +281,7 @@ class _Prior:
 
     @classmethod
     def of(cls, n: int, of_rise: float, a: float | None = None) -> _Prior:
-        """Of n coefficients: rises, after the log-odds at score 0 if their centre is given."""
+        """The prior of n coefficients: rises, after the log-odds at score 0 if their centre is given."""
         precision, centre, lowest = np.full(n, of_rise), np.zeros(n), np.full(n, _LEAST_RISE)
         if a is not None:
             precision[0], centre[0], lowest[0] = _PRECISION_OF_A, a, -np.inf
@@ -315,7 +312,7 @@ def _most_probable(A: Floats, positive: Floats, negative: Floats, prior: _Prior)
 
 
 def _bounded_minimum(H: Floats, c: Floats, lowest: Floats) -> Floats:
-    """Of b'Hb / 2 - c.b over b >= lowest, H being positive definite: by block principal pivoting."""
+    """The minimum of b'Hb / 2 - c.b over b >= lowest, for positive definite H: by block principal pivoting."""
     bound = np.zeros(len(c), bool)
     fewest, patience = len(c) + 1, 3
     b = np.zeros(len(c))
@@ -332,14 +329,14 @@ def _bounded_minimum(H: Floats, c: Floats, lowest: Floats) -> Floats:
             fewest, patience = n, 3
         elif patience > 0:
             patience -= 1
-        else:  # one at a time cannot go round in circles
+        else:  # single exchanges cannot cycle
             wrong[: np.flatnonzero(wrong)[-1]] = False
         bound = bound ^ wrong
     return np.maximum(b, lowest)
 
 
 def _temperature(logs: Floats) -> float:
-    """The most likely one, between two of the grid where the parabola through its neighbours has its top."""
+    """The most likely temperature, at the vertex of the parabola through three grid points."""
     best = int(logs.argmax())
     octave = float(np.log2(TEMPERATURES[best]))
     if 0 < best < len(logs) - 1:

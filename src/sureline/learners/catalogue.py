@@ -20,16 +20,16 @@ def _algorithms(module: str) -> list[type[Learner]]:
         kind
         for kind in vars(found).values()
         if isinstance(kind, type) and issubclass(kind, Learner) and "paper" in vars(kind)
-        # what another module has defined is listed there
+        # imported classes are listed by their own module
         if kind.__module__ == found.__name__
     ]
 
 
 EVERY_LEARNER: dict[str, type[Learner]] = {kind.__name__: kind for module in _MODULES for kind in _algorithms(module)}
 LEARNERS = {name: kind for name, kind in EVERY_LEARNER.items() if kind.has_command}
-# Those that are for data which is small: nobody trains them from a stream, but their models are files like others.
+# Learners for small data: they cannot train from a stream, but have model files.
 WITHOUT_COMMAND = {name: kind for name, kind in EVERY_LEARNER.items() if not kind.has_command}
-# Those that go over their data again and again are estimators only. Their modules in `sureline.estimators`.
+# Learners that go over their data many times are estimators only: their modules in `sureline.estimators`.
 IN_MEMORY = {"L1SVM": "l1", "SDCA": "sdca", "SparseDCA": "l1"}
 
 _BY_PLAIN_NAME = {name.lower(): learner for name, learner in LEARNERS.items()}

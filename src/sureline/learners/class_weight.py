@@ -16,7 +16,7 @@ from .parameters import Constraint
 
 @dataclass(frozen=True)
 class ClassWeight(Constraint):
-    """None, "balanced", or a weight for each class that has another one than 1."""
+    """The parameter `class_weight`: None, "balanced", or a weight for each class whose weight is not 1."""
 
     def accepts(self, value: Any) -> bool:
         if value is None or (isinstance(value, str) and value == "balanced"):
@@ -38,14 +38,14 @@ class Weighing(NamedTuple):
     """The factor of the weight of a row, as the core takes it."""
 
     class_weight: Floats | None = None  # for each class
-    shares: bool = False  # or that which gives each class its equal share of the rows so far
+    shares: bool = False  # or balanced: factors that give each class its equal share of the rows so far
 
 
 EVEN = Weighing()
 
 
 def weighing(given: Any, labels: Sequence[Any], n_classes: int) -> Weighing:
-    """The factors along a stream whose classes so far have these labels; `n_classes` is how many the model has."""
+    """The factors along a stream with these labels so far; `n_classes` is the model's number of classes."""
     if given is None:
         return EVEN
     if isinstance(given, str):
@@ -72,7 +72,7 @@ def row_factors(given: Any, labels: Sequence[Any], codes: Labels, weight: Floats
 
 
 def balanced(counts: Ints) -> Floats:
-    """n / (K n_k) for n rows of K classes, n_k of them of the class; 1 for a class that has none."""
+    """n / (K n_k) for n rows of K classes, n_k of them in class k; 1 for a class without rows."""
     here = counts > 0
     weights: Floats = np.ones(len(counts))
     weights[here] = counts.sum() / (here.sum() * counts[here])
@@ -80,31 +80,30 @@ def balanced(counts: Ints) -> Floats:
 
 
 def refuse_strangers(given: Mapping[Any, float], labels: Sequence[Any]) -> None:
-    """Raise ValueError if a weight is for a class that there is not."""
+    """Raise ValueError if a weight is for an unknown class."""
     for label in given:
         if label not in labels:
             raise ValueError(f"class_weight has a weight for {label!r}, which is not among the classes {list(labels)}.")
 
 
 def without_rows(learner: Any, labels: Sequence[Any]) -> str | None:
-    """The classes that have a weight and no rows, in a sentence; None if there are none."""
+    """A sentence that names weighted classes without rows; None if there are none."""
     given = getattr(learner, "class_weight", None)
     never = [repr(label) for label in given if label not in labels] if isinstance(given, Mapping) else []
     return f"class_weight has a weight for {', '.join(never)}, which never came" if never else None
 
 
 def either(*reasons: str | None) -> str | None:
-    """Those that there are; None if there are none."""
+    """The given reasons, joined; None if there are none."""
     return "; ".join(filter(None, reasons)) or None
 
 
 def row_weights(
     weighing: Weighing, counts: Ints, codes: Labels, weight: Floats | None, *, whole: bool
 ) -> Floats | None:
-    """The weights of the rows of a batch, times those of their classes, for learners that take them from Python.
+    """Row weights times class weights, for learners that take them from Python.
 
-    With shares the counts are those before the batch, and with all of it if it is learned from as a `whole`, or up to
-    each row.
+    With shares, classes are counted before the batch; with `whole` in all of it, otherwise up to each row.
     """
     own = np.ones(len(codes)) if weight is None else weight
     if weighing.class_weight is not None:
@@ -121,12 +120,12 @@ def row_weights(
 
 
 def packed(given: Any) -> Any:
-    """As a model file holds it: a dict as pairs, since its labels may be numbers."""
+    """The form in a model file: dicts as pairs, since labels may be numbers."""
     return [[label, float(weight)] for label, weight in given.items()] if isinstance(given, Mapping) else given
 
 
 def unpacked(value: Any) -> Any:
-    """The inverse of `packed`. ValueError if it is none."""
+    """The inverse of `packed`. ValueError for any other value."""
     if not isinstance(value, list | tuple):
         return value
     if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in value):

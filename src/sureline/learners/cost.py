@@ -10,17 +10,17 @@ Pair = tuple[float, float]  # of a negative and of a positive example
 
 
 class LabelCosts:
-    """How the costs of the labels follow from the parameters of a learner. Here they are all 1."""
+    """How the costs of the labels follow from a learner's parameters. Here all costs are 1."""
 
-    remedy = ""  # what to do with more than two classes
+    remedy = ""  # advice for more than two classes
     reason = ""  # why classes must be named
 
     def pair(self, learner: Any) -> Pair | None:
-        """The costs of a mistake on a negative and on a positive example; None to balance them along the stream."""
+        """Costs of a mistake on a negative and a positive example; None to balance them along the stream."""
         return 1.0, 1.0
 
     def uneven(self, learner: Any) -> str | None:
-        """Which parameters make the two classes differ; None if they do not."""
+        """The parameters that treat the two classes differently, in words; None if they do not."""
         return None
 
     def refuse_classes(self, learner: Any, n_classes: int) -> None:
@@ -32,7 +32,7 @@ class LabelCosts:
             )
 
     def refuse_unnamed(self, learner: Any) -> None:
-        """Raise ValueError if it must be known from the start which class is the positive one."""
+        """Raise ValueError if the positive class must be known from the start, and is not."""
         if (uneven := self.uneven(learner)) is not None:
             raise ValueError(
                 f"{uneven}, which needs classes=[...] in the first call of partial_fit, growing=True or not: the "
@@ -84,7 +84,7 @@ class MarginParameters(LabelCosts):
 
 
 def is_cost(value: Any) -> bool:
-    """True if it is a positive number."""
+    """True for a positive number."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
     try:

@@ -68,9 +68,9 @@ class CPA(OnlineLearner):
 
     Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, "Online passive-aggressive algorithms", JMLR 7, 2006, section 8.
 
-    On a mistake, w += y x min(C, (sqrt(c) - m) / |x|^2): the margin that is asked for is the square root of what the
-    mistake costs. Deviates: a score of 0 counts as a mistake for both labels, although it predicts the negative class.
-    The source has no step for a negative example there.
+    On a mistake, w += y x min(C, (sqrt(c) - m) / |x|^2): the required margin is the square root of the cost of the
+    mistake. Deviates: a score of 0 counts as a mistake for both labels, although it predicts the negative class. The
+    source makes no step for a negative example with score 0.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ _ADVICE = "scale X so that its values are of the order of 1, and keep C and samp
 
 @dataclass(frozen=True)
 class Plan:
-    """How to learn from a batch: what the parameters of the learner come to."""
+    """The numbers by which a batch is learned, from the learner's parameters."""
 
     q: int
     sigma: float
@@ -32,9 +32,9 @@ class Plan:
     tol: float  # relative change of theta that ends the search; 0 for never
     pool: int | None  # candidates of problem (12), solved greedily; None for (14), which takes the largest scores
     passes: int  # of a subproblem
-    gap: float  # relative duality gap at which a subproblem is solved
+    gap: float  # relative duality gap at which a subproblem counts as solved
     exact: bool  # steps to the maximum along a row, rather than the paper's
-    final_passes: int  # of the last subproblem once more, with exact steps; 0 if it is left as it is
+    final_passes: int  # further passes with exact steps over the last subproblem
     covariance: bool
     max_bytes: int | None
 
@@ -48,13 +48,13 @@ class Plan:
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows with their classes, what they count in the loss (C) and in the covariance (C2)."""
+    """Rows with their classes, and their weights in the loss (C) and in the covariance (C2)."""
 
     rows: _core.Rows
     labels: npt.NDArray[np.int32]
     C: Floats
     C2: Floats
-    columns: Ints | None = None  # what those of the rows are called, if they are some of more
+    columns: Ints | None = None  # original numbers of the columns, if the rows have only some of them
 
     def name_of(self, column: int) -> int:
         return column if self.columns is None else int(self.columns[column])
@@ -63,9 +63,9 @@ class Batch:
 def after(state: GroupState, batch: Batch, plan: Plan) -> GroupState:
     """The state after a batch.
 
-    For each group P_k grows by sum_i C2_i x_i x_i', the intercept's precision by sum_i C2_i. A batch begins with the
-    groups and with the z of those before; of its own alphas it keeps the sums z alone. So what is maximised is the dual
-    of all rows so far, in which the alphas of earlier batches stay as they are.
+    For each group P_k grows by sum_i C2_i x_i x_i', the intercept's precision by sum_i C2_i. A batch starts from the
+    groups and z of earlier batches; of its alphas only the sums z are kept. So it maximises the dual of all rows so
+    far, with the alphas of earlier batches fixed.
     """
     return _CuttingPlanes(state, batch, plan).run()
 
@@ -93,7 +93,7 @@ class _CuttingPlanes:
         if self.groups:
             self._solve()
             used = self._state("").used()
-            if not used.all():  # makes room for others
+            if not used.all():  # makes room for other groups
                 keep = np.repeat(used, [len(group) for group in self.groups])
                 self.z = np.ascontiguousarray(self.z[:, keep])
                 kept = [group for group, is_used in zip(self.before.groups, used, strict=True) if is_used]
@@ -110,7 +110,7 @@ class _CuttingPlanes:
         return self._state(stopped_by, counted)
 
     def _begin_selection(self, groups: list[Group], z: Floats) -> None:
-        """The rows reduced to these groups, which take in the batch."""
+        """Reduce the rows to these groups, and absorb the batch into their covariances."""
         self.selection = _core.GroupRows(self.batch.rows)
         self.groups = []
         self.z_before = np.ascontiguousarray(z)
@@ -149,10 +149,10 @@ class _CuttingPlanes:
                     return "tol"
 
     def _take_first_alpha(self) -> None:
-        """All 1; with an intercept such that sum_i C_i alpha_i y_i = 0, if both classes are there.
+        """Initial alphas: 1, or with an intercept and both classes such that sum_i C_i alpha_i y_i = 0.
 
-        That is the condition of an intercept that nothing penalises. Without it the scores of the first group would be
-        about which features are frequent, where there are more rows of one class than of the other.
+        This is the optimality condition of an unpenalised intercept. Without it, unbalanced classes would make the
+        first group favour frequent features.
         """
         for alpha, positive in zip(self.alpha, self.positive, strict=True):
             alpha[:] = 1
@@ -162,7 +162,7 @@ class _CuttingPlanes:
                 alpha[is_positive], alpha[~is_positive] = min(n) / n[1], min(n) / n[0]
 
     def _worst_case(self, r: int) -> Ints | None:
-        """At most r new columns, ascending. None if there is no memory for the candidates."""
+        """At most r new columns, ascending. None if memory is short for the candidates."""
         self._score()
         if self.plan.pool is None:
             return np.sort(np.array(_core.best_columns(self.total, r), np.int64))
@@ -201,7 +201,7 @@ class _CuttingPlanes:
         return self.s
 
     def _room_for(self, columns: Ints, selection: _core.GroupRows | None = None) -> bool:
-        """True if there is memory for a group of these columns, which then are in the selection."""
+        """Add a group of these columns to the selection. False if there is too little memory."""
         selection = selection or self.selection
         rows, C, left = self.batch.rows, self.batch.C, self._bytes_left()
         with self._refusals():
@@ -223,7 +223,7 @@ class _CuttingPlanes:
         return False
 
     def _bytes_left(self) -> int | None:
-        """For the selection, beside what is there already: scores of features, duals, covariances."""
+        """Memory left for the selection, beyond scores of features, duals and covariances."""
         if self.plan.max_bytes is None:
             return None
         others = sum(array.nbytes for array in (self.s, self.alpha, self.first_scores)) + self.moved.nbytes
@@ -268,8 +268,8 @@ class _CuttingPlanes:
                     gap = self.selection.sweep(problem, *duals, exact=plan.exact, scores=scores, moved=moved)
                 if plan.passes == 1:
                     break
-                # The gap takes another look at all rows, so it is asked for only when they said in their turn that it
-                # is small.
+                # The gap takes another pass over all rows, so it is computed only when the steps suggest that it is
+                # small.
                 dual = self.selection.value(problem, *duals)[0] + past
                 if gap <= plan.gap * abs(dual):
                     gap = self.selection.value(problem, *duals, gap=True)[2]
@@ -308,7 +308,7 @@ class _CuttingPlanes:
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
-        """Says what is wrong with a row that is refused in here."""
+        """Turn the core's refusal of a row into an error that describes it."""
         try:
             yield
         except _core.Refused as refused:
@@ -322,9 +322,9 @@ class _CuttingPlanes:
 def greedy(P: Floats, s: Floats, r: int) -> npt.NDArray[np.intp]:
     """At most r indices that maximise, one after the other, the sum over rows of s of s_A' (P_AA)^-1 s_A.
 
-    What j adds to it is t_j^2 / D_j with t_j = s_j - P_jA P_AA^-1 s_A and D_j = P_jj - P_jA P_AA^-1 P_Aj: what is left
-    of s_j and P_jj after some steps of a Cholesky factorisation, with j as the next pivot. D_j is at least 1, since
-    P - I is positive semidefinite. Of equal gains the lower index wins.
+    Index j adds t_j^2 / D_j to it, with t_j = s_j - P_jA P_AA^-1 s_A and D_j = P_jj - P_jA P_AA^-1 P_Aj: the
+    remainders of s_j and P_jj in a partial Cholesky factorisation, with j as the next pivot. D_j is at least 1: P - I
+    is positive semidefinite. For equal gains the lower index wins.
     """
     D, t = P.diagonal().copy(), s.copy()
     L = np.zeros((r, len(P)))

@@ -257,7 +257,7 @@ BUDGET = """max_nonzero : int or None, default=None
     """
 
 
-# In the order in which they are put in: what one holds comes after it.
+# In the order of insertion: a fragment inside another comes after it.
 _FRAGMENTS = {
     "of_batches": _OF_BATCHES,
     "normalize": NORMALIZE,

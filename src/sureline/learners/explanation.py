@@ -15,10 +15,10 @@ from .learner import ClassLearner, Learner
 
 @dataclass(frozen=True)
 class Contribution:
-    """A feature of a row, its value, and what it adds to the score."""
+    """A feature of a row, its value, and its contribution to the score."""
 
     feature: int  # column of the model
-    names: list[str]  # of the column: those that were hashed to it, the most frequent first; or none
+    names: list[str]  # names of the column: for hashed names, the most frequent first; may be empty
     value: float  # as its first name has it
     contribution: float
 
@@ -30,7 +30,7 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A score, and what it is the sum of: ``intercept``, all `contributions`, and the ``rest``.
+    """A score and its parts, which sum to it: ``intercept``, all `contributions`, and the ``rest``.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Explanation:
     rest: float
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The explanation as a dict for JSON."""
         features = [{"feature": c.name, "value": c.value, "contribution": c.contribution} for c in self.contributions]
         return {
             **({} if self.label is None else {"label": self.label}),
@@ -68,7 +68,7 @@ class Explanation:
 
 
 class Explainer:
-    """Explains answers of a learner as it is now. ValueError if its scores are no sums over features."""
+    """Explains answers of a learner in its present state. ValueError if its scores are not sums over features."""
 
     def __init__(self, learner: Learner) -> None:
         if not learner.has_weights:
@@ -93,7 +93,7 @@ class Explainer:
     ) -> list[Explanation]:
         """An explanation for each row in compressed form, with at most n contributions.
 
-        `names` are those of the rows themselves, which come before those that the model keeps.
+        `names` come from the rows, and take precedence over the model's.
         """
         learner = self._learner
         scores, variances = learner.judge_rows(values, indices, indptr, n_columns)
@@ -131,7 +131,7 @@ class Explainer:
         return explanations
 
     def _weights_of(self, head: int, columns: Array) -> Floats:
-        """Weights of these columns, 0 of those that have none."""
+        """Weights of these columns; 0 for columns without a weight."""
         begin, end = self._weights.indptr[head : head + 2]
         known, weights = self._weights.indices[begin:end], self._weights.data[begin:end]
         if not len(known):

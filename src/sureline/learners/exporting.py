@@ -1,4 +1,4 @@
-"""Models for others: as JSON for people, and as ONNX for other programs."""
+"""Export of models: JSON for people, ONNX for other programs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def refuse_without_weights(learner: Learner) -> None:
 
 
 def to_json(learner: Learner) -> dict[str, Any]:
-    """All that it takes to compute scores by hand: score = intercept + sum of weight * value.
+    """All that is needed to compute scores by hand: score = intercept + sum of weight * value.
 
     With ``normalize="row"`` the values of a row are divided by its length first. Weights are those of features as they
     come; scales, where there are any, are in them already. The largest weights come first. SOP divides that sum by 1 +
@@ -65,7 +65,7 @@ def to_json(learner: Learner) -> dict[str, Any]:
 
 
 def _weights(learner: Learner) -> Iterator[list[tuple[str, float]]]:
-    """Of each head the names and weights, the largest first."""
+    """For each head the names and weights, the largest first."""
     weights = learner.sparse_coef_
     for head in range(weights.shape[0]):
         row = weights[head]
@@ -90,7 +90,7 @@ def _name(learner: Learner, column: int) -> tuple[str, int]:
 
 
 def _calibration(learner: ClassLearner) -> dict[str, Any] | None:
-    """The curve from scores to log-odds as `calibration.py` has it; None if the model has not seen its mistakes yet."""
+    """The curve from scores to log-odds; None if no predictions are on record."""
     curve = learner._link
     if not isinstance(curve, Curve):
         return None
@@ -170,7 +170,7 @@ def to_onnx(learner: Learner) -> bytes:
 
 
 def _refuse_too_large(learner: Learner, size: int) -> None:
-    """Raise ValueError for what no file of ONNX has room for, before it is made."""
+    """Raise ValueError for a model that exceeds ONNX's limits, before it is built."""
     if size > LARGEST:
         raise ValueError(
             f"A file of ONNX holds at most {LARGEST:,} bytes of weights, and those of {learner.model.n_columns:,} "
@@ -195,7 +195,7 @@ def _variances(graph: _Graph, learner: GaussianLearner, rows: str, *, wide: bool
         found = graph.add("ReduceSum", [products, last], keepdims=1)
         twice = graph.constant("twice", 2 * learner.intercept_covariance_.reshape(-1, 1).astype(np.float64))
         found = graph.add("Add", [found, graph.add("MatMul", [rows, twice])])
-    elif wide:  # the rows have a place for each entry, and one of heads behind it
+    elif wide:  # each row has a place per entry; a dimension of heads follows
         found = graph.add("Gather", [graph.constant("S", S.astype(np.float32).T), "columns"], axis=0)
         found = graph.add("Cast", [found], to=DOUBLE)
         found = graph.add("ReduceSum", [graph.add("Mul", [graph.add("Mul", [rows, rows]), found]), last], keepdims=0)
@@ -242,7 +242,7 @@ def _outputs(graph: _Graph, learner: Learner, scores: str, n_heads: int, helper:
 
 
 class _Graph:
-    """Nodes and constants of a graph that is being made."""
+    """Nodes and constants of a graph under construction."""
 
     def __init__(self, helper: Any, numpy_helper: Any) -> None:
         self._helper, self._numpy = helper, numpy_helper

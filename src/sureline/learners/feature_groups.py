@@ -21,7 +21,7 @@ from .guarded import asks
 from .parameters import NOT_NEGATIVE, POSITIVE, Number, OneOf
 
 _COUNT = Number(1, integer=True, optional=True)
-_WIDE = 1 << 24  # columns, beyond which only those that come in the batch have scores
+_WIDE = 1 << 24  # above this number of columns, only columns of the batch have scores
 
 
 @dataclass(eq=False, repr=False)
@@ -40,7 +40,7 @@ class _GroupLearner(BatchLearner):
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
     _covariance: ClassVar[bool]
 
-    if TYPE_CHECKING:  # of both subclasses, each of which has them in a place of its own
+    if TYPE_CHECKING:  # fields of both subclasses, at different positions
         inner_passes: int = field(init=False)
         inner_tol: float = field(init=False)
         max_memory: float | None = field(init=False)
@@ -67,7 +67,7 @@ class _GroupLearner(BatchLearner):
         )
 
     def _C2(self) -> float:
-        """How much an example counts in the covariance."""
+        """The weight of an example in the covariance."""
         return float(self.C)
 
     def fresh_state(self, n_columns: int, n_classes: int) -> GroupState:
@@ -103,7 +103,7 @@ class _GroupLearner(BatchLearner):
         return Policy.ovr
 
     def most_bytes(self, n_columns: int, n_heads: int, n_batches: int) -> int:
-        """Most bytes that a model takes on its way through so many batches, their rows not counted."""
+        """Peak bytes of a model over this many batches, without their rows."""
         plan = self._plan()
         n = plan.n_features
         if n is None:
@@ -124,7 +124,7 @@ class _GroupLearner(BatchLearner):
 
     @property
     def groups_(self) -> list[Array]:
-        """The selected columns, ascending in each group; the groups in the order in which they were found."""
+        """The selected columns, ascending in each group; groups in the order of selection."""
         return [group.columns.copy() for group in self._groups("groups_").groups]
 
     @property
@@ -201,7 +201,7 @@ class SBCW(_GroupLearner):
 
     over the weights mu_k of the groups, where S_k^-1 = I + C2 sum_i x_i x_i' over the columns of group k. So the
     covariance has a block on its diagonal for each group. The intercept is a term 1/2 w_b^2 of its own, with the
-    precision 1 + C2 times the number of rows. Sparse X is never made dense, nor copied but for the selected columns.
+    precision 1 + C2 times the number of rows. Sparse X is never made dense; only its selected columns are copied.
 
     A further batch begins with the groups, covariances and sums of alphas that there are. After a first subproblem
     groups without weight are dropped, and features are looked for as far as `n_features` then leaves room (without it,

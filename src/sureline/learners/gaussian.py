@@ -1,4 +1,4 @@
-"""Online learners whose weights have variances: they know how sure they are of a score."""
+"""Online learners with variances of their weights, which know how sure a score is."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class GaussianLearner(OnlineLearner):
 
     def _shape(self) -> Shape:
         shape = super()._shape()
-        if shape is not Shape.identity:  # a coordinate rule knows its own
+        if shape is not Shape.identity:  # coordinate rules define their own shape
             return shape
         return Shape.full if self.covariance == "full" else Shape.diagonal
 
@@ -50,7 +50,7 @@ class GaussianLearner(OnlineLearner):
 
 
 def covariance_of(learner: RuleLearner) -> Array:
-    """Covariance of the weights of X as it is."""
+    """Covariance of the weights, in the units of X."""
     S = learner._fitted_state("covariance_").covariance()
     normalizer = learner.normalizer
     return normalizer.per_unit(S[:, 1:], power=2) if S.ndim == 2 else normalizer.per_pair(S[:, 1:, 1:])

@@ -1,7 +1,7 @@
-"""One model, many threads: any number of them ask it, or one teaches it and the others wait.
+"""Models shared by threads: many may ask at the same time; a call that learns excludes all others.
 
-A call that learns has the model for itself. A call that asks waits for it, and then sees one whole model: what comes
-before the call that learns, or after it. A call that would wait for itself raises RuntimeError.
+A call that asks sees one whole model: from before or after each call that learns. A call that would wait for itself
+raises RuntimeError.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ Kind = TypeVar("Kind")
 
 
 class _OwnGate:
-    """The gate of an object that has none yet: made at the first use, whatever has made the object."""
+    """Creates the gate of an object at the first use."""
 
     def __get__(self, guarded: Any, owner: Any) -> Any:
         return self if guarded is None else guarded.__dict__.setdefault("_gate", _core.Gate())
 
 
 class Guarded:
-    """A base of what threads share. Whatever it has learned is read through a gate.
+    """Base of objects that threads share. Learned attributes are read through a gate.
 
-    Properties whose name ends with an underscore are guarded where they are declared, methods that answer by `asks`.
+    Properties whose name ends with an underscore are guarded at their declaration, methods by `asks`.
     """
 
     _gate = _OwnGate()
@@ -70,9 +70,9 @@ class Guarded:
 
 
 def shared_by_threads(kind: type[Kind]) -> type[Kind]:
-    """Give a class, and those derived from it, what `Guarded` has, without a base class more."""
+    """Give a class and its subclasses the methods of `Guarded`, without a further base class."""
     for name in ("_gate", "__post_init__", "_snapshot", "__copy__", "__deepcopy__", "__getstate__"):
-        if name not in vars(kind):  # its own
+        if name not in vars(kind):  # not if the class defines it
             setattr(kind, name, vars(Guarded)[name])
 
     shared: Any = kind
@@ -87,26 +87,26 @@ def shared_by_threads(kind: type[Kind]) -> type[Kind]:
 
 
 def guard_properties(kind: type) -> None:
-    """Let the properties that a class declares, if their name ends with an underscore, see one model each time."""
+    """Wrap the properties of a class whose names end with an underscore, so that each access sees one model."""
     for name, value in list(vars(kind).items()):
         if name.endswith("_") and not name.startswith("_") and isinstance(value, property) and value.fget:
             setattr(kind, name, property(asks(value.fget), value.fset, value.fdel, value.__doc__))
 
 
 def asking(guarded: Any) -> _core.Reading:
-    """For `with`: nobody changes the model in there."""
+    """A context in which no other thread changes the model."""
     reading: _core.Reading = guarded._gate.reading
     return reading
 
 
 def teaching(guarded: Any) -> _core.Changing:
-    """For `with`: nobody else uses the model in there."""
+    """A context in which no other thread uses the model."""
     changing: _core.Changing = guarded._gate.changing
     return changing
 
 
 def asks(method: Callable[P, Result]) -> Callable[P, Result]:
-    """A method that sees one model from beginning to end."""
+    """Decorate a method so that it sees one model from beginning to end."""
 
     @wraps(method)
     def guarded(*arguments: P.args, **named: P.kwargs) -> Result:

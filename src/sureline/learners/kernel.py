@@ -25,7 +25,7 @@ from .second_order import CONFIDENCE, SCW
 
 @dataclass(frozen=True)
 class _KernelChoice(Constraint):
-    """One of the kernels, or a function."""
+    """The parameter `kernel`: a name, or a function."""
 
     def accepts(self, value: Any) -> bool:
         return callable(value) or OneOf(*KERNELS).accepts(value)
@@ -129,7 +129,7 @@ class KernelSCW(BatchLearner):
         return Kernel(self.kernel, gamma, int(self.degree), float(self.coef0), bool(self.fit_intercept))
 
     def take_batch(self, X: Any, labels: Labels, weight: Weights = None, weighing: Weighing | None = None) -> None:
-        """Learn from the rows of X in their order. Cutting a stream into other batches changes nothing."""
+        """Learn from the rows of X in order. The model does not depend on how a stream is cut into batches."""
         X, normalizer = checked_rows(owned(X)), self._normalizer.copy()
         n_classes = max(int(labels.max(initial=-1)) + 1, len(self.classes_))
         self.refuse_classes(n_classes)
@@ -220,7 +220,7 @@ class KernelSCW(BatchLearner):
 
     @property
     def n_examples_(self) -> int:
-        """How many examples are stored."""
+        """Number of stored examples."""
         return self._kernel_model("n_examples_").examples.n
 
     @property

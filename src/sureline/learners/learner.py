@@ -1,4 +1,4 @@
-"""The base of every learner, without scikit-learn: its parameters, its answers, and what it tells once it has learned.
+"""Base class of all learners, without scikit-learn: parameters, answers, and learned attributes.
 
 The command line works with these classes alone, since importing scikit-learn takes longer than many a job. The
 estimators put scikit-learn's contract around them.
@@ -43,56 +43,55 @@ class Learner(ABC):
     growing: bool = Flag().default(False)
     normalize: str = KINDS.default(DEFAULT)
 
-    # An algorithm in a few words, where it is from, and the parameters that its paper has where ours differ. A class
-    # that has these is found by the catalogue, which is all that it takes to have an estimator and a command.
+    # A short description of the algorithm, its source, and the paper's parameters where ours differ. The catalogue
+    # finds every class with these attributes and makes its estimator and its command.
     algorithm: ClassVar[str]
     paper: ClassVar[str]
     published: ClassVar[dict[str, Any]] = {}
-    has_command: ClassVar[bool] = True  # False if it is for data that is small: nobody trains it from a stream
-    in_python: ClassVar[bool] = False  # True if its step is a method of Python, which no file holds
+    has_command: ClassVar[bool] = True  # False for learners of small data, which do not train from streams
+    in_python: ClassVar[bool] = False  # True if the step is a Python method, which model files cannot hold
 
-    # What numbers the rows of a stream are read in, unless it is said: half of the memory in models of millions.
+    # The dtype of a stream's rows by default: float32 halves the memory of wide models.
     stream_dtype: ClassVar[str] = "float32"
 
-    # What is tried of its parameters where they are to be tuned, as data; penalties that make a model sparse are not.
+    # The values that `tune` tries for each parameter. Sparsity penalties are not tried.
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {}
 
     has_variances: ClassVar[bool] = False  # a score has a variance
 
-    # What a learner has once it has begun. A dataclass takes for a parameter what it sees declared.
+    # Attributes of a trained learner. Declared in the class, they would be parameters of the dataclass.
     if TYPE_CHECKING:
         n_features_in_: int = field(init=False)
         feature_names_in_: Array = field(init=False)
         _state: Model = field(init=False)
         _gate: Any = field(init=False)
-    _normalizer = Normalizer("none")  # of what has not begun
-    _origin = Origin()  # of what came as arrays
+    _normalizer = Normalizer("none")  # before training
+    _origin = Origin()  # for rows from arrays
 
     # -- what an algorithm says of itself --------------------------------------------------------------------
 
     @abstractmethod
     def judge_rows(self, values: Array, indices: Array, indptr: Array, n_columns: int) -> tuple[Floats, Floats | None]:
-        """Scores of rows in compressed form, and their variances if the learner has any; one column for each head.
+        """Scores of rows in compressed form, and variances if the learner has them; one column per head.
 
-        The rows are those of a reader, which has looked at them. Of features that the model has never seen nothing is
-        known: they have no weight, and the variance that every feature starts with.
+        A reader has checked the rows. Unseen features have no weight, and the variance of a fresh feature.
         """
 
     @abstractmethod
     def judge(self, X: Any, *, variances: bool) -> tuple[Floats, Floats | None]:
-        """Scores of the rows of X, and their variances if those are asked for; one column for each head."""
+        """Scores of the rows of X, and their variances if wanted; one column per head."""
 
     @abstractmethod
     def _policy(self) -> Policy:
-        """The meaning of the heads, if there are more than one, or if there are no classes."""
+        """The meaning of the heads; for one head and for regression too."""
 
     @abstractmethod
     def _refuse_state(self, state: Any) -> None:
-        """Raise ValueError if a learner with these parameters does not have such a state."""
+        """Raise ValueError if a learner with these parameters cannot have such a state."""
 
     @property
     def costs(self) -> tuple[float, float] | None:
-        """The costs of a mistake on a negative and on a positive example; None to balance them along the stream."""
+        """Costs of a mistake on a negative and a positive example; None to balance them along the stream."""
         return 1.0, 1.0
 
     # -- parameters ------------------------------------------------------------------------------------------
@@ -102,20 +101,20 @@ class Learner(ABC):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def check_parameters(self) -> None:
-        """Raise ValueError if a parameter is none of the values that it may have."""
+        """Raise ValueError if a parameter has an invalid value."""
         for name, constraint in constraints_of(type(self)).items():
             constraint.check(name, type(self).__name__, getattr(self, name))
 
     @classmethod
     def constraint_of(cls, parameter: str) -> Constraint | None:
-        """The constraint of that parameter; None if anything goes, or if there is no such parameter."""
+        """The constraint of a parameter; None for any value, or an unknown parameter."""
         return constraints_of(cls).get(parameter)
 
     def refuse_stream(self) -> None:  # most learners need nothing  # noqa: B027
         """Raise ValueError if the parameters need the number of columns in advance."""
 
     def warm_up(self) -> None:  # likewise  # noqa: B027
-        """Import what the first step needs, before anybody takes the time."""
+        """Import what the first step needs, before time is measured."""
 
     @classmethod
     def as_published(cls, **parameters: Any) -> Self:
@@ -132,7 +131,7 @@ class Learner(ABC):
 
     @property
     def has_begun(self) -> bool:
-        """True if there is a model."""
+        """True if there is a trained model."""
         return hasattr(self, "_state")
 
     @property
@@ -142,7 +141,7 @@ class Learner(ABC):
 
     @property
     def labels(self) -> list[Any]:
-        """The labels in the order of the heads; none if numbers are predicted."""
+        """The labels in the order of the heads; empty for regression."""
         return []
 
     @property
@@ -156,7 +155,7 @@ class Learner(ABC):
 
     @property
     def origin(self) -> Origin:
-        """How the rows of the stream were read that it learned from, and the names behind their columns."""
+        """Reading options of the stream that was learned, and the names of its columns."""
         return self._origin
 
     @origin.setter
@@ -165,11 +164,11 @@ class Learner(ABC):
 
     @property
     def takes_names(self) -> bool:
-        """True if single examples may name their features: False if columns are no hashes of names, or other hashes."""
+        """True if single examples may name their features, because columns are hashes of such names."""
         return self._origin.takes_names
 
     def adopt(self, model: Any, normalizer: Normalizer) -> None:
-        """Go on with a model that was learned elsewhere. ValueError if these parameters do not have such a model."""
+        """Adopt a model that was learned elsewhere. ValueError if these parameters do not fit it."""
         self._normalizer = normalizer
         self._refuse_state(model)
         self._state = model
@@ -190,8 +189,8 @@ class Learner(ABC):
     def coef_(self) -> Array:
         """Weights, of shape (1, n_features), or (n_classes, n_features) for more than two classes.
 
-        They are those of X as it is, not of features divided by their scale; with ``normalize="row"`` of rows that are
-        divided by their length.
+        They apply to the original X, not to features divided by their scale; with ``normalize="row"`` to rows of length
+        1.
         """
         return self._normalizer.per_unit(self._fitted_state("coef_").coefficients()[:, 1:])
 
@@ -202,7 +201,7 @@ class Learner(ABC):
 
     @property
     def sparse_coef_(self) -> Any:
-        """`coef_` as a SciPy CSR matrix, for which the dense one is never built."""
+        """`coef_` as a SciPy CSR matrix; no dense matrix is made."""
         state = self._fitted_state("sparse_coef_")
         heads = [(slots[slots > 0] - 1, values[slots > 0]) for slots, values in state.nonzero()]
         heads = [(columns, self._normalizer.per_unit(values, columns)) for columns, values in heads]
@@ -210,9 +209,9 @@ class Learner(ABC):
 
     @property
     def scale_(self) -> Floats:
-        """With ``normalize="scale"`` the divisor of each feature: the mean absolute value of its nonzero values.
+        """The divisor of each feature with ``normalize="scale"``: the mean absolute value of its nonzero values.
 
-        Of shape (n_features,); 1 for features that were never seen, of which each value has its own size.
+        Of shape (n_features,); 1 for unseen features, whose values become 1 or -1.
         """
         state = self._fitted_state("scale_")
         return scales_of(self, self._normalizer, state.n_columns)
@@ -230,7 +229,7 @@ class Learner(ABC):
 
     @abstractmethod
     def progressive_measures(self) -> dict[str, Any]:
-        """How labels or targets were predicted before they were learned from, by name."""
+        """Measures of the progressive predictions of labels or targets, by name."""
 
     @property
     def n_seen_(self) -> int:
@@ -244,9 +243,9 @@ class Learner(ABC):
 
     @asks
     def top_weights(self, n: int, names: _core.NameTable | None = None) -> list[Weight]:
-        """The `n` largest weights over all classes, without the intercepts; none if scores are no sums over features.
+        """The `n` largest weights over all classes, without intercepts; empty if scores are not sums over features.
 
-        `names` are those that were hashed to the columns. Without them the names of a data frame are used.
+        `names` are those hashed to the columns. Without them the names of a data frame are used.
         """
         if not self.has_weights:
             return []
@@ -258,13 +257,13 @@ class Learner(ABC):
     # -- pieces ----------------------------------------------------------------------------------------------
 
     def fresh_normalizer(self) -> Normalizer:
-        """One that has seen nothing. Its scales are float64, but for learners whose rows are all in one dtype."""
+        """A normalizer without rows. Scales are float64, except in learners with one dtype for all rows."""
         return Normalizer(self.normalize)
 
     def _refuse_changes(self, state: Any, *others: tuple[str, bool]) -> None:
-        """Raise ValueError if a parameter that shapes the model has changed under it.
+        """Raise ValueError if a parameter that shapes the model has changed.
 
-        `others` are the parameters that not every learner has, each with whether it is what the model was made with.
+        `others` are further parameters, each with whether it still has the value that made the model.
         """
         shaped: Iterable[tuple[str, bool]] = (
             ("normalize", self.normalize == self._normalizer.kind),
@@ -313,14 +312,14 @@ class ClassLearner(Learner):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        _ = self.costs  # refuses what is no cost
+        _ = self.costs  # refuses invalid costs
 
     def weighing(self, n_classes: int, classes: Array | None = None) -> Weighing:
-        """How many times rows of each class count along a stream, in a model of that many classes."""
+        """The class weights along a stream, in a model with this many classes."""
         return weighing(self.class_weight, self.labels if classes is None else classes.tolist(), n_classes)
 
     def _policy(self) -> Policy:
-        """How more than two classes are learned."""
+        """The strategy for more than two classes."""
         return Policy.ovr if self.multi_class == "ovr" else Policy.rival
 
     def refuse_classes(self, n_classes: int) -> None:
@@ -328,35 +327,35 @@ class ClassLearner(Learner):
         self._label_costs.refuse_classes(self, n_classes)
 
     def _refuse_unnamed_classes(self) -> None:
-        """Raise ValueError if it must be known from the start which class is the positive one."""
+        """Raise ValueError if the positive class must be known from the start, and is not."""
         self._label_costs.refuse_unnamed(self)
 
     # -- answers ---------------------------------------------------------------------------------------------
 
     def chosen(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
-        """The position in `classes_` of the class that is predicted by these scores, a row for each example.
+        """Positions in `classes_` of the predicted classes, for scores with a row per example.
 
         A score of exactly 0 is the first class of two; of equal scores the first wins.
         """
         best: npt.NDArray[np.intp] = (
             scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(np.intp)
         )
-        return np.minimum(best, len(self.classes_) - 1)  # as long as there is one class only, it is that
+        return np.minimum(best, len(self.classes_) - 1)  # with a single class so far, it is predicted
 
     @property
     def belief_link(self) -> Link:
-        """How the model itself makes probabilities of scores: by its covariance, or as the log loss has it."""
+        """The model's own link from scores to probabilities: by its covariance, or by the log loss."""
         return GAUSSIAN if self.has_variances else LOGISTIC
 
     @property
     def _link(self) -> Link | Curve:
-        """Calibrated by the predictions that preceded their labels; as the model believes if there are none."""
+        """The calibrated link; without recorded predictions the model's own."""
         record, n_heads = self.recorded
         return self.belief_link if record is None or is_empty(record) else curve_of(record, n_heads)
 
     @property
     def recorded(self) -> tuple[Floats | None, int]:
-        """The record of predictions that preceded their labels, if there is one, and the number of heads."""
+        """The record of progressive predictions, if there is one, and the number of heads."""
         state = self._fitted_state("probabilities")
         return state.record, state.n_heads
 
@@ -370,7 +369,7 @@ class ClassLearner(Learner):
         self, scores: npt.NDArray[np.float64], variances: npt.NDArray[np.float64] | None
     ) -> npt.NDArray[np.float64]:
         """Calibrated probability that the predicted class is the right one."""
-        if len(self.classes_) < 2:  # as long as there is one class only, it is that
+        if len(self.classes_) < 2:  # with a single class so far, it is predicted
             return np.ones(len(scores))
         return self._link.confidences(*self.as_recorded(scores, variances))
 

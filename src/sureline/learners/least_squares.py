@@ -18,7 +18,7 @@ from .guarded import asks
 from .parameters import POSITIVE, OneOf
 from .regression import TargetLearner
 
-WIDEST_FULL = 20_000  # columns, whose covariance takes 1.6 GB
+WIDEST_FULL = 20_000  # at this many columns the covariance takes 1.6 GB
 
 
 @documented(
@@ -115,7 +115,7 @@ class AROWRegressor(TargetLearner):
         return squares / max(self.n_updates_, 1)
 
     def standard_deviations(self, variances: Floats) -> Floats:
-        """Of targets, given x'Sx of their rows."""
+        """Standard deviations of targets, from the variances x'Sx of their rows."""
         return np.sqrt(self.noise_variance_ * (1 + variances[:, 0] / self.r))
 
     @property

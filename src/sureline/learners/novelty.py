@@ -1,4 +1,4 @@
-"""How new a row is to a model: features that it has never seen, and a score that it knows less of than usual."""
+"""The novelty of rows: unseen features, and scores with an unusual variance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Novelty(NamedTuple):
-    """How new rows are to a model; of one row, numbers instead of arrays.
+    """How new rows are to a model; numbers instead of arrays for a single row.
 
     Attributes
     ----------
@@ -37,8 +37,8 @@ class Novelty(NamedTuple):
 def seen_features(learner: Learner, columns: Ints) -> Mask:
     """True for the columns that the model has learned from.
 
-    Scales count the rows of each feature (``normalize="scale"``). Without them it is what a step has changed: of a
-    learner that is passive where it is sure, a feature of such rows alone counts as never seen.
+    With ``normalize="scale"`` the rows of each feature are counted. Otherwise a column counts as seen once a step has
+    changed it. A passive learner makes no step where it is sure, so features of such rows alone count as unseen.
     """
     columns = np.ascontiguousarray(columns, np.int64)
     state, normalizer = learner.model, learner.normalizer
@@ -59,9 +59,9 @@ def seen_features(learner: Learner, columns: Ints) -> Mask:
 
 
 def _changed(state: State, slots: Ints) -> Mask:
-    """True for the slots of which some number is not that of a fresh feature."""
+    """True for slots whose numbers differ from those of a fresh feature."""
     numbers = state.weights[slots].reshape(len(slots), state.n_heads, state.shape.width)
-    if state.shape is Shape.simplex:  # which spreads its weights at the start
+    if state.shape is Shape.simplex:  # it spreads its weights at the start
         return np.asarray((numbers[..., 1] != 0).any(axis=1))
     changed = (numbers[..., 0] != 0).any(axis=1)
     if state.shape.has_variances:
@@ -94,8 +94,10 @@ def unseen_share_of(learner: Learner, X: Any) -> Floats:
 
 
 def expected_unseen(learner: Learner) -> float | None:
-    """The share of unseen features to expect in more rows from the same source: the features seen in one row only, as
-    a share of all values (Good & Turing). None if nobody counts them."""
+    """The expected share of unseen features in more rows from the same source; None if features are not counted.
+
+    It is the number of features seen in one row only, as a share of all values (Good & Turing).
+    """
     if learner.normalizer.kind != "scale":
         return None
     counts = learner.normalizer.arrays()[2]
@@ -104,7 +106,7 @@ def expected_unseen(learner: Learner) -> float | None:
 
 
 def usual_std(record: Floats, quantile: float = 0.5) -> float | None:
-    """The standard deviation that this share of the predictions on record stayed below; None if they had none."""
+    """A quantile of the standard deviations on record; None if there are none."""
     weight = record[CELLS].reshape(SHAPE).sum(axis=(0, 2))
     if not weight[1:].sum() > 0:
         return None
@@ -115,7 +117,7 @@ def usual_std(record: Floats, quantile: float = 0.5) -> float | None:
 
 
 def spread(variances: Floats, scores: Floats) -> Floats:
-    """The standard deviation of what decides: the score, or the distance of the best class from the next."""
+    """The standard deviation of the deciding quantity: the score, or the distance of the best class from the next."""
     if scores.shape[1] == 1:
         return np.sqrt(variances[:, 0])
     two = np.argpartition(-scores, 1, axis=1)[:, :2]
@@ -124,7 +126,7 @@ def spread(variances: Floats, scores: Floats) -> Floats:
 
 
 def std_ratio(learner: ClassLearner, scores: Floats, variances: Floats | None) -> Floats | None:
-    """The standard deviation of each row over the median on record; None if there is none."""
+    """The standard deviation of each row over the recorded median; None without one."""
     record = learner.model.record
     usual = None if variances is None or record is None else usual_std(record)
     return None if usual is None or variances is None else spread(variances, scores) / usual

@@ -1,4 +1,4 @@
-"""One example at a time: what a learner with a rule keeps from one call of `learn_one` to the next."""
+"""Learning from single examples: what a learner keeps between calls of `learn_one`."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class OneByOne:
-    """A state that takes one example at a time, in the time of its features. The learner owns it, and makes it anew
-    whenever a parameter or its state has changed. Whoever makes or changes one is `teaching`; `core.learn` and
-    `core.scores` are guarded by themselves."""
+    """A state that takes single examples, in time proportional to their features.
+
+    The learner owns it, and makes it again whenever a parameter or its state has changed. Code that makes or changes
+    one must be `teaching`; `core.learn` and `core.scores` are guarded by themselves.
+    """
 
     state: State
     core: _core.OneByOne
     codes: dict[Any, int]  # of the labels
     labels: list[Any]
-    careful: bool  # a row that is refused would leave traces, so each is learned on a copy
+    careful: bool  # a refused row would leave traces, so each row is learned on a copy
 
     @staticmethod
     def of(learner: RuleLearner, state: State) -> OneByOne:
-        """For this state, with the parameters of the learner."""
+        """Make one for this state, with the learner's parameters."""
         rule = learner._rule()
         state.refresh(rule)
         weighing = learner._weighing_one(max(state.n_heads, 2))
@@ -52,7 +54,7 @@ class OneByOne:
 
     @staticmethod
     def begun(learner: RuleLearner) -> OneByOne:
-        """For the state of a learner, which is its own from then on."""
+        """Make one for the learner's state, of which it takes ownership."""
         state = learner._state
         learner._refuse_another_shape(state)
         max_nonzero = learner._initial_scalars().get("max_nonzero")
@@ -66,7 +68,7 @@ class OneByOne:
 
     @staticmethod
     def current(learner: RuleLearner) -> OneByOne:
-        """That of the learner, whoever has changed the model meanwhile; within `teaching`."""
+        """The learner's object for single examples, made again if the model has changed; call within `teaching`."""
         one = learner._one
         if one is None or one.state is not learner._state:
             return OneByOne.begun(learner)
@@ -74,9 +76,9 @@ class OneByOne:
         return one
 
     def learn_otherwise(self, learner: RuleLearner, learn: Callable[[_core.OneByOne], int]) -> None:
-        """Learn one example where the model has to grow first, or cannot take back what a refused row changed.
+        """Learn an example for which the model must grow first, or whose refusal the core cannot undo.
 
-        `learn` lets the core have the row, and returns the width that the model needs first, or 0.
+        `learn` calls the core, and returns the width that the model needs first, or 0.
         """
         one = OneByOne.of(learner, self.state.copy()) if self.careful else self
         width = learn(one.core)
@@ -97,7 +99,7 @@ class OneByOne:
 
 
 def example(learner: RuleLearner, x: Any) -> tuple[Any, Chunk | None]:
-    """One example as the core takes it, and its chunk if it is written in the words of the model's stream."""
+    """An example in the core's form, and its chunk if it is in the model's stream format."""
     if not learner.origin.reads(x):
         return x, None
     chunk = learner.origin.chunk([x], learner.model.dtype)
@@ -105,13 +107,13 @@ def example(learner: RuleLearner, x: Any) -> tuple[Any, Chunk | None]:
 
 
 def width_of_first(learner: RuleLearner, x: Any) -> int:
-    """The initial width of a model whose first example is x; refuses what is wrong with that."""
+    """The initial width of a model whose first example is x; refuses an invalid x."""
     _, _, named = _core.read_row(x, learner.bits)
     return 1 << learner.bits if named and not learner.shape.has_factors else 0
 
 
 def compressed(learner: RuleLearner, x: Any) -> tuple[Array, Array, Array, int]:
-    """One example as a row in compressed form: values, columns, where it begins and ends, and its width."""
+    """An example as a row in compressed form: values, columns, start, end, and width."""
     indices, values, _ = _core.read_row(example(learner, x)[0], learner.bits if learner.takes_names else 0)
     columns = np.array(indices, np.int32)
     ends = np.array([0, len(columns)], np.int32)

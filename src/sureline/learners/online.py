@@ -1,4 +1,4 @@
-"""Online learners of classes, for rows that come in batches or alone."""
+"""Online classifiers, which learn from batches of rows or single examples."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from .rule import RuleLearner
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineLearner(RuleLearner, ClassLearner):
-    """A learner of classes with a rule, for rows that come in batches or alone."""
+    """A classifier with a rule, which learns from batches of rows or single examples."""
 
-    # What is tried on the first rows of a stream, after the defaults, where nothing but the name is said; as data.
+    # Settings to try on the first rows of a stream, after the defaults, if only the learner is named.
     settings_to_try: ClassVar[Settings] = ()
 
-    _rises: ClassVar[Rises | None] = None  # of one that is watched
+    _rises: ClassVar[Rises | None] = None  # set if mistakes are watched
 
     # -- learning --------------------------------------------------------------------------------------------
 
@@ -60,12 +60,12 @@ class OnlineLearner(RuleLearner, ClassLearner):
         classes: Array | None = None,
         record: bool = True,
     ) -> None:
-        """Learn from a chunk of a stream in place, or from a part of its rows: wider and of more classes, if it is so.
+        """Learn from (part of) a chunk of a stream in place; the model grows for new columns or classes.
 
-        `n_classes` is how many there are by the end of the chunk, and `classes` their labels, if that is known.
-        `make_rows` gets the width that the rows are to count as, if it is not their own. The rows are those of a
-        reader, which has looked at their values, and whoever calls has normalised them. If one is refused all the same,
-        for a score or a step that overflows, the model is of no further use: there is no journal here.
+        `n_classes` is the number of classes at the end of the chunk, and `classes` their labels, if known. `make_rows`
+        gets the width of the rows, if it differs from their own. A reader has checked the values, and the caller has
+        normalised them. If a row is still refused, because a score or a step overflows, the model is no longer usable:
+        there is no journal here.
         """
         state = self._state
         first, last = part or (0, len(labels))
@@ -92,7 +92,7 @@ class OnlineLearner(RuleLearner, ClassLearner):
         weight: npt.NDArray[np.float64] | None = None,
         part: tuple[int, int] | None = None,
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
-        """As `take`, but learn only from rows whose label is asked for: no other label of the part makes a difference.
+        """Like `take`, but learn only from rows whose label is asked for; other labels have no effect.
 
         Returns the position of the predicted class of each row, and the probability with which its label was asked
         for: 0 where it was not. A class exists from the row on that first carries it, asked for or not.
@@ -142,10 +142,10 @@ class OnlineLearner(RuleLearner, ClassLearner):
         classes: Array,
         weight: npt.NDArray[np.float64] | None,
     ) -> State:
-        """The state after these rows. The learner's own state is changed only if all goes well.
+        """The state after these rows. The learner's own state changes only if no row is refused.
 
-        `make_rows` gets the width that the rows are to count as, if it is not their own. `n_known` of the
-        classes exist from the start, the others from the row on that first carries them.
+        `make_rows` gets the width of the rows, if it differs from their own. `n_known` classes exist from the start,
+        each other class from its first row on.
         """
         n_classes, first = len(classes), not hasattr(self, "_state")
         original = self.fresh_state(n_columns, n_known) if first else self._state
@@ -166,7 +166,7 @@ class OnlineLearner(RuleLearner, ClassLearner):
         return state
 
     def add_labels(self, classes: Array) -> None:
-        """Make room for these classes, the first of which are those that it has."""
+        """Make room for these classes, which begin with the known ones."""
         self.refuse_classes(len(classes))
         self._add_classes(self._state, len(classes))
         self.classes_ = classes
@@ -189,7 +189,7 @@ class OnlineLearner(RuleLearner, ClassLearner):
         record: bool = True,
         classes: Array | None = None,
     ) -> None:
-        """Rows from start to stop, in which no class beyond the first `n_existing` comes."""
+        """Learn rows from start to stop, which have only the first `n_existing` classes."""
         self._add_classes(state, n_existing)
         part = None if stop - start == rows.n_rows else np.arange(start, stop)
         # Labels of classes that come later in the batch are not looked at yet, but must be in range.
@@ -209,7 +209,7 @@ class OnlineLearner(RuleLearner, ClassLearner):
     # -- one example at a time -------------------------------------------------------------------------------
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
-        """Learn from one example, in the time of its features.
+        """Learn from one example, in time proportional to its features.
 
         A model that begins with `learn_one` grows as features and classes come; one that was fitted or loaded only with
         ``growing=True``.
@@ -246,7 +246,7 @@ class OnlineLearner(RuleLearner, ClassLearner):
         return self
 
     def _learn_one_otherwise(self, x: Any, y: Any, sample_weight: float) -> None:
-        """Learn one example where the model has to grow first, or cannot take back what a refused row changed."""
+        """Learn an example for which the model must grow first, or whose refusal the core cannot undo."""
         one = self._one
         one = self._begin_one(x, y) if one is None or one.state is not self._state else OneByOne.current(self)
         try:
@@ -260,7 +260,7 @@ class OnlineLearner(RuleLearner, ClassLearner):
         try:
             one.learn_otherwise(self, lambda core: core.learn(x, code, sample_weight))
         except BaseException:
-            if len(self.classes_) > len(before[2]):  # a row that is refused brings no class
+            if len(self.classes_) > len(before[2]):  # a refused row brings no class
                 self._one, self._state, self.classes_ = before
             raise
 
@@ -293,7 +293,7 @@ class OnlineLearner(RuleLearner, ClassLearner):
 
     @asks
     def novelty_one(self, x: Any) -> Novelty:
-        """Novelty of one example, given as to `learn_one`: see `novelty`. Before training all of it is new."""
+        """Novelty of one example, given as to `learn_one`: see `novelty`. Before training all features are new."""
         if not hasattr(self, "_state"):
             return Novelty(1.0, None)
         values, indices, indptr, n_columns = compressed(self, x)
@@ -355,7 +355,7 @@ class OnlineLearner(RuleLearner, ClassLearner):
 
 
 def watch(learner: Any, rises: Rises | None) -> None:
-    """Have a learner tell from now on which rows it predicts wrongly, before it learns from them; None ends that."""
+    """Make a learner report from now on which rows it predicts wrongly; None ends that."""
     if isinstance(learner, OnlineLearner):
         if rises is None:
             learner.__dict__.pop("_rises", None)
@@ -364,7 +364,7 @@ def watch(learner: Any, rises: Rises | None) -> None:
 
 
 def stretches(labels: npt.NDArray[np.int32], n_known: int) -> list[tuple[int, int, int]]:
-    """Cut rows where a class appears for the first time: (start, stop, classes that exist in there).
+    """Cut rows at the first row of each new class: (start, stop, number of classes so far).
 
     So a stream gives the same model however it is cut into calls.
     """

@@ -30,11 +30,11 @@ class BCW(BatchLearner):
     Tan, Yan, Wang, Van Den Hengel, Tsang & Shi, "Learning sparse confidence-weighted classifier on very high
     dimensional data", AAAI 2016, Algorithm 1: BCW-L1 (``q=1``, hinge loss) and BCW-L2 (``q=2``, squared hinge).
 
-    A batch first gives the covariance, S^-1 = S_before^-1 + C X X', and then one pass over its rows the weights: if
-    xi = 1 - y w.x > 0, w += alpha y S x with alpha = min(xi / x'Sx, C) for ``q=1`` and xi / (x'Sx + 1 / (2 C)) for
-    ``q=2``. S stays the same in the pass, so that all of it is matrix products, many times as fast as a learner with a
-    full covariance that changes with every row. It takes the square of the number of features in memory, and time
-    that grows with it for every row: use it up to some thousand features, and SBCW beyond.
+    A batch first gives the covariance, S^-1 = S_before^-1 + C X X', and then one pass over its rows the weights: if xi
+    = 1 - y w.x > 0, w += alpha y S x with alpha = min(xi / x'Sx, C) for ``q=1`` and xi / (x'Sx + 1 / (2 C)) for
+    ``q=2``. S is fixed during the pass, so all steps are matrix products. That is many times as fast as updating a full
+    covariance with every row. Memory, and time per row, grow with the square of the number of features: use it up to
+    some thousand features, and SBCW beyond.
 
     Rows of a batch come in their order, which matters as it does for every online learner. Two half batches are not one
     batch: the covariance is the same after both, but in the first half the steps are taken with the covariance of the
@@ -105,7 +105,7 @@ class BCW(BatchLearner):
         return C, C if weight is own else self.C * (np.ones(n) if own is None else own)
 
     def judge_on_device(self, X: DeviceRows, *, variances: bool) -> tuple[Any, Any]:
-        """As `judge`, for rows on a device: what comes of it is there too."""
+        """Like `judge`, for rows on a device; the result is on the device too."""
         state = self._fitted_state("scores")
         assert isinstance(state, PrecisionState)
         if X.shape[1] <= state.n_columns:
@@ -120,11 +120,11 @@ class BCW(BatchLearner):
                 C, recorded = self._prices(len(labels), weight, own)
                 return state.after(X, labels, C, int(self.q), recorded)
         except ValueError:
-            checked_rows(X)  # if it was for what is in X, this says where
+            checked_rows(X)  # names the row, if the contents of X are at fault
             raise
 
     def _checked(self, X: Any) -> Any:
-        return checked_rows(X) if is_sparse(X) else X  # what is not finite comes to light in the precision
+        return checked_rows(X) if is_sparse(X) else X  # values that are not finite show in the precision
 
     def _refuse_state(self, state: Any) -> None:
         if not isinstance(state, PrecisionState):
@@ -149,9 +149,9 @@ class BCW(BatchLearner):
         return self._normalizer.per_unit(self._all_pairs("intercept_covariance_")[-1, :-1])
 
     def _all_pairs(self, name: str) -> Array:
-        """The matrix behind an attribute. A wide model that learned few features has none that fits into memory.
+        """The matrix behind an attribute.
 
-        The attribute is then not there, so that whatever goes over all attributes passes it by.
+        AttributeError if it would not fit into memory, so that code that goes over all attributes passes it by.
         """
         state = self._fitted_state(name)
         assert isinstance(state, PrecisionState)

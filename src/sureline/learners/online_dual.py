@@ -1,4 +1,4 @@
-"""Online dual coordinate ascent: learners with a window, which forget what is old."""
+"""Online dual coordinate ascent: learners with a window, which forget old examples."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _GIVEN_WITH = (
     ("epsilon", "loss", "huber"),
     ("columns", "regularizer", "kl"),
 )
-WIDEST_SIMPLEX = 1 << 24  # columns, all of which a row goes over
+WIDEST_SIMPLEX = 1 << 24  # columns; a row goes over all of them
 
 
 def _ascent(losses: str, *, rho: str, smoothing: str) -> str:
@@ -129,7 +129,7 @@ class DualAscent(RuleLearner):
         )
 
     def _kappa(self) -> float:
-        """The decay of equation 27: that of `average`, if it is wanted, or `smoothing`."""
+        """The decay of equation 27: from `average` if given, else from `smoothing`."""
         half_life = self._half_life()
         return float(self.smoothing) if half_life is None else float(2.0 ** (-1.0 / half_life))
 
@@ -141,10 +141,10 @@ class DualAscent(RuleLearner):
         return Shape.dual_counted if self.window == "sliding" else Shape.dual
 
     def _initial_scalars(self) -> dict[str, Any]:
-        return {"length": self._length(), "half_life": None}  # an average is the smoothing of its own rule
+        return {"length": self._length(), "half_life": None}  # its own rule includes the average
 
     def refuse_stream(self) -> None:
-        # What the first chunk has would make the model depend on how the stream is cut.
+        # Otherwise the model would depend on the first chunk's columns, and so on how the stream is cut.
         if self.regularizer == "kl" and self.columns is None:
             raise ValueError(
                 f"{type(self).__name__} with regularizer='kl' spreads its weights over a fixed number of features, "
@@ -175,7 +175,7 @@ class DualAscent(RuleLearner):
             ("smoothing", state.shape is Shape.simplex or (state.shape is Shape.dual_smoothed) == (self._kappa() > 0)),
         ]
         if state.shape is Shape.dual_smoothed and state.ascent is not None:
-            cut = state.ascent.scalars[_core.AscentColumn.cut.value]  # of the first problem, as of the others
+            cut = state.ascent.scalars[_core.AscentColumn.cut.value]  # all problems have the same
             begun = int(state.tally.sum()) > 0
             shaped.append(("delta", not begun or cut == self.rho * self._delta()))
         return shaped
@@ -188,9 +188,9 @@ class ODCA(DualAscent, OnlineLearner):
 
     Ying, Yuan & Sayed, "Online dual coordinate ascent learning", EUSIPCO 2016.
 
-    The objective in round N is the loss of the examples, weighed by the window, plus rho times the regulariser. Of its
-    dual, the new example's variable is chosen best with those before it held. With l2 regularisation that is a step
-    of the stochastic proximal method: the gradient is taken at the weights after the step. So a large step is safe, and
+    The objective in round N is the loss of the examples, weighed by the window, plus rho times the regulariser. In its
+    dual, the new example's variable is optimised with the earlier ones fixed. With l2 regularisation that is a step of
+    the stochastic proximal method: the gradient is taken at the weights after the step. So a large step is safe, and
     the step of the hinge loss is that of passive-aggressive learning, held back by the window.
 
     A sample weight s makes the loss of an example count s times; Delta, by which the window is weighed against the
@@ -287,5 +287,5 @@ class ODCARegressor(DualAscent, TargetLearner):
         return 0 if self.loss == "squared" and self.regularizer == "l2" else 2
 
     def fresh_target_scale(self) -> TargetScale:
-        # Weights that sum to one are those of the targets as they are.
+        # Weights that sum to one need the original targets.
         return TargetScale() if self.regularizer == "kl" else super().fresh_target_scale()

@@ -25,7 +25,7 @@ from .parameters import NOT_NEGATIVE, POSITIVE, Number
 
 
 def _selection_of(learner: SOFS | FOFS) -> dict[str, Any]:
-    """At most `n_features` features of a head have a weight."""
+    """Initial scalars for at most `n_features` features per head."""
     return {"max_nonzero": min(int(learner.n_features), 1 << 48)}
 
 

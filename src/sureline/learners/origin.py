@@ -14,7 +14,7 @@ from ..stream.chunk import joined, merged_names
 from ..stream.examples import ExampleParser
 from ..stream.options import BINARY, TABLES
 
-# What the columns of a format are. List columns of Arrow and Parquet are what they were made of.
+# The meaning of a format's columns. List columns of Arrow and Parquet have that of their source.
 _COLUMNS = {
     "libsvm": "numbered in the file",
     "vw": "hashed as Vowpal Wabbit does it",
@@ -25,7 +25,7 @@ _COLUMNS = {
 
 @dataclass(eq=False)
 class Origin:
-    """Options that the rows of a stream were read with, none if they came as arrays, and names of its columns."""
+    """Reading options of a stream's rows (none for arrays), and names of its columns."""
 
     options: dict[str, Any] = field(default_factory=dict)
     names: _core.NameTable | None = None
@@ -33,25 +33,25 @@ class Origin:
 
     @property
     def numbered(self) -> bool:
-        """True if rows may be of any width: their columns are numbered in files, which need not have the last ones."""
+        """True if rows may have any width, because files number their columns and may lack the last ones."""
         return self.options.get("format") == "libsvm"
 
     @property
     def takes_names(self) -> bool:
-        """True if columns are the hashes of names that single examples may come with: not those of LIBSVM and VW."""
+        """True if columns are hashes of names that single examples may use, as in no LIBSVM or VW file."""
         return self.options.get("format") not in ("libsvm", "vw")
 
     def reads(self, x: Any) -> bool:
         """True if this example is written in the words of the format, rather than as columns and values."""
         if not self.options:
             return False
-        if isinstance(x, str):  # of a table it is refused, with what an example must be
+        if isinstance(x, str):  # a text is refused for models of a table, with the form an example must have
             return True
         return isinstance(x, Mapping) and not self.numbered and all(isinstance(name, str) for name in x)
 
     @property
     def of_table(self) -> bool:
-        """True if the columns are those of a table, so that data frames with these columns can be read."""
+        """True for columns of a table, so that data frames with these columns can be read."""
         return "schema" in self.options
 
     def chunk(self, examples: Sequence[Any], dtype: Any) -> Chunk:
@@ -85,25 +85,25 @@ class Origin:
         return joined(chunks)
 
     def learned(self, chunk: Chunk | None) -> None:
-        """These rows have been learned from: their names belong to the model from now on."""
+        """Add the names of learned rows to the model's names."""
         if chunk is not None and self.names is not None:
             self.names = merged_names(self.names, chunk)
 
     def copy(self) -> Origin:
-        """One whose names grow on their own."""
+        """A copy whose names grow on their own."""
         names = None
         if self.names is not None:
             names = _core.NameTable.from_arrays(self.names.to_arrays())
         return Origin(dict(self.options), names)
 
     def refuse_other(self, stream: Stream) -> None:
-        """Raise DataError if the columns of a stream cannot mean what those of the model mean."""
+        """Raise DataError if the columns of a stream differ in meaning from the model's."""
         trained, now = self.options.get("format", ""), stream.model_options
         listed = stream.format in BINARY and "schema" not in now
         format = now.get("format", stream.format) if listed else stream.format
         known = trained in _COLUMNS and format in _COLUMNS and not (listed and format in BINARY)
         if known and trained in BINARY and "schema" not in self.options:
-            known = False  # list columns that say nothing of what they were made of
+            known = False  # list columns without a note on their source
         if known and _COLUMNS[trained] != _COLUMNS[format]:
             raise DataError(
                 stream.paths[0],

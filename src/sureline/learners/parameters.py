@@ -47,13 +47,13 @@ def refuse_apart(owner: Any, pairs: Iterable[tuple[str, str, str]]) -> None:
 
 @dataclass(frozen=True)
 class Number(Constraint):
-    """A number from `low` to `high`; an end that is open does not belong to it."""
+    """A number from `low` to `high`; open ends are excluded."""
 
     low: float = -inf
     high: float = inf
     open: Literal["", "low", "high", "both"] = ""
     integer: bool = False
-    optional: bool = False  # None is welcome too
+    optional: bool = False  # None is valid too
 
     def accepts(self, value: Any) -> bool:
         if value is None:
@@ -81,7 +81,7 @@ class Number(Constraint):
 
 @dataclass(frozen=True)
 class OneOf(Constraint):
-    """One of a few words."""
+    """One of several words."""
 
     words: tuple[str, ...]
 

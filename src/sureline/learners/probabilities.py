@@ -1,4 +1,4 @@
-"""From scores to probabilities: by the logistic function, or by the variances of the scores."""
+"""From scores to probabilities: by the logistic function, or by the variances of scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Link(ABC):
 
     @abstractmethod
     def positive(self, scores: Floats, variances: Floats | None) -> Floats:
-        """Probability that a score, of which there is one a row, speaks for the positive side."""
+        """Probability of the positive side, for one score per row."""
 
     @abstractmethod
     def against_rivals(self, scores: Floats, variances: Floats | None) -> Floats:
@@ -32,7 +32,7 @@ class Link(ABC):
         return proba
 
     def confidences(self, scores: Floats, variances: Floats | None) -> Floats:
-        """Probability that the predicted class is right: rather than the other one, or than its best rival."""
+        """Probability that the predicted class is right, against the other class or its best rival."""
         if scores.shape[1] > 1:  # the two best, as if there were no others
             xp = namespace_of(scores)
             two = xp.argpartition(-scores, 1, axis=1)[:, :2]

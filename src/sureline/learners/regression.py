@@ -1,4 +1,4 @@
-"""Numbers rather than classes: what a learner with a rule does with rows that have targets."""
+"""Online regression: learners whose rows have targets."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from .targets import Scaled, TargetScale
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TargetLearner(RuleLearner):
-    """Base of the regressors: there is one head, and its score is the prediction."""
+    """Base of the regressors: one head, whose score is the prediction."""
 
     scale_target: bool = Flag().default(True)
 
-    # `fit` divides features by their mean size in all rows, rather than in those so far.
+    # `fit` divides features by their mean size over all rows of X, not over the rows so far.
     scales_at_once: ClassVar[bool] = False
     _target_scale = TargetScale()
 
@@ -42,7 +42,7 @@ class TargetLearner(RuleLearner):
 
     @property
     def target_scale(self) -> TargetScale:
-        """How the targets are shifted and divided."""
+        """The shift and the divisor of the targets."""
         return self._target_scale
 
     @target_scale.setter
@@ -50,7 +50,7 @@ class TargetLearner(RuleLearner):
         self._target_scale = scale
 
     def fresh_target_scale(self) -> TargetScale:
-        """One that has seen nothing."""
+        """A scale without targets."""
         if not self.scale_target:
             return TargetScale()
         return TargetScale(centred=bool(self.fit_intercept), power=self._power_of_unit())
@@ -121,7 +121,7 @@ class TargetLearner(RuleLearner):
         order: npt.NDArray[np.int64] | None,
         journal: bool,
     ) -> None:
-        """One pass over the rows in place, on the scale of the targets so far."""
+        """Make one pass over the rows in place, on the scale of the targets so far."""
         no_labels = np.zeros(len(targets), np.int32)
         if order is None:
             scale, scaled = self._target_scale.after(targets, weight)
@@ -134,7 +134,7 @@ class TargetLearner(RuleLearner):
     # -- one example at a time -------------------------------------------------------------------------------
 
     def learn_one(self, x: Any, y: float, sample_weight: float = 1.0) -> Self:
-        """Learn from one example, in the time of its features.
+        """Learn from one example, in time proportional to its features.
 
         A model that begins with `learn_one` grows as features come; one that was fitted or loaded only with
         ``growing=True``.
@@ -225,7 +225,7 @@ class TargetLearner(RuleLearner):
     @property
     @asks
     def total_loss(self) -> float:
-        """The sum of those losses."""
+        """The sum of the losses."""
         ascent = self._fitted_state("progressive_loss_").ascent
         assert ascent is not None
         return float(ascent.scalars[_core.AscentColumn.loss.value])
@@ -239,7 +239,7 @@ def spread(part: Floats, order: npt.NDArray[np.int64], n: int) -> Floats:
 
 
 def _number(y: Any) -> float:
-    """A target; ValueError if it is no finite number."""
+    """A target as a float; ValueError if it is not a finite number."""
     number = y if type(y) is float else _as_float(y)
     if not isfinite(number):
         raise ValueError(f"y must be a finite number. Got {y!r} instead.")
@@ -247,7 +247,7 @@ def _number(y: Any) -> float:
 
 
 def _as_float(value: Any) -> float:
-    """NaN if it is no number, or none that a float can be."""
+    """The value as a float; NaN if that is impossible."""
     try:
         return float(value) if isinstance(value, Real | np.bool_) else nan
     except OverflowError:
@@ -257,7 +257,7 @@ def _as_float(value: Any) -> float:
 def as_targets(y: Array) -> Floats:
     """Targets as float64; ValueError names the first row whose target is no finite number."""
     if y.dtype.kind in "biuf":
-        targets = np.array(y, np.float64, order="C")  # a copy: nobody else can change it once it was looked at
+        targets = np.array(y, np.float64, order="C")  # a copy, so that no other thread can change it after the check
     else:
         targets = np.array([_as_float(value) for value in y.tolist()])
     if not np.isfinite(targets).all():

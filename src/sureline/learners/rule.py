@@ -1,4 +1,4 @@
-"""Learners that see one example at a time, whatever is to be predicted: a rule, and the state that it changes."""
+"""Learners that take one example at a time: a rule, and the state that it changes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RuleLearner(Learner):
     if TYPE_CHECKING:
         _state: State = field(init=False)
         _one: OneByOne | None = field(init=False)
-    _one = None  # what learn_one keeps from one call to the next
+    _one = None  # kept between calls of learn_one
     _grows_by_one = False  # it began with learn_one
 
     # -- what an algorithm says of itself --------------------------------------------------------------------
@@ -60,7 +60,7 @@ class RuleLearner(Learner):
 
     @property
     def sharding(self) -> Sharding | None:
-        """How it learns from a shard of a stream; None if what shards have learned cannot be merged."""
+        """The rule for learning from shards of a stream; None if shards cannot be merged."""
         alone = self._shape().has_factors or self._shape() is Shape.simplex or bool(self.average)
         return None if alone else self._sharding
 
@@ -70,7 +70,7 @@ class RuleLearner(Learner):
         return self._shape()
 
     def most_bytes(self, n_columns: int, n_classes: int) -> int:
-        """The most that a model of so many columns and classes takes; memory that no feature has touched is free."""
+        """Most bytes of a model with this many columns and classes; memory of untouched features is free."""
         slots, heads = n_columns + 1, n_classes if n_classes > 2 else 1
         factors = heads * slots * (slots + 1) // 2 if self.shape.has_factors else 0
         sums = 8 * slots * heads if self.average else 0
@@ -89,12 +89,12 @@ class RuleLearner(Learner):
         self._rule()
 
     def _width_to_begin_with(self, n_columns: int) -> int:
-        """For a stream whose first rows have that many columns."""
+        """The initial width for a stream whose first rows have that many columns."""
         return n_columns
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        bounded = self._initial_scalars().get("max_nonzero") is not None  # refuses a budget beside a penalty
+        bounded = self._initial_scalars().get("max_nonzero") is not None  # refuses a budget together with a penalty
         if bounded and self._half_life() is not None:
             bound = "max_nonzero" if hasattr(self, "max_nonzero") else "n_features"
             raise ValueError(
@@ -103,7 +103,7 @@ class RuleLearner(Learner):
             )
 
     def _half_life(self) -> float | None:
-        """That of the average, infinite if all rounds count the same; None if it predicts with the last weights."""
+        """The half-life of the average, infinite for a plain mean; None if the last weights predict."""
         if isinstance(self.average, bool | np.bool_):
             return inf if self.average else None
         return float(self.average)
@@ -128,18 +128,18 @@ class RuleLearner(Learner):
             beyond = np.bincount(row_of[~here], weights=squares, minlength=n_rows).astype(np.float64)
             indptr = np.concatenate([[0], np.cumsum(np.bincount(row_of[here], minlength=n_rows))]).astype(np.int32)
             values, indices = values[here], indices[here]
-        # A full covariance needs rows of its own width.
+        # Full covariances need rows of their own width.
         width = state.n_columns if state.factors is not None else min(n_columns, state.n_columns)
         return self._judged(_core.Rows.csr(values, indices, indptr, n_rows, width), beyond, variances=variances)
 
     def judge(self, X: Any, *, variances: bool) -> tuple[Floats, Floats | None]:
-        """Scores of the rows of X, and their variances if those are asked for; one column for each head."""
+        """Scores of the rows of X, and their variances if wanted; one column per head."""
         state = self._state
         if self._normalizer.core is not None:
             X = self._normalizer.apply(in_dtype(X, state.dtype))
         beyond = None
         if X.shape[1] > state.n_columns:
-            # Refuses what is wrong with X, before SciPy cuts it and some columns are left out.
+            # Refuses invalid contents of X before SciPy cuts it.
             X = with_own_columns(X)
             State(Shape.identity, state.dtype, X.shape[1], False).scores(as_rows(X, state.dtype))
             X, beyond = without_columns_beyond(X, state.n_columns)
@@ -147,9 +147,9 @@ class RuleLearner(Learner):
         return self._judged(as_rows(X, state.dtype, width), beyond, variances=variances)
 
     def judge_made(self, rows: _core.Rows, beyond: Floats | None, *, variances: bool) -> tuple[Floats, Floats | None]:
-        """As `judge`, of rows that are divided and of the width of the model, as many learners may share them.
+        """Like `judge`, for normalised rows of the model's width, which many learners may share.
 
-        `beyond` has the sum of squares of each row in columns that the model does not have.
+        `beyond` has the sum of squares of each row in columns that the model lacks.
         """
         return self._judged(rows, beyond, variances=variances)
 
@@ -172,7 +172,7 @@ class RuleLearner(Learner):
         return self._state
 
     def _refuse_state(self, state: Any) -> None:
-        # Before the other check, which would name a parameter for it.
+        # Before the other check, whose message would be about a parameter.
         if (
             not isinstance(state, State)
             or state.shape != self._shape()
@@ -206,7 +206,7 @@ class RuleLearner(Learner):
         self._refuse_changes(state, *shaped)
 
     def _shaped_by(self, state: State) -> list[tuple[str, bool]]:
-        """Further parameters that shape the state, and whether they are what the state was made with."""
+        """Further parameters that shape the state, and whether they still fit it."""
         return [("covariance", state.shape == self._shape())]
 
     def _shaped_by_classes(self, state: State) -> list[tuple[str, bool]]:
@@ -218,17 +218,17 @@ class RuleLearner(Learner):
     ) -> tuple[State, bool]:
         """The state to learn these rows in, and whether with a journal.
 
-        It is the learner's own where a refusal leaves no trace or can be undone, otherwise a draft, which is a copy as
-        soon as it parts from the original.
+        It is the learner's own if a refusal leaves no trace or can be undone. Otherwise it is a draft, copied before
+        the first change.
         """
         state = self._state
         max_nonzero = self._initial_scalars().get("max_nonzero")
-        # The first row that is refused leaves no trace, unless the learner takes it in before it predicts.
+        # A refused first row leaves no trace, unless the learner absorbs it before it predicts.
         alone = rows.n_rows == 1 and state.policy is not Policy.ovr and not state.shape.absorbs
         alone &= state.ascent is None
         grows = more_classes or n_columns > state.n_columns
         journal = not (alone or grows) and state.factors is None and state.nbytes > 16 * nonzeros
-        journal &= state.shape is not Shape.simplex  # all of whose weights change with every row
+        journal &= state.shape is not Shape.simplex  # a row changes all of its weights
         if not (alone or journal) or grows or not state.writeable or not state.has_budget(max_nonzero):
             state = state.draft()
         state.widen(n_columns)
@@ -239,19 +239,19 @@ class RuleLearner(Learner):
 
     @property
     def _may_grow(self) -> bool:
-        """A model that began with `learn_one` grows as it has begun; others only if they are told so."""
+        """A model that began with `learn_one` may grow; others only with ``growing=True``."""
         return bool(self.growing) or self._grows_by_one
 
     def _weighing_one(self, n_classes: int) -> Weighing:
-        """How many times examples of each class count, if there are classes."""
+        """The class weights of a single example, if there are classes."""
         return EVEN
 
     def _codes(self) -> dict[Any, int]:
-        """Of the labels, if there are any."""
+        """Position of each label; empty without labels."""
         return {}
 
     def _scores_of_one(self, x: Any) -> tuple[Array, OneByOne]:
-        """w.x of one example for each head, as an array of one row, and whose scores they are."""
+        """w.x of one example for each head, as an array with one row, and the scorer."""
         x, _ = example(self, x)
         while True:
             one = self._one
@@ -269,6 +269,6 @@ class RuleLearner(Learner):
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
-        # A parameter may have changed. Objects whose __dict__ was never asked for find their attributes sooner.
+        # A parameter may have changed. Attributes are found faster in objects whose __dict__ was never asked for.
         if not name.startswith("_") and self._one is not None:
             self._one = None

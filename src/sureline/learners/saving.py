@@ -26,7 +26,7 @@ from .regression import TargetLearner
 from .targets import TargetScale
 
 UNWRITTEN = ("device",)  # parameters of a learner that say nothing of its model
-_NAMES = "names."  # what the tensors of the table of names begin with
+_NAMES = "names."  # prefix of the tensors with the table of names
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class ModelFile:
     """The contents of a file."""
 
     learner: Learner
-    labels: list[Any]  # none of a regressor
+    labels: list[Any]  # empty for a regressor
     names: _core.NameTable | None
     input_options: dict[str, Any]  # how the rows were read that it was trained with
     place: dict[str, Any] | None  # of a checkpoint: how far the training had come
     library: str  # the version of sureline that wrote it
-    compact: bool = False  # nothing is known of features whose weight is zero
-    tensors: Mapping[str, Array] = field(default_factory=dict)  # whatever else was written
+    compact: bool = False  # leaves out features whose weight is zero
+    tensors: Mapping[str, Array] = field(default_factory=dict)  # other tensors in the file
 
 
 def write_learner(
@@ -162,7 +162,7 @@ def _normalizer(learner: Learner, scales: Normalizer | None) -> Normalizer:
 
 
 def _only(names: _core.NameTable, columns: npt.NDArray[np.int64]) -> _core.NameTable:
-    """The names of these columns."""
+    """The names of these columns, as tensors."""
     arrays = names.to_arrays()
     kind, bits = int(arrays["totals"][1]), int(arrays["totals"][2])
     hashes = arrays["hashes"].astype(np.int64)
@@ -175,7 +175,7 @@ def _only(names: _core.NameTable, columns: npt.NDArray[np.int64]) -> _core.NameT
     arrays["offsets"] = np.cumsum([0, *map(len, pieces)]).astype(offsets.dtype)
     for key in ("hashes", "counts"):
         arrays[key] = arrays[key][keep]
-    if arrays["totals"][4] == 0:  # nothing was dropped before, so all that is counted is here
+    if arrays["totals"][4] == 0:  # nothing was dropped before, so every counted name is here
         arrays["totals"][3] = arrays["counts"].sum()
     return _core.NameTable.from_arrays(arrays)
 
@@ -187,14 +187,14 @@ def _parameters_to_write(learner: Learner) -> dict[str, Any]:
 
 
 def _parameters(contents: ModelContents) -> dict[str, Any]:
-    """The parameters of the learner, also of files that know others than this version."""
+    """The parameters of the learner, also from files of earlier versions."""
     parameters = {"normalize": "none"} | contents.parameters
     if "targets" not in contents.metadata and issubclass(EVERY_LEARNER[contents.class_name], TargetLearner):
-        parameters.setdefault("scale_target", False)  # of a time that had none
+        parameters.setdefault("scale_target", False)  # absent in earlier files
     if "class_weight" in parameters:
         parameters["class_weight"] = unpacked(parameters["class_weight"])
     if contents.class_name == "KernelSCW" and parameters.get("budget", 0) is None:
-        del parameters["budget"]  # once a bound of the stored examples; None was no bound
+        del parameters["budget"]  # formerly a bound on the stored examples; None was no bound
     # JSON has no tuples; the pair of costs is one.
     return {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
 

@@ -22,7 +22,7 @@ CONFIDENCE = Number(0.5, 1, open="high")
 
 
 def _phi(eta: float) -> float:
-    from statistics import NormalDist  # whose import takes a tenth of the time of SciPy's
+    from statistics import NormalDist  # imported in a tenth of the time of SciPy's
 
     return NormalDist().inv_cdf(eta)
 

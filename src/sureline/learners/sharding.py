@@ -1,4 +1,4 @@
-"""How a learner learns from a share of a stream as if it were the whole stream.
+"""How a learner learns from a share of a stream as if from the whole stream.
 
 K shards that each correct the same error overshoot when their steps are added, and learn too little when they are
 averaged. So each shard learns with the step sizes and precisions of the whole stream, and the results are averaged:
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 class Sharding:
     """The change of a learner whose rows count m times."""
 
-    counted: bool = True  # by the sample weight m; else by what follows alone
+    counted: bool = True  # by the sample weight m; otherwise only by the following
     powers: Mapping[str, float] = field(default_factory=dict)  # parameters that are multiplied by m to this power
     sums: bool = False  # theta is a sum of gradients that count once: it begins divided by m
     power: float = 1.0  # m is 1 / a to this power
@@ -37,11 +37,11 @@ CAPPED = Sharding(power=0.5)
 
 
 def descending(sharding: Sharding | None, power_t: float) -> Sharding | None:
-    """With steps of eta / t^power_t: those of m equal rows in a row."""
+    """For steps of eta / t^power_t: a row makes the steps of m equal rows in sequence."""
     return None if sharding is None else Sharding(powers={"eta": -power_t})
 
 
 def scheduled(sharding: Sharding | None, schedule: str) -> Sharding | None:
-    """With a penalty that follows the clock, which begins divided by m."""
+    """For a penalty that follows the clock, which begins divided by m."""
     power = {"constant": 0, "1/t": -1, "t": 1}[schedule]
     return None if sharding is None else Sharding(powers={"lam": power})

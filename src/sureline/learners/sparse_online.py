@@ -1,7 +1,7 @@
 """The sparse online learning framework: learners whose models stay small.
 
-Wang, Wu, Zhao & Hoi, "A framework of sparse online learning and its applications", compare them with those of
-`sparse_descent`, and have the dates and papers of the older ones.
+Wang, Wu, Zhao & Hoi, "A framework of sparse online learning and its applications", compare them with the learners of
+`sparse_descent`, and cite the older ones.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class FSOL(OnlineLearner):
 
     Wang, Wu, Zhao & Hoi, "A framework of sparse online learning and its applications", Algorithms 3 and 6.
 
-    theta is the sum of the steps, theta -= eta c (gradient), and the weights are soft(theta, lambda_t). What the
-    truncation hides is not lost.
+    theta is the sum of the steps, theta -= eta c (gradient), and the weights are soft(theta, lambda_t). Truncated
+    weights keep their theta.
 
     Parameters
     ----------

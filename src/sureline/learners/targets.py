@@ -20,15 +20,15 @@ class Scaled(NamedTuple):
     """Targets as the core takes them."""
 
     targets: Floats
-    told: Floats  # the same on the scale of before, by which the predictions are judged
-    units: Floats | None  # what the loss of each prediction is multiplied by; None if that is 1
+    told: Floats  # the same on the previous scale, by which predictions are judged
+    units: Floats | None  # the factor of each prediction's loss; None for 1
 
 
 @dataclass(frozen=True)
 class TargetScale:
-    """How the targets of a model are shifted and divided. Without an intercept nothing is shifted.
+    """The shift and the divisor of a model's targets. Without an intercept there is no shift.
 
-    `power` is that of the unit in the loss, or 0 if the step does not depend on the unit: then nothing is divided.
+    `power` is the power of the unit in the loss; 0 if the step does not depend on the unit, and nothing is divided.
     """
 
     centred: bool = False
@@ -50,7 +50,7 @@ class TargetScale:
         return exp(self.logs / self.steps) if self.steps else 1.0
 
     def after(self, targets: Floats, weight: Floats | None) -> tuple[TargetScale, Scaled]:
-        """The scale after these targets in their order, and what they are on it. Those of weight 0 do not count."""
+        """The scale after these targets in order, and the targets on it. Targets of weight 0 do not count."""
         if self == TargetScale():
             return self, Scaled(targets, targets, None)
         come = slice(None) if weight is None or weight.all() else weight > 0
@@ -79,7 +79,7 @@ class TargetScale:
             return scale, Scaled(d, y - before, None)
         sizes = np.abs(np.diff(y, prepend=self.last if self.n else y[0]))
         moved = sizes > 0
-        # One by one: NumPy's own logarithm may have other bits in a longer array.
+        # One by one: NumPy's logarithm may give other bits in a longer array.
         logs = _running(self.logs, np.array([log(size) if size > 0 else 0.0 for size in sizes.tolist()]))
         steps = self.steps + np.concatenate([[0], np.cumsum(moved)])
         means = (logs / np.maximum(steps, 1)).tolist()
@@ -96,7 +96,7 @@ class TargetScale:
 
     @classmethod
     def of(cls, value: Any) -> TargetScale:
-        """Of what `to_dict` told. ValueError if it is none."""
+        """The inverse of `to_dict`. ValueError for any other value."""
         kinds = {name: type(part) for name, part in cls().to_dict().items()}
         if not isinstance(value, dict) or {name: type(part) for name, part in value.items()} != kinds:
             raise ValueError("the scale of the targets is none")
@@ -108,5 +108,5 @@ class TargetScale:
 
 
 def _running(before: float, parts: Floats) -> Floats:
-    """Sums so far, the one before in front: added one after the other."""
+    """Cumulative sums with the previous one in front, added one after the other."""
     return np.cumsum(np.concatenate([[before], parts]))

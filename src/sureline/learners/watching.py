@@ -1,4 +1,4 @@
-"""Rows that differ from those of the training, along a stream without labels."""
+"""Watches a stream without labels for rows that differ from the training rows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .answers import Answers
 from .learner import ClassLearner
 from .novelty import expected_unseen, spread, unseen_share, usual_std
 
-_TIMES = 2.0  # what is to be expected may come that many times over, since sources are never quite the same
-_RARE = 0.01  # the share of the rows in training whose scores were less sure
+_TIMES = 2.0  # tolerated multiple of the expectation, since sources never quite agree
+_RARE = 0.01  # the share of training rows with a less sure score
 
 
 class NoveltyWatch:
@@ -29,15 +29,15 @@ class NoveltyWatch:
         self._unseen = None if expected is None else Rises("unseen", _TIMES * expected)
         record = learner.model.record
         known = learner.has_variances and record is not None and not compact
-        # The bins of the record are octaves, so that the quantile is rounded up to the end of one.
+        # The record's bins are octaves, so the quantile is rounded up to the end of one.
         usual = usual_std(record, 1 - _RARE) if known and record is not None else None
         most = np.inf if usual is None else 2.0 ** np.ceil(np.log2(usual) - 1e-9)
-        # In training a value is divided by a scale that it has already raised, and later by that of other rows alone.
+        # In training, a value is divided by a scale that it has already raised; later by the scale of other rows only.
         self._most = most * (4 if learner.normalizer.kind == "scale" else 1)
-        self._std = Rises("std", _TIMES * _RARE) if most < LARGEST_STD else None  # what is larger is in the last bin
+        self._std = Rises("std", _TIMES * _RARE) if most < LARGEST_STD else None  # larger values share the last bin
 
     def add(self, chunk: Chunk, answers: Answers) -> None:
-        """The next rows, and what the model says of them."""
+        """Add rows, and the model's answers for them."""
         if self._unseen is not None:
             self._unseen.add(unseen_share(self._learner, chunk.values, chunk.indices, chunk.indptr))
         if self._std is not None and answers.variances is not None:
@@ -45,6 +45,6 @@ class NoveltyWatch:
 
     @property
     def alarms(self) -> list[Alarm]:
-        """In the order of their rows."""
+        """The alarms, in the order of their rows."""
         found = [alarm for rises in (self._unseen, self._std) if rises is not None for alarm in rises.alarms]
         return sorted(found, key=lambda alarm: alarm.first)

@@ -1,4 +1,4 @@
-"""The model of learning in groups of features: a few columns in groups, each group with a covariance of its own."""
+"""The model of SBCW and FGM: groups of a few columns, each group with its own covariance."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .numbers import Policy, fresh_tally
 from .record import begun_anew, fresh_record
 from .rows import Reason, as_rows, refusal, refusals
 
-# Why the search for groups ended: the number of features or of groups that was asked for, a small change of theta, no
-# memory for another group, no column left that would make a difference; or there was no batch yet.
+# Why the search for groups ended: the wanted number of features or groups was reached, theta changed little, memory was
+# short, no column would make a difference, or there was no batch yet.
 Stop = Literal["", "n_features", "max_iter", "tol", "memory", "no_features"]
 
 # The arrays that a state is stored as, and their dimensions. A state without covariance has no precisions.
@@ -27,8 +27,8 @@ TENSORS = {"columns": 1, "sizes": 1, "z": 2, "z_b": 1, "past": 1, "scalars": 1, 
 def inverse(P: Floats) -> Floats:
     """P^-1 of a precision I + sum of C_i x_i x_i', by its Cholesky factor.
 
-    Where columns are copies of each other and so long that the I is lost in rounding, the factor does not exist any
-    more. Then by eigenvalues: of P with its diagonal scaled to 1, none is below what rounding errors can tell from 0.
+    If columns are copies of each other, and so long that rounding loses the I, there is no such factor. Then
+    eigenvalues are used: of P with its diagonal scaled to 1, each raised to at least the rounding error.
     """
     from scipy.linalg import lapack
 
@@ -38,7 +38,7 @@ def inverse(P: Floats) -> Floats:
     R = P * scales
     L, info = lapack.dpotrf(R, lower=True)  # with zeros above the diagonal
     if info == 0 and (L.diagonal() ** 2 > n * eps).all():
-        root, _ = lapack.dtrtri(L, lower=True)  # not dpotri, which calls all threads together for the smallest P
+        root, _ = lapack.dtrtri(L, lower=True)  # not dpotri, which starts all threads even for the smallest P
         S = root.T @ root
     else:
         eigenvalues, V = np.linalg.eigh(R)
@@ -50,7 +50,7 @@ def inverse(P: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Group:
-    """Ints, ascending, and their precision P; None for the identity, whatever comes."""
+    """Columns, ascending, and their precision P; None for a fixed identity."""
 
     columns: Ints
     P: Floats | None
@@ -61,7 +61,7 @@ class Group:
         return None if self.P is None else inverse(self.P)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__.copy()  # to which other threads may add what is cached
+        return self.__dict__.copy()  # other threads may add cached values to it
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -83,10 +83,10 @@ class GroupState:
     policy: Policy
     tally: Ints
     groups: tuple[Group, ...]
-    z: Floats  # of shape (heads, selected columns), those of the groups one after the other
+    z: Floats  # of shape (heads, selected columns), group after group
     z_b: Floats  # of the intercepts
     P_b: float  # the precision of an intercept
-    past: Floats  # what the alphas so far add to theta, for each head
+    past: Floats  # the alphas' contribution to theta so far, for each head
     sigma: float
     has_covariance: bool  # else all S_k are the identity
     theta: Floats  # after each subproblem of the last batch
@@ -115,7 +115,10 @@ class GroupState:
         )
 
     def grown(self, n_columns: int, n_classes: int, policy: Policy) -> Self:
-        """With at least that many columns and classes. Of two classes that become more each has its own sign of z."""
+        """The model with at least that many columns and classes.
+
+        If two classes become more, each gets z with its own sign.
+        """
         state = self
         if n_columns > self.n_columns:
             state = replace(state, n_columns=n_columns)
@@ -132,7 +135,7 @@ class GroupState:
         return state
 
     def renumbered(self, n_columns: int, new_number: Callable[[Ints], Ints]) -> Self:
-        """The same groups, with other numbers for their columns."""
+        """The same groups with renumbered columns."""
         groups = tuple(Group(new_number(group.columns), group.P) for group in self.groups)
         return replace(self, n_columns=n_columns, groups=groups)
 
@@ -172,7 +175,7 @@ class GroupState:
         return mu
 
     def used(self) -> npt.NDArray[np.bool_]:
-        """Which groups have a weight in some head."""
+        """True for groups with a weight in some head."""
         weighs = (self.mu != 0).any(axis=0)
         return np.array([weighs[i:j].any() for i, j in zip(self.bounds, self.bounds[1:], strict=False)], bool)
 
@@ -188,7 +191,7 @@ class GroupState:
         return out
 
     def variances(self, X: Any) -> Floats:
-        """x'Sx for every row and head, in which the columns that were not selected have no part."""
+        """x'Sx for every row and head; columns that were not selected contribute nothing."""
         rows = as_rows(X, X.dtype)
         out = np.empty(rows.n_rows)
         blocks = [np.eye(len(group)) if group.S is None else group.S for group in self.groups]
@@ -244,12 +247,12 @@ class GroupState:
         return np.array([known.get(int(slot) - 1, 0.0) for slot in slots], np.float64)
 
     def only_nonzero(self) -> Self:
-        return self  # of other features it knows nothing
+        return self  # it knows nothing of other features
 
     # -- as arrays -------------------------------------------------------------------------------------------
 
     def to_arrays(self) -> dict[str, Array]:
-        """All that is not told by `n_columns`, `intercept`, `dtype`, `policy` and `tally`."""
+        """All data except `n_columns`, `intercept`, `dtype`, `policy` and `tally`."""
         packed = [group.P[np.tril_indices(len(group))] for group in self.groups if group.P is not None]
         arrays: dict[str, Array] = {
             "columns": self.columns,
@@ -276,7 +279,7 @@ class GroupState:
         policy: Policy,
         tally: Ints,
     ) -> Self:
-        """Read back the arrays of `to_arrays`; ValueError if they are not of such a state, or do not fit each other."""
+        """Read the arrays of `to_arrays`; ValueError if they are not of such a state, or contradict each other."""
         for name, ndim in TENSORS.items():
             if name == "precisions" and name not in arrays:
                 continue
@@ -339,7 +342,7 @@ def _groups(columns: Ints, sizes: Ints, packed: Floats | None) -> tuple[Group, .
             P[np.tril_indices(size)] = packed[end : end + size * (size + 1) // 2]
             P = P + np.tril(P, -1).T
             end += size * (size + 1) // 2
-            # P - I is positive semidefinite, but for rounding errors.
+            # P - I is positive semidefinite, up to rounding errors.
             scale = 1 / np.sqrt(np.maximum(P.diagonal(), 1))
             least = np.linalg.eigvalsh(P * np.outer(scale, scale))[0]
             if (P.diagonal() < 1).any() or least < -64 * size * np.finfo(np.float64).eps:

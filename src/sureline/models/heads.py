@@ -1,4 +1,4 @@
-"""How a state grows: columns, heads for more classes, and the budget that goes with them."""
+"""Growth of a state: columns, heads for more classes, and the budget."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .touched import Touched
 
 
 def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Of which large ones take the memory of what is written."""
+    """An array of zeros; pages of a large one take memory when they are written."""
     size = math.prod(shape)
     if size * dtype.itemsize < 1 << 20:
         return np.zeros(shape, dtype)
@@ -37,7 +37,7 @@ def diagonal_positions(n_slots: int) -> Ints:
 class Growing(Numbers):
     """Numbers that make room for more columns and classes."""
 
-    _fresh_memory: Floats  # what a problem begins with
+    _fresh_memory: Floats  # initial scalars of a problem
 
     def widen(self, n_columns: int) -> None:
         """Make room for `n_columns` columns. New ones start as every column started."""
@@ -69,14 +69,13 @@ class Growing(Numbers):
         self.n_columns = n_columns
 
     def add_heads(self, n_classes: int, policy: Policy) -> None:
-        """Go on with one head for each of `n_classes` classes; `policy` is for a model that was binary so far.
+        """Change to one head per class; `policy` applies if the model was binary.
 
-        A binary model becomes the model of two classes that decides the same. Under policy ovr each class has the old
-        weights with its own sign. Under rival it is the difference of the two scores that decides. With a margin rule
-        each class gets half of the weights and half of the covariance, so that the difference has the mean and the
-        variance that the one score had. With a coordinate rule the second class gets all and the first none: halves
-        would be truncated more, and both together would be twice as many nonzeros. Both get all of the covariance, as
-        if they had been there all along: it comes from the rows alone.
+        A binary model becomes a model of two classes with the same decisions. Under policy ovr each class gets the old
+        weights with its own sign. Under rival the difference of two scores decides. With a margin rule each class gets
+        half of the weights and half of the covariance, so the difference keeps its mean and variance. With a coordinate
+        rule the second class gets all weights and the first none: halves would be truncated more, and have twice as
+        many nonzeros. Both get the whole covariance, which depends on the rows alone.
         """
         n_before = self.n_heads
         if self.shape is Shape.simplex:
@@ -145,9 +144,9 @@ class Growing(Numbers):
             self.budget = _core.FeatureSelection.restored(self.budget.max, n_classes, slots * n_classes + heads)
 
     def _rearrange(self, n_heads: int, rearranged: Callable[[Array], Array], *, everywhere: bool = False) -> None:
-        """Make room for `n_heads` heads, of which the first come from `rearranged(slots)`, the others are fresh.
+        """Make room for `n_heads` heads: the first come from `rearranged(slots)`, the others are fresh.
 
-        Slots that nobody has touched are passed over, unless the change is to be `everywhere`.
+        Untouched slots are skipped, unless `everywhere`.
         """
         wider = self._fresh_weights(len(self.weights), n_heads)
         if everywhere:
@@ -159,7 +158,7 @@ class Growing(Numbers):
         else:
             for slots in Touched(self.weights).rows():
                 block = self.weights[slots]
-                some = block.reshape(len(block), -1).any(axis=1)  # those that have nothing but -0 become fresh
+                some = block.reshape(len(block), -1).any(axis=1)  # slots with nothing but -0 become fresh
                 changed = rearranged(block[some])
                 wider[slots[some], : changed.shape[1]] = changed
         self.weights = wider
@@ -177,7 +176,7 @@ class Growing(Numbers):
         return (None if self.budget is None else self.budget.max) == max_nonzero
 
     def set_budget(self, max_nonzero: int | None) -> None:
-        """At most that many nonzero weights from now on, or as many as there are."""
+        """Allow at most that many nonzero weights from now on, or at most the present number."""
         if not self.has_budget(max_nonzero):
             self.budget = self._fresh_budget(max_nonzero)
             self.choose_anew()
@@ -190,7 +189,7 @@ class Growing(Numbers):
         )
 
     def choose_anew(self, least: float = 0.0) -> None:
-        """Choose the smallest threshold, from `least` on, that keeps the budget; nothing if there is none."""
+        """Choose the smallest threshold, from `least` on, that keeps the budget, if there is one."""
         if isinstance(self.budget, _core.Budget):
             self.core.choose_anew(least)
 
@@ -204,7 +203,7 @@ class Growing(Numbers):
         return _zeros((n_slots, n_heads), np.dtype(np.float64))
 
     def _refuse_to_fill(self, weights: Array) -> None:
-        """Raise MemoryError if these weights, of which all are to be written, exceed the memory of this machine."""
+        """Raise MemoryError if writing all of these weights would exceed the machine's memory."""
         there = usable_memory()
         if there is not None and weights.nbytes > there:
             raise MemoryError(

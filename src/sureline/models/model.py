@@ -1,4 +1,4 @@
-"""The interface of every model: weights, counts and width, whatever arrays are behind them."""
+"""The interface of every model: weights, counts and width, for any kind of arrays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .._inputs import Array, Floats, Ints
 
 
 def nonzero_of(coefficients: Array) -> list[tuple[Ints, Array]]:
-    """For each head the slots, ascending, and values of the weights that are not zero."""
+    """For each head the slots, ascending, and values of the nonzero weights."""
     return [(slots, weights[slots]) for weights in coefficients for slots in [np.flatnonzero(weights)]]
 
 
@@ -24,11 +24,11 @@ class Model(Protocol):
 
     @property
     def record(self) -> Floats | None:
-        """Of predictions that preceded their labels (record.py); None if there are no classes."""
+        """The record of progressive predictions (record.py); None for regression."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """That rows are read in."""
+        """The dtype of rows."""
 
     @property
     def n_columns(self) -> int: ...
@@ -37,19 +37,19 @@ class Model(Protocol):
     def n_heads(self) -> int: ...
 
     def nonzero(self) -> list[tuple[Ints, Array]]:
-        """For each head the slots, ascending, and values of the weights that are not zero."""
+        """For each head the slots, ascending, and values of the nonzero weights."""
 
     def count_nonzero(self) -> int:
-        """How many weights are not zero, without the intercepts."""
+        """Number of nonzero weights, without the intercepts."""
 
     def coefficients(self) -> Array:
         """Weights with the intercept in front: shape (heads, 1 + columns)."""
 
     def intercepts(self) -> Array:
-        """One for each head."""
+        """The intercept of each head."""
 
     def weight_variances(self, slots: Ints, head: int) -> Floats | None:
         """Variances of the weights in these slots; None if the model has none."""
 
     def only_nonzero(self) -> Model:
-        """A copy that knows nothing of the features whose weights are zero in every head."""
+        """A copy without features whose weights are zero in every head."""

@@ -1,4 +1,4 @@
-"""The numbers a model consists of, as NumPy arrays, and what a user sees of them."""
+"""The numbers of a model, as NumPy arrays, and the attributes that users see."""
 
 from __future__ import annotations
 
@@ -75,10 +75,9 @@ class Numbers:
     ascent: _core.DualMemory | None
     average: _core.Average | None
     sums: Floats | None
-    # What the weights of a coordinate or dual rule are computed with: for each problem the numbers of a round, which is
-    # the one after the last.
+    # Numbers from which a coordinate or dual rule computes weights: for each problem, those of the next round.
     rounds: Floats | None
-    record: Floats | None  # of predictions that preceded their labels; None of a regression
+    record: Floats | None  # progressive predictions; None for regression
 
     @property
     def n_heads(self) -> int:
@@ -110,7 +109,7 @@ class Numbers:
 
     @property
     def weight_scales(self) -> Floats:
-        """The factors of the weights that the core gives, one for all heads or for each; averages are whole."""
+        """The factors of the core's weights, one for all heads or one each; 1 for averages."""
         return self.memory[:, WEIGHT_SCALE] if self.average is None else np.ones(1)
 
     def _twin(self) -> Self:
@@ -119,7 +118,7 @@ class Numbers:
         return twin
 
     def nonzero(self) -> list[tuple[Ints, Array]]:
-        """For each head the slots, ascending, and values of the weights that are not zero; slot 0 is the intercept."""
+        """For each head the slots, ascending, and values of the nonzero weights; slot 0 is the intercept."""
         scale = np.broadcast_to(self.weight_scales, self.n_heads)
         found = []
         for head, (slots, values) in enumerate(self._nonzero_numbers()):
@@ -128,13 +127,13 @@ class Numbers:
         return found
 
     def count_nonzero(self) -> int:
-        """How many weights are not zero, without the intercepts."""
+        """Number of nonzero weights, without the intercepts."""
         if isinstance(self.budget, _core.FeatureSelection):
             return sum(int(np.count_nonzero(slots)) for slots, _ in self._nonzero_numbers())
         return self.core.count_nonzero()
 
     def _nonzero_numbers(self) -> Iterator[tuple[Ints, Floats]]:
-        """For each head the slots of the nonzero weights, and the weights without their scale."""
+        """For each head the slots of the nonzero weights, and the unscaled weights."""
         if not isinstance(self.budget, _core.FeatureSelection):
             slots, heads, values = self.core.nonzero()
             if self.n_heads == 1:
@@ -144,7 +143,7 @@ class Numbers:
             ends = np.cumsum(np.bincount(heads, minlength=self.n_heads))[:-1]
             yield from zip(np.split(slots[order], ends), np.split(values[order], ends), strict=True)
             return
-        slots, heads = np.divmod(self.budget.members, self.n_heads)  # nobody else has one, but the intercepts
+        slots, heads = np.divmod(self.budget.members, self.n_heads)  # only members and intercepts have weights
         slots = slots[np.argsort(heads, kind="stable")]
         ends = np.cumsum(np.bincount(heads, minlength=self.n_heads))[:-1]
         numbers = self.weights.reshape(len(self.weights), self.n_heads, -1)
@@ -169,7 +168,7 @@ class Numbers:
         return np.ascontiguousarray(S[:, 0] if S.ndim == 2 else S[:, 0, 0])
 
     def _first_slot(self) -> Self:
-        """The intercepts alone, so that a wide model is not gone over for them."""
+        """The intercepts, computed without a pass over a wide model."""
         if self.factors is not None:
             return self
         first = self._twin()

@@ -1,4 +1,4 @@
-"""The record of predictions that preceded their labels, which a model carries: see core/confidence/record.hpp.
+"""The record of progressive predictions that a model carries: see core/confidence/record.hpp.
 
 It is an array of less than 64 KiB: the number of rows, the sum of the squared weights, the log-likelihoods of
 temperatures, and then for each bin of the score and of its standard deviation the weight of the rows whose label was
@@ -24,7 +24,7 @@ CELLS = slice(_AT["cells"], _AT["guards"])
 GUARDS = slice(_AT["guards"], _AT["guards"] + _AT["levels"])
 LOGS = slice(_AT["logs"], _AT["logs"] + _AT["temperatures"])
 SHAPE = (_AT["score_bins"], _AT["std_bins"], 2)
-FIRST_MARGIN = SHAPE[0] // 2 - 1  # the bin of a score of 0, below which there are no margins
+FIRST_MARGIN = SHAPE[0] // 2 - 1  # the bin of score 0; margins begin here
 HIGHEST_GUARD = SHAPE[0] // (2 * _AT["in_octave"])  # octaves
 LARGEST_SCORE = 2.0 ** (_AT["lowest_score"] + SHAPE[0] // (2 * _AT["in_octave"]))
 SMALLEST_SCORE = 2.0 ** _AT["lowest_score"]
@@ -35,14 +35,14 @@ TEMPERATURES = 2.0 ** np.arange(_AT["lowest_temperature"], _AT["lowest_temperatu
 
 
 def fresh_record(rows: int = 0) -> Floats:
-    """Nothing recorded yet, after so many rows."""
+    """An empty record after that many rows."""
     record = np.zeros(SIZE)
     record[ROWS] = rows
     return record
 
 
 def begun_anew(record: Floats) -> Floats:
-    """For a model that answers another question from now on: nothing recorded, after as many rows."""
+    """An empty record after as many rows, for a model whose question has changed."""
     return fresh_record(int(record[ROWS]))
 
 
@@ -107,16 +107,16 @@ def examples_per_weight(record: Floats) -> float:
 
 
 def log_likelihoods(record: Floats) -> Floats:
-    """Of the labels where the best class was wrong, for each of the temperatures, in units of examples."""
+    """Log-likelihoods of the labels where the best class was wrong, per temperature, in units of examples."""
     logs: Floats = record[LOGS] * examples_per_weight(record)
     return logs
 
 
 def guard(record: Floats, level: float) -> float:
-    """The |score| from which on answers were wrong no more often than at this level, between two of those on record."""
+    """The |score| from which on answers were wrong no more often than `level`, between two recorded levels."""
     if level > LEVELS[-1]:
         return 0.0
-    guards = np.maximum.accumulate(record[GUARDS][::-1])[::-1]  # what is too unsure for more errors is for fewer
+    guards = np.maximum.accumulate(record[GUARDS][::-1])[::-1]  # a guard for fewer errors is at least that for more
     octaves = float(np.interp(np.log2(level), np.log2(LEVELS), guards))
     whole = np.floor(octaves)  # within an octave they are linear in the score
     return float(SMALLEST_SCORE * 2.0**whole * (1 + octaves - whole)) if octaves > 0 else 0.0

@@ -1,4 +1,4 @@
-"""From what a caller passes as X, y and sample_weight to arrays that the core may loop over."""
+"""Converts a caller's X, y and sample_weight to arrays that the core can loop over."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Reason = _core.Reason
 
 
 class UnsortedColumns(ValueError):
-    """The columns of a row do not ascend, which the core needs. `tidy` mends that."""
+    """Raised for rows whose columns do not ascend; `tidy` fixes them."""
 
 
 class RefusedRow(ValueError):
-    """A row that nothing can be learned from as it is, of those that were passed."""
+    """Raised for a row of the input that cannot be learned from."""
 
     def __init__(self, row: int, said: str) -> None:
         super().__init__(f"Row {row} of X {said}")
         self.row, self.said = row, said
 
     def in_stream(self, rows_before: int) -> ValueError:
-        """The same for somebody who passed a stream, in which so many rows come before."""
+        """The same error for a stream, where that many rows come before."""
         said = self.said.replace("X so that its", "the rows so that their").replace("X and y", "rows and labels")
         return ValueError(f"Row {rows_before + self.row + 1:,} of the stream {said}")
 
@@ -54,7 +54,7 @@ def refusal(rows: _core.Rows, refused: _core.Refused, dtype: npt.DTypeLike) -> E
 
 @contextmanager
 def refusals(rows: _core.Rows, dtype: npt.DTypeLike = np.float64) -> Iterator[None]:
-    """Say what is wrong with a row that the core refuses in here."""
+    """Describe the fault of a row that the core refuses in this block."""
     try:
         yield
     except _core.Refused as refused:
@@ -72,7 +72,7 @@ def as_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core
     With `n_columns` the rows count as that wide; the columns they do not have are zero.
     """
     if not is_sparse(X):
-        with np.errstate(over="ignore"):  # what does not fit into float32 is refused when its row is reached
+        with np.errstate(over="ignore"):  # values beyond float32 are refused when their row is reached
             dense = np.ascontiguousarray(X, dtype=dtype)
         if n_columns is not None and n_columns > dense.shape[1]:
             dense = np.pad(dense, ((0, 0), (0, n_columns - dense.shape[1])))
@@ -82,16 +82,16 @@ def as_rows(X: Any, dtype: npt.DTypeLike, n_columns: int | None = None) -> _core
 
 
 def is_alone() -> bool:
-    """True if no other thread of Python can change the values of rows while a loop reads them twice.
+    """True if no other Python thread can change the values of rows between two reads of a loop.
 
-    The core always copies the columns of a row before it looks at them: that costs nothing, and a column out of range
-    would be read and written. A value that is not finite would only spoil the model.
+    The core always copies the columns of a row before it checks them: the copy is free, and a column out of range would
+    access other memory. A value that is not finite would only spoil the model.
     """
     return threading.active_count() == 1
 
 
 def csr_arrays(X: Any, dtype: npt.DTypeLike) -> tuple[Array, Array, Array]:
-    """Values in `dtype`, indices and indptr of a CSR matrix, as the core wants them; nobody has looked into them."""
+    """Values in `dtype`, indices and indptr of a CSR matrix, for the core; not yet checked."""
     try:
         indices, indptr = signed(X.indices, "indices"), signed(X.indptr, "indptr")
         index_dtype = np.result_type(indices, indptr)
@@ -107,7 +107,7 @@ def csr_arrays(X: Any, dtype: npt.DTypeLike) -> tuple[Array, Array, Array]:
 
 
 def in_dtype(X: Any, dtype: npt.DTypeLike) -> Any:
-    """X, an array or CSR, with values of that dtype; what does not fit into float32 is infinite, and refused later."""
+    """X, an array or CSR, with values of that dtype; values beyond float32 become infinite, and are refused later."""
     if X.dtype == dtype:
         return X if is_sparse(X) else np.ascontiguousarray(X)
     with np.errstate(over="ignore"):
@@ -120,7 +120,7 @@ def with_values(X: Any, values: Array) -> Any:
 
 
 def with_own_columns(X: Any) -> Any:
-    """X; if it is CSR, with columns that nobody else can change, for SciPy to go over once they were looked at."""
+    """X; if it is CSR, with private copies of its checked columns, for use by SciPy."""
     if not is_sparse(X):
         return X
     try:
@@ -130,12 +130,12 @@ def with_own_columns(X: Any) -> Any:
 
 
 def owned(X: Any) -> Any:
-    """X, an array or CSR, in arrays that nobody else can change."""
+    """X, an array or CSR, in private arrays."""
     return with_values(with_own_columns(X), (X.data if is_sparse(X) else X).copy())
 
 
 def with_columns(X: Any, indices: Array, n_columns: int) -> Any:
-    """X, which is CSR, with its values in other columns."""
+    """X, which is CSR, with renumbered columns."""
     return type(X)((X.data, indices, X.indptr), shape=(X.shape[0], n_columns))
 
 
@@ -151,7 +151,7 @@ def widened(X: Any, n_columns: int) -> Any:
 
 
 def squared_norms(rows: _core.Rows) -> Floats:
-    """|x|^2 of each row; ValueError if anything is wrong with the contents of one."""
+    """|x|^2 of each row; ValueError if a row has invalid contents."""
     out = np.empty(rows.n_rows)
     with refusals(rows):
         _core.squared_norms(rows, out)
@@ -170,7 +170,7 @@ def trusted(X: Any) -> Any:
 
 
 def tidy(X: Any) -> Any:
-    """A copy of a CSR matrix with ascending columns; those that come several times in a row are added up."""
+    """A copy of a CSR matrix with ascending columns; duplicate entries are summed."""
     X = owned(X)
     if X.nnz and (X.indices.min() < 0 or X.indices.max() >= X.shape[1]):  # SciPy would not look
         row = (

@@ -18,7 +18,7 @@ class Normalizer:
     """The divisor of a learner's rows: nothing, their length, or the scale of each feature so far.
 
     The scale of a feature is the mean of its sizes in the rows in which it is not zero; core/scaling/scales.hpp has the
-    recursion. It depends on the rows alone: learners of the same rows and the same dtype can share what they become.
+    recursion. Scales depend on the rows alone, so learners of the same rows and dtype can share divided rows.
     """
 
     def __init__(self, kind: str, dtype: npt.DTypeLike = np.float64) -> None:
@@ -29,15 +29,15 @@ class Normalizer:
     # -- rows ------------------------------------------------------------------------------------------------
 
     def learn(self, X: Any, weight: Array | None = None, *, undoable: bool = False) -> Any:
-        """The rows of X divided, each when it has been taken in. X is an array or CSR, and stays as it is.
+        """The rows of X, each counted and then divided.
 
-        Rows of weight 0 are as if they had not come. What is `undoable` can be taken back, and nothing has changed if
-        a row is refused; otherwise the normalizer is then of no further use.
+        X is an array or CSR, and is not changed. Rows of weight 0 are ignored. With `undoable` the call can be undone,
+        and a refused row leaves no trace; otherwise a refusal makes the normalizer unusable.
         """
         return self._divided(X, absorb=True, weight=weight, undoable=undoable)
 
     def learn_all(self, X: Any, weight: Array | None = None) -> Any:
-        """The rows of X divided when all of them have been taken in: those of a batch."""
+        """The rows of X, divided after all of them were counted, as for a batch."""
         if self.kind == "scale":
             self._pass(as_rows(X, X.dtype), None, absorb=True, weight=weight)
         return self.apply(X)
@@ -49,25 +49,25 @@ class Normalizer:
     def learn_values(
         self, values: Array, indices: Array, indptr: Array, n_columns: int, weight: Array | None = None
     ) -> Array:
-        """As `learn`, for rows in compressed form: their values."""
+        """Like `learn`, for the values of rows in compressed form."""
         return self._divided_values(values, indices, indptr, n_columns, absorb=True, weight=weight)
 
     def apply_values(self, values: Array, indices: Array, indptr: Array, n_columns: int) -> Array:
-        """As `apply`, for rows in compressed form: their values."""
+        """Like `apply`, for the values of rows in compressed form."""
         return self._divided_values(values, indices, indptr, n_columns, absorb=False)
 
     def to_learn(self, rows: _core.Rows, *, undoable: bool = False) -> _core.Rows:
-        """Rows for `State.learn`, which takes each in and divides it before it is learned from.
+        """Rows for `State.learn`, which counts and divides each before it learns from it.
 
-        Those of weight 0 there are as if they had not come. What is `undoable` can be taken back as long as each row is
-        learned from but once, and nothing has changed if one is refused.
+        Rows of weight 0 are ignored. With `undoable` the call can be undone if each row is learned from once, and a
+        refused row leaves no trace.
         """
         if self.core is not None:
             self.core.attach(rows, undoable)
         return rows
 
     def undo(self) -> None:
-        """Take back what was changed since the latest call that was undoable, if it is not committed."""
+        """Undo changes since the latest undoable call that was not committed."""
         if self.core is not None:
             self.core.undo()
 
@@ -78,7 +78,7 @@ class Normalizer:
     # -- what it knows ---------------------------------------------------------------------------------------
 
     def sizes(self, columns: Ints) -> Floats:
-        """The divisors of these columns; 1 of those that were never seen, and of all if there are no scales."""
+        """The divisors of these columns; 1 for unseen columns, and without scales."""
         if self.core is None or self.kind != "scale":
             return np.ones(len(columns))
         return np.asarray(self.core.means_of(np.ascontiguousarray(columns, np.int64)))
@@ -96,24 +96,24 @@ class Normalizer:
             return (numbers / self.sizes(columns) ** power).astype(numbers.dtype, copy=False)
 
     def per_pair(self, S: Array, columns: Ints | None = None) -> Array:
-        """The same for covariances, whose last two axes have the columns."""
+        """The same for covariances, whose last two axes are columns."""
         return np.swapaxes(self.per_unit(np.swapaxes(self.per_unit(S, columns), -1, -2), columns), -1, -2)
 
     def arrays(self) -> tuple[Ints, Array, Ints]:
-        """Of the features that were seen: columns, ascending, mean sizes in `dtype`, and in how many rows."""
+        """Seen features: columns, ascending, mean sizes in `dtype`, and numbers of rows."""
         assert self.core is not None
         return self.core.arrays()
 
     @classmethod
     def restored(cls, dtype: npt.DTypeLike, columns: Array, means: Array, counts: Array) -> Self:
-        """One by scales, of what `arrays` told. ValueError if it cannot have been that."""
+        """A normalizer by scales from the output of `arrays`. ValueError if it is inconsistent."""
         normalizer = cls("scale", dtype)
         columns, means, counts = columns.astype(np.int64), means.astype(np.float64), counts.astype(np.int64)
         normalizer.core = _core.Scales.restored(_core.Scalar[normalizer.dtype.name], columns, means, counts)
         return normalizer
 
     def only(self, kept: Ints) -> Normalizer:
-        """A copy that knows nothing of other columns than these."""
+        """A copy that has only these columns."""
         if self.kind != "scale":
             return self
         columns, means, counts = self.arrays()
@@ -173,12 +173,12 @@ class Normalizer:
         weight: Array | None = None,
         undoable: bool = False,
     ) -> None:
-        """Raises what a row is refused for."""
+        """Run a pass; raises an error for a refused row."""
         assert self.core is not None
         with refusals(rows, self.dtype):
             self.core.normalize(rows, out, absorb, sample_weight=weight, undoable=undoable)
 
 
 def _room_for(X: Any) -> Array:
-    """An array for as many values as X has, in C order whatever X is in."""
+    """An array for as many values as X has, in C order."""
     return np.empty(X.data.shape if is_sparse(X) else X.shape, X.dtype)

@@ -78,10 +78,11 @@ class State(Growing):
 
     @classmethod
     def restored(cls, weights: Array | tuple[int, Array, Array], **attributes: Any) -> State:
-        """The state with these attributes, which fit each other: whoever calls this has checked that.
+        """The state with these attributes, whose consistency the caller has checked.
 
-        The weights are an array of shape (slots, heads, width), or where most are zero the number of heads, the places
-        slot * heads + head of the others, and their numbers, of shape (places, width). So are the sums of an average.
+        The weights are an array of shape (slots, heads, width), or if most are zero the number of heads, the positions
+        slot * heads + head of the others, and their numbers, of shape (positions, width). Sums of an average have the
+        same form.
         """
         state = object.__new__(cls)
         sums = attributes.pop("sums", None)
@@ -103,12 +104,12 @@ class State(Growing):
 
     @property
     def length(self) -> int:
-        """How many examples the sliding window holds at most; 0 if there is none."""
+        """Capacity of the sliding window, in examples; 0 without one."""
         return 0 if self.ascent is None else self.ascent.length
 
     @property
     def half_life(self) -> float | None:
-        """That of the average which predicts: infinite if all rounds count the same, None if there is none."""
+        """Half-life of the predicting average: infinite for a plain mean, None without an average."""
         return None if self.average is None else self.average.half_life
 
     @property
@@ -121,7 +122,7 @@ class State(Growing):
         return twin
 
     def draft(self) -> State:
-        """A copy that still shares the large arrays: for growing, which makes new ones anyway."""
+        """A copy that shares the large arrays until it changes them; growth makes new ones anyway."""
         twin = self._twin()
         twin.memory = self.memory.copy()
         twin.tally = self.tally.copy()
@@ -133,7 +134,7 @@ class State(Growing):
         return twin
 
     def part_from(self, original: State) -> None:
-        """Copy the large arrays that are still shared with `original`, of which this is a draft."""
+        """Copy the large arrays that this draft still shares with `original`."""
         if self.weights is original.weights:
             self.weights = self._fresh_weights(len(original.weights), original.n_heads)
             _core.copy_touched(self.weights, original.weights)
@@ -147,7 +148,7 @@ class State(Growing):
         return self.copy()
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickling: of a model that is mostly untouched, only the slots that are not."""
+        """For pickling: only touched slots, if most of the model is untouched."""
         state = self.__dict__.copy()
         if self.record is not None:
             state["record"] = places_and_numbers(self.record)
@@ -181,7 +182,7 @@ class State(Growing):
         self._begin_record()
 
     def _begin_record(self) -> None:
-        """Begin the record of a model that comes without one."""
+        """Begin the record of a model that has none."""
         if "record" not in self.__dict__:
             self.record = None if self.policy is Policy.regression else fresh_record(int(self.tally[:, SEEN].sum()))
 
@@ -197,10 +198,10 @@ class State(Growing):
         return self.factors is None and self.length == 0
 
     def only_nonzero(self) -> State:
-        """A copy that knows nothing of the features whose weights are zero in every head: fresh ones stand for them.
+        """A copy without features whose weights are zero in every head.
 
-        Scores are the same. What was learned of those features is gone: what a truncation hides, and their variances.
-        A full covariance is of all features together, and stays; so does all that a sliding window will take back.
+        Scores are the same. Hidden weights and variances of those features are lost. A full covariance stays, since it
+        belongs to all features together; so do features in a sliding window.
         """
         twin = self.copy()
         if self.forgets:
@@ -231,13 +232,12 @@ class State(Growing):
         weighing: tuple[Floats | None, bool] = (None, False),
         wrong: npt.NDArray[np.uint8] | None = None,
     ) -> None:
-        """One pass over the rows, in place. With `journal` a refused row takes everything back.
+        """Make one pass over the rows, in place. With `journal` a refused row undoes all changes.
 
-        `cost` is that of the negative and of the positive label; None balances them along the stream. A regression has
-        labels that are all 0, and `scaled` has its targets, the same as its predictions are judged by, and the units of
-        their losses. `record` is False where the rows have been learned from before.
-        `weighing` is what the weight of a row is multiplied by for each class, or whether it is by what gives each
-        class its equal share of the rows so far. `wrong` is told which rows were predicted wrongly.
+        `cost` has the costs of the negative and the positive label; None balances them along the stream. In a
+        regression all labels are 0; `scaled` has the targets, the targets by which predictions are judged, and the
+        units of their losses. `record` is False for rows that were learned before. `weighing` has a factor for each
+        class, or asks for equal shares of all classes so far. `wrong` gets the rows that were predicted wrongly.
         """
         try:
             self.core.learn(
@@ -270,12 +270,12 @@ class State(Growing):
         return refusal(rows, refused, self.dtype)
 
     def refresh(self, rule: Rule) -> None:
-        """From now on the weights are those that `rule` would predict with in the next round."""
+        """Set the weights to those with which `rule` would predict in the next round."""
         if self.rounds is not None:
             self.core.refresh(rule)
 
     def scores(self, rows: _core.Rows) -> Floats:
-        """w.x for every row and head, with the average of w if there is one."""
+        """w.x for every row and head; w is the average if there is one."""
         if self.shape is Shape.confident_full and self.average is None:  # S theta once for all rows
             plain = State(Shape.identity, self.dtype, self.n_columns, self.intercept, max(self.n_heads, 2))
             plain.weights = np.ascontiguousarray(self.coefficients().T)

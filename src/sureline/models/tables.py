@@ -13,7 +13,7 @@ from typing import Any
 def text_table(rows: Sequence[Sequence[str]], align: str = "<") -> str:
     """Rows of cells as lines of text, with each column as wide as its widest cell.
 
-    In `align`, "<" is for a column that begins at its left, and ">" for one that ends at its right, as those beyond do.
+    In `align`, "<" means left-aligned and ">" right-aligned, which is the default for further columns.
 
     >>> print(text_table([["learner", "error"], ["AROW", "0.125"]]))
     learner  error
@@ -38,14 +38,14 @@ def text_of_rows(rows: Sequence[Mapping[str, Any]], formats: Mapping[str, str]) 
 
 
 class Tabular(ABC):
-    """A result that is a table: also as a data frame, CSV or LaTeX."""
+    """Base of results that are tables: also as a data frame, CSV or LaTeX."""
 
     @abstractmethod
     def table(self) -> list[dict[str, Any]]:
         """The rows, as dicts of the same columns."""
 
     def _data(self) -> list[dict[str, Any]]:
-        """The rows that data frames and CSV have, if they are not those of the table."""
+        """The rows of data frames and CSV; by default those of the table."""
         return self.table()
 
     def to_frame(self) -> Any:
@@ -57,7 +57,7 @@ class Tabular(ABC):
         return pandas.DataFrame(self._data())
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """The rows as CSV, with the names of the columns first; written to `path` too, if there is one."""
+        """The rows as CSV, with column names first; also written to `path` if given."""
         rows, out = self._data(), StringIO()
         writer = DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
         writer.writeheader()
@@ -65,7 +65,7 @@ class Tabular(ABC):
         return _kept(out.getvalue(), path)
 
     def to_latex(self, path: str | Path | None = None) -> str:
-        """The table as a tabular of LaTeX with the rules of booktabs; written to `path` too, if there is one."""
+        """The table as a LaTeX tabular with booktabs rules; also written to `path` if given."""
         rows = self.table()
         names = list(rows[0]) if rows else []
         sides = "".join("l" if any(isinstance(row[name], str) for row in rows) else "r" for name in names)
@@ -84,7 +84,7 @@ class Tabular(ABC):
 
 
 def _latex(value: Any) -> str:
-    """A cell, with what LaTeX would take for a command escaped."""
+    """A cell with LaTeX's special characters escaped."""
     if value is None:
         return "--"
     text = f"{value:.4g}" if isinstance(value, float) else str(value)

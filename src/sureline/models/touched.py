@@ -1,4 +1,4 @@
-"""Which of its memory a wide model has touched."""
+"""Finds the parts of a wide model's memory that were written."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .._native import _core
 
 
 class Touched:
-    """Which rows of `numbers` are not all zero bits. No list of them is made: only one of the groups that have some.
+    """Which rows of `numbers` are not all zero bits.
 
-    A group is much smaller than a page: of columns far apart each has a page of its own, empty but for that. The core
-    finds the groups: it asks the system which pages were written, where NumPy would have each of them made to look at
-    it.
+    Only groups of rows are listed, not single rows. A group is much smaller than a page, since columns far apart have
+    a nearly empty page each. The core asks the system which pages were written; NumPy would allocate each page to look
+    at it.
     """
 
     _NUMBERS_IN_GROUP = 1 << 6
@@ -45,5 +45,5 @@ class Touched:
                 yield rows + self._whole * self._size
 
     def pieces(self, of: Callable[[Ints], Array]) -> Iterator[Array]:
-        """of(the next of these rows), again and again."""
+        """Yield of(next rows) for all rows."""
         return map(of, self.rows())

@@ -1,4 +1,4 @@
-"""The largest weights of a model, by name where there are names, and how sure it is of them."""
+"""The largest weights of a model, by name if known, with their standard deviations."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Weight:
     """A weight as a name sees it."""
 
     feature: int  # column of the model
-    names: list[str]  # its name in the DataFrame, or the names hashed to it that were seen most, or none
-    label: Any  # the class that a positive weight speaks for; None of a regressor
+    names: list[str]  # its name in the DataFrame, or the most frequent names hashed to it; may be empty
+    label: Any  # the class that a positive weight speaks for; None for a regressor
     weight: float
-    std: float | None  # its standard deviation, for the learners that have one
-    scale: float = 1.0  # what the feature is divided by
+    std: float | None  # its standard deviation, if the learner has one
+    scale: float = 1.0  # the divisor of the feature
 
     @property
     def title(self) -> str:
@@ -41,10 +41,8 @@ def top_weights(
 ) -> list[Weight]:
     """The `n` weights of the largest size, over all classes and without the intercepts.
 
-    They are weights of features as they are learned from, divided by their scale or by the length of the row if the
-    learner normalises: only so can they be compared.
-
-    A name that was hashed with the sign -1 sees the weight with the other sign; so it is told here.
+    They apply to normalised features, which makes them comparable. For a name that was hashed with sign -1, the weight
+    is given with the opposite sign.
     """
     found: list[tuple[float, int, int]] = []
     variances: dict[tuple[int, int], float] = {}
@@ -97,7 +95,7 @@ def csr_of_heads(heads: Sequence[tuple[Array, Array]], n_columns: int) -> Any:
 
 
 def scales_of(model: Any, normalizer: Normalizer, n_columns: int) -> Floats:
-    """The divisors of its features; AttributeError if there are none."""
+    """The divisors of its features; AttributeError without scales."""
     if normalizer.kind != "scale":
         raise AttributeError(
             f"This {type(model).__name__} has no scale_: it was made with normalize={normalizer.kind!r}."

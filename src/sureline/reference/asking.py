@@ -15,7 +15,7 @@ def uniform(seed: int, t: int) -> float:
 
 
 class Asker:
-    """Of t rows at most rate t labels, of those whose u is small among the latest, and some at random."""
+    """Asks for at most rate t labels in t rows: for small u among the latest rows, and for some at random."""
 
     def __init__(self, rate: float, seed: int = 0, random: float = 0.25) -> None:
         self.rate, self.seed, self.random = rate, seed, random
@@ -23,7 +23,7 @@ class Asker:
         self.latest: list[float] = []
 
     def next(self, u: float) -> float:
-        """The probability with which the next row's label is asked for, if it is; else 0."""
+        """The probability with which the next row's label is asked for; 0 if it is not."""
         t, n = self.rows, len(self.latest)
         below, equal = sum(other < u for other in self.latest), sum(other == u for other in self.latest)
         self.latest = [*self.latest, u][-WINDOW:]

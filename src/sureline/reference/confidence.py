@@ -1,7 +1,7 @@
-"""The record of predictions that preceded their labels, and the calibrated curve through it, in plain NumPy.
+"""The record of progressive predictions, and the calibrated curve through it, in plain NumPy.
 
 The grid of the record: 4 bins in each octave of |score| from 2^-12 to 2^16, mirrored for negative scores, and one for
-each octave of the standard deviation from 2^-11 to 2^7. What is beyond belongs to the last bin.
+each octave of the standard deviation from 2^-11 to 2^7. Values beyond belong to the last bin.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ Floats = npt.NDArray[np.float64]
 
 SCORES, STDS, HEADER, TEMPERATURES = 224, 18, 32, 2.0 ** np.arange(-10, 15)
 LEVELS = 2.0 ** (-9 + 0.5 * np.arange(16))  # of the guards
-ALL_BELOW = 1 << 14  # rows of which each one is recorded
+ALL_BELOW = 1 << 14  # the first rows, each of which is recorded
 
 
 def step_after(t: int) -> int:
-    """One row of so many is recorded after t others: 2^13 in each octave of t."""
+    """After t rows, one row of this many is recorded: 2^13 in each octave of t."""
     return 1 if t < ALL_BELOW else 1 << ((t // (ALL_BELOW // 2)).bit_length() - 1)
 
 
@@ -46,7 +46,7 @@ def octaves(f: float) -> float:
 
 
 class Record:
-    """Of two classes scores are those of the second; of more, each row has a score for each class."""
+    """For two classes scores are those of the second; for more, each row has a score for each class."""
 
     def __init__(self) -> None:
         size = SCORES * STDS * 2
@@ -81,7 +81,7 @@ class Record:
     def _move_guards(self, size: float, right: bool, s: float) -> None:
         """Adaptive conformal inference at 1.25 times each level: a wrong answer counts 1 - level, a right one -level.
 
-        Where the answer is below the guard, it is none. The guard then sinks by a 64th of what a right one does.
+        An answer below the guard is not given; the guard then sinks by a 64th of the step for a right one.
         """
         level, answered = 1.25 * LEVELS, size >= self.guards
         step = np.where(answered, -level, -level / 64) if right else np.where(answered, 1 - level, 0)

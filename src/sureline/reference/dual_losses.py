@@ -7,7 +7,7 @@ Every loss Q(z; gamma) of a score z is one function g of a residual r, which is 
 
     Q*(u; gamma) = sup_z u z - Q(z; gamma) = gamma u + g*(-sigma u),
 
-so g* is all that has to be written down.
+so g* suffices.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def make_loss(name: str, regression: bool = False, epsilon: float | None = None)
 
 
 class Regularizer(NamedTuple):
-    """R(w) of table I by its name, for weights with a row for each head, whose first column is the intercept.
+    """R(w) of table I by its name, for weights with a row per head and the intercept as first column.
 
     R is the sum over the heads. The intercept of a head has the regulariser b^2 / 2 in all cases; it is not on the
     simplex of "kl".

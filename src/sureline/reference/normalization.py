@@ -26,7 +26,7 @@ class Normalization:
         self.k = np.zeros(n_features)
 
     def learn(self, x: Any) -> Array:
-        """The row as it is learned from."""
+        """The row for learning."""
         x = np.asarray(x, np.float64)
         if self.kind == "scale":
             for j in np.flatnonzero(x):
@@ -35,7 +35,7 @@ class Normalization:
         return self.apply(x)
 
     def apply(self, x: Any) -> Array:
-        """The row as it is predicted: nothing is taken in."""
+        """The row for prediction; scales are not updated."""
         divided: Array = np.array(x, np.float64)
         if self.kind == "row" and divided.any():
             divided /= np.sqrt((divided**2).sum())

@@ -51,7 +51,7 @@ def best_lambda(loss: Loss, regularizer: Regularizer, f: Array, h: Array, gamma:
 
 
 class Example(NamedTuple):
-    """One that came, with its dual variable lambda(n)."""
+    """A past example, with its dual variable lambda(n)."""
 
     h: Array
     gamma: float
@@ -108,7 +108,7 @@ class OnlineDual:
         return 1 / (self.rho * self.Delta(N))  # eq. (24)
 
     def round(self, h: Array, gamma: float, s: float) -> bool:
-        """One example. True if its dual variable is not zero, and it has anything to move."""
+        """Learn one example. True if its dual variable is not zero, and it moves weights."""
         self.N += 1
         N, step = self.N, s * self.alpha(self.N)
         f = self.f(self.w_prime, N)

@@ -89,7 +89,7 @@ class SBCW:
         self.P_b = 1.0
         self.z: list[list[Array]] = [[] for _ in range(self.n_heads)]  # sum_i C_i alpha_i y_i x_i of each group
         self.z_b = np.zeros(self.n_heads)
-        self.past = np.zeros(self.n_heads)  # what the alphas of earlier batches add to theta
+        self.past = np.zeros(self.n_heads)  # contributions of the alphas of earlier batches to theta
         self.reached: list[tuple[list[Array], float]] = []  # z and z_b with the alphas of the batch
         self.n_seen_ = self.n_mistakes_ = self.n_updates_ = 0
         for X, y, *weights in batches:
@@ -237,7 +237,7 @@ class SBCW:
                 score = f(i)
                 if number == 0:
                     self.first_scores[head, i] = score
-                if norm2 == 0:  # as the steps below have it in the limit, and z stays as it is
+                if norm2 == 0:  # the limit of the steps below; z stays the same
                     alpha[i] = self.q
                     continue
                 if not self.exact:
@@ -284,7 +284,7 @@ class SBCW:
         return (low + high) / 2
 
     def weights(self) -> list[tuple[list[Array], float]]:
-        """w of each head, in whitened coordinates, and that of the intercept."""
+        """w of each head, in whitened coordinates, and its intercept."""
         found = []
         for z, z_b in self.reached:
             whitened = [Upsilon @ z_k for z_k, Upsilon in zip(z, [symmetric_root(P) for P in self.P], strict=True)]

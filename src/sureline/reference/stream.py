@@ -50,7 +50,7 @@ class Learner(ABC):
         self.S = np.ones((n_heads, d)) if self.covariance != "full" else np.tile(np.eye(d), (n_heads, 1, 1))
 
     def receive(self, x: Array, s: float) -> None:  # noqa: B027 (few do anything before they know the label)
-        """Learn from x, which has weight s, what can be learned before predicting its label."""
+        """Learn from x, of weight s, all that needs no label."""
 
     @abstractmethod
     def turn(self, x: Array, heads: dict[int, int], s: float) -> bool:
@@ -85,7 +85,7 @@ class Learner(ABC):
         n_classes = len(self.classes_)
         n_heads = 1 if n_classes == 2 else n_classes
         alone = n_classes > 2 and self.multi_class == "ovr"
-        # Each problem has a memory of its own, so one against the rest is as many learners.
+        # Each problem has its own memory, so one against the rest is as many learners.
         learners: list[Learner] = [self._twin() for _ in range(n_heads)] if alone else [self]
         for learner in learners:
             learner.start(1 if alone else n_heads, X.shape[1])

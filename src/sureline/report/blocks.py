@@ -77,7 +77,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, whether it holds (None: undecided), and the evidence."""
+    """A claim, its verdict (None if undecided), and the evidence."""
 
     claim: str
     holds: bool | None
@@ -140,7 +140,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Column:
-    """Of a table. `hint` is shown below its name."""
+    """A column of a table. `hint` is shown below its name."""
 
     name: str
     numeric: bool = False
@@ -149,11 +149,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """Of a table."""
+    """A cell of a table."""
 
     words: Words
-    sort: float | str | None = None  #: what it is sorted by; by default its words. Cells with None come last.
-    best: bool = False  #: it is marked as the best of its row or column
+    sort: float | str | None = None  #: : the sort key; by default the text. Cells with None come last.
+    best: bool = False  #: : marked as the best of its row or column
     remark: str = ""  #: in small letters below
     badge: Badge | None = None
     interval: Interval | None = None
@@ -161,7 +161,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """Of a table: cells, and what ties it to a series of a chart. `pale` if it does not count."""
+    """A row of a table: cells, and the key of its series in a chart. `pale` rows do not count."""
 
     cells: Sequence[Cell | str]
     key: str | None = None
@@ -188,7 +188,7 @@ class Table:
 
     @property
     def filled(self) -> list[Row]:
-        """The rows, with all that is plain text in cells."""
+        """The rows, with plain text turned into cells."""
         rows = [row if isinstance(row, Row) else Row(row) for row in self.rows]
         return [
             Row(
@@ -215,7 +215,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Charts side by side, if there is room."""
+    """Charts next to each other, if there is room."""
 
     pictures: Sequence[Picture]
     kind: ClassVar[str] = "pictures"
@@ -245,7 +245,7 @@ Block = Paragraph | Notice | Verdict | Facts | Table | Picture | Pictures | Comm
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page under a heading; the first may have none."""
+    """A part of a page under a heading; the first part may have none."""
 
     title: str
     blocks: Sequence[Block] = field(default_factory=tuple)

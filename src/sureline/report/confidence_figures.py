@@ -16,7 +16,7 @@ _MOST_SHOWN = 4
 
 
 def reliability(figures: Figures) -> Picture | None:
-    """How often answers were right, by how sure the learners were."""
+    """The share of right answers by confidence, for each learner."""
     able = [
         run
         for run in figures.runs
@@ -101,7 +101,7 @@ def coverage(figures: Figures) -> Picture | None:
 
 
 def _shown(figures: Figures, able: list[Run]) -> list[Run]:
-    """Those in colour, with the recommended one."""
+    """The runs in colour, and the recommended one."""
     shown = [run for run in able if figures.style(run) is not None][:_MOST_SHOWN] or able[:1]
     if figures.recommended is not None and figures.recommended in able and figures.recommended not in shown:
         shown = [figures.recommended, *shown[: _MOST_SHOWN - 1]]

@@ -1,4 +1,4 @@
-"""One HTML file out of sections: nothing is fetched, it prints, and it follows the reader's choice of light or dark."""
+"""Writes sections as one HTML file that fetches nothing, prints well, and has a light and a dark mode."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _LONGEST_NAME = 90  # letters, in a legend
-_STILL, _MARGIN = 420, 14  # pixels, of a chart as it is without its script, whose letters may be wider than thought
+_STILL, _MARGIN = 420, 14  # pixels, of a chart shown without the script, whose letters may be wider than estimated
 
 
 def page(
@@ -59,7 +59,7 @@ def page(
         subtitle=subtitle,
         footer=footer,
         script=script,
-        # Whatever gets into the page, the browser runs this script alone.
+        # The browser runs no other script, whatever text is in the page.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
 
@@ -117,7 +117,7 @@ def _parts(words: Words) -> list[tuple[str, Strong | Code | Link | str]]:
 
 
 def _drawn(figure: Figure, markup: Any) -> dict[str, Any]:
-    """A figure as the script draws it, as it is without a script, and its legend."""
+    """A figure for the script, its picture for pages without a script, and its legend."""
     live = figure.draw(colours=BY_SCHEME, width="container", page=True).to_dict(validate=False)
     written = json.dumps(live, ensure_ascii=False, separators=(",", ":"))
     for sign, escaped in (("&", "&amp;"), ("'", "&#39;"), ("<", "&lt;")):

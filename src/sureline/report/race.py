@@ -1,4 +1,4 @@
-"""The page of a training that named no learner: who raced, who left and why, and what each survivor contributes."""
+"""The page of a race: who took part, who left and why, and the share of each survivor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a tournament: which learner to use, why, and everything that shows it."""
+"""The page of a tournament: the recommended learner, the reasons, and the measurements."""
 
 from __future__ import annotations
 
@@ -271,5 +271,5 @@ def _per_row(stream: Any) -> str:
 
 
 def _when(date: str) -> str:
-    """The date without what makes it a format."""
+    """The date in readable form."""
     return clean(date).replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC").split(".")[0]

@@ -15,7 +15,7 @@ from ..training.words import compact, count, duration, percent
 from .blocks import Picture
 
 _MOST_IN_COLOUR = 6
-_MOST_NAMED = 16  # points, beyond which only those in colour have their names beside them
+_MOST_NAMED = 16  # number of points above which only coloured ones are named
 _FIRST_EXAMPLES = 16  # a mean of fewer says nothing
 _MOST_BARS = 14
 _DESCRIPTIONS = {
@@ -28,7 +28,7 @@ _BETTER |= {"log_loss": "Down is better", "brier": "Down is better", "auc": "Up 
 
 
 class Figures:
-    """Facts that all pictures of one result share: which runs are in colour."""
+    """Facts that all pictures of a result share: which runs are in colour."""
 
     def __init__(self, result: TournamentResult, recommended: Run | None) -> None:
         self.result = result
@@ -78,7 +78,7 @@ class Figures:
         return Picture(chart, "", caption, True)
 
     def _guess(self, metric: str) -> float | None:
-        """The measure of always giving the most frequent answer; None for a cost that is not known."""
+        """The measure of always guessing the most frequent class; None if it is unknown."""
         if metric == "error":
             return guess_error(self.result)
         came = sum(n > 0 for n in self.result.stream["class_counts"])
@@ -149,7 +149,7 @@ class Figures:
         return score_of(run, self.metric)
 
     def _interval(self, run: Run) -> tuple[float, float] | None:
-        """The 95 % interval of what decides."""
+        """The 95 % interval of the deciding measure."""
         value = self._value(run)
         if self.metric == "error" or value is None or run.score_se is None:
             return run.interval if self.metric == "error" else None
@@ -270,13 +270,13 @@ class Figures:
 
 
 def feature_name(feature: TopFeature) -> str:
-    """Its name; where it has none, its number says what it is the number of."""
+    """The name of a feature; without one, its number in words."""
     name, number = feature["name"], str(feature["column"])
     return name if name not in ("", number) else f"column {number}"
 
 
 def _in_colour(runs: list[Run], recommended: Run | None) -> list[Run]:
-    """All, if they are few; else the recommended one, the best of each algorithm, and then the best of the others."""
+    """All runs if there are few; otherwise the recommended one, the best of each algorithm, and the best others."""
     able = [run for run in runs if run.status != "failed" or run.curve["examples"]]
     first = [recommended] if recommended is not None else []
     if len(able) > _MOST_IN_COLOUR:
@@ -306,7 +306,7 @@ def _if_log(points: dict[str, float]) -> str:
 
 
 def _frontier(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Those that no other is below and to the left of, from the left to the right."""
+    """Points that no other point beats in both measures, left to right."""
     kept: list[tuple[float, float]] = []
     for x, y in sorted(points):
         if not kept or y < kept[-1][1]:
@@ -319,7 +319,7 @@ def _setting(run: Run, name: str) -> Any:
 
 
 def _two_that_vary(runs: list[Run]) -> tuple[tuple[str, list[float]], tuple[str, list[float]]] | None:
-    """The two parameters of a grid with their values, the longer one first; None if it is no such grid."""
+    """The two parameters of a grid with their values, the longer one first; None if the runs form no grid."""
     names = list(dict.fromkeys(name for run in runs for name in (*run.all_parameters, *run.parameters)))
     varied = []
     for name in names:

@@ -32,7 +32,7 @@ from .blocks import (
 from .tournament_figures import Figures, feature_name
 
 _WEIGHTS_IN_SETTINGS = 6
-_MOST_OF_ONE = 12  # settings of one learner that are listed one by one
+_MOST_OF_ONE = 12  # settings of one learner that are listed singly
 
 
 def table_of(result: TournamentResult, figures: Figures) -> Section:
@@ -139,13 +139,13 @@ def _error_cell(run: Run, limits: tuple[float, float] | None, places: int) -> Ce
 
 
 def _places(runs: list[Run]) -> int:
-    """Digits after the point that say something: the first of the standard error in per cent, and at least one."""
+    """Meaningful digits after the point: up to the first of the standard error in per cent, at least one."""
     known = [run.error_se for run in runs if run.error_se]
     return min(max(1, math.ceil(-math.log10(100 * min(known)))), 5) if known else 2
 
 
 def _limits(runs: list[Run]) -> tuple[float, float] | None:
-    """Of the small pictures of intervals: those of the runs that are not far off, lest these make all others points."""
+    """Limits of the small interval pictures: those of good runs, since bad ones would shrink them to points."""
     ends = [run.interval for run in runs if run.interval is not None and run.status == "finished"]
     if len(ends) < 2:
         return None
@@ -206,7 +206,7 @@ def _folded(run: Run, figures: Figures) -> Folded:
 
 
 def _parameters(run: Run) -> list[str | Strong | Code]:
-    """All of them; those that were set stand out."""
+    """All parameters; set ones stand out."""
     told: list[str | Strong | Code] = ["Parameters: "]
     for k, (name, value) in enumerate({**run.all_parameters, **run.parameters}.items()):
         words = f"{name}={value!r}"

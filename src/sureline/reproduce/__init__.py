@@ -1,9 +1,9 @@
 """The tables and figures of the papers, made again: ours beside theirs, with a verdict that can be negative.
 
-An entry (``entries/NAME.toml``) is data: what a table or figure of a paper shows, the data sets with where to get them
-and what they must look like, the protocol, and the paper's numbers. What a protocol of some kind does with that is a
-module of `protocols`, named in `KINDS`. It has a frozen dataclass ``Parameters``, which says what the entry's
-``[protocol]`` consists of, and a function ``run(entry, parameters, folder, progress)`` that returns `Findings`.
+An entry (``entries/NAME.toml``) is data: a description of the table or figure, the data sets with their sources and
+checks, the protocol, and the paper's numbers. Each kind of protocol is a module of `protocols`, named in `KINDS`. It
+has a frozen dataclass ``Parameters``, which defines the keys of the entry's ``[protocol]``, and a function ``run(entry,
+parameters, folder, progress)`` that returns `Findings`.
 
 >>> from sureline import reproduce
 >>> "scw-table3" in reproduce.names()

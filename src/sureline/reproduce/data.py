@@ -21,7 +21,7 @@ _COMPRESSED = ("", ".bz2", ".gz", ".xz", ".zst")
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows (CSR or an array), labels of -1 and +1, and what they stand in for if they are not the paper's."""
+    """Rows (CSR or an array), labels of -1 and +1, and a name if they stand in for the paper's data."""
 
     X: Any
     y: Ints
@@ -29,7 +29,7 @@ class Rows:
     sizes: tuple[int, ...] = ()  # how many rows each file has; nothing if a generator made them
 
     def label(self, name: str) -> str:
-        """The name of the data set, for all that is said of it."""
+        """The full name of the data set, which marks stand-ins."""
         return labelled(name, self.stand_in)
 
     def first(self, n: int | None) -> Rows:
@@ -44,7 +44,7 @@ class Rows:
 
 
 def load(data: DataSet, folder: Path | None, **arguments: Any) -> Rows | Missing:
-    """The rows of a data set, or what is wrong with it. `arguments` go to the generator, over those of the entry.
+    """The rows of a data set, or an account of what is missing. `arguments` override the entry's for the generator.
 
     Files come first; a stand-in is used where they are not in the folder: real data before those of a generator.
     """
@@ -80,7 +80,7 @@ def _stand_in(data: DataSet, what: str | None) -> str | None:
 
 
 def _listed(files: Iterable[str]) -> str:
-    """Their names; of many only the first and the last."""
+    """The names of the files; of many, the first and the last."""
     names = [name.replace("|", " or ") for name in files]
     return " and ".join(names) if len(names) < 4 else f"{names[0]} to {names[-1]}"
 
@@ -160,7 +160,7 @@ def _columns_to_one(X: Any) -> Any:
 
 
 def _labels(chunks: Iterable[Array]) -> list[float | str]:
-    """Those that come, in order: what is not a number first, as it is what somebody has to look at."""
+    """The candidates in order; invalid ones come first, since they need attention."""
     found = {label for chunk in chunks for label in set(chunk.tolist())}
     return sorted(found, key=lambda label: (not isinstance(label, str), label))
 
@@ -185,7 +185,7 @@ class Split:
     stand_in: str | None = None
 
     def label(self, name: str) -> str:
-        """The name of the data set, for all that is said of it."""
+        """The full name of the data set, which marks stand-ins."""
         return labelled(name, self.stand_in)
 
     def shuffled(self, seed: int) -> Split:
@@ -223,9 +223,9 @@ def shuffled_rows(rows: Rows, n_train: int, n_test: int, seed: int) -> Split:
 def imbalanced(rows: Rows, ratio: int, seed: int, n_train: int | None = None, n_test: int | None = None) -> Split:
     """Rows with one positive for `ratio` negatives in training.
 
-    Two thirds of the negatives are for training, or as many as `n_train` rows have. The positives that are left over
-    all go to the test rows, as a balanced accuracy does not depend on how many there are and is better known with
-    more; unless `n_test` says how many test rows there are, of the same ratio.
+    Two thirds of the negatives are for training, or as many as `n_train` rows have. Left-over positives go to the test
+    rows: balanced accuracy does not depend on their number, and more of them make it more precise. With `n_test` there
+    are that many test rows, of the same ratio.
     """
     rng = np.random.default_rng(seed)
     negatives, positives = (rng.permutation(np.flatnonzero(rows.y == label)) for label in (-1, 1))
@@ -249,20 +249,20 @@ _SPLITS = ("first", "shuffled", "imbalanced")
 class Effort:
     """Rows, splits and repetitions for one data set."""
 
-    # Rows of what a generator makes, and of a file if `file_train` and `file_test` say nothing else. None, of an
+    # Number of rows from a generator, and from a file unless `file_train` and `file_test` say otherwise. None, for an
     # imbalanced split: two thirds of the rows, and the others.
     n_train: int | None = None
     n_test: int | None = None
     file_train: int | None = None
     file_test: int | None = None
-    # The "first" rows of a file are for training; or those of a random order, "shuffled"; or see `imbalanced`. What a
-    # generator makes is split in its order.
+    # The training rows of a file: the "first" ones, or a random part ("shuffled"); or see `imbalanced`. Generated rows
+    # are split in order.
     split: str = "first"
     split_seed: int = 0
     ratio: int = 99  # of an imbalanced split: negatives for each positive
     unit_length: bool = False  # rows are divided by their length first
     permutations: int = 5  # orders of the training rows
-    grid_step: int = 1  # every so many-th point of the grids
+    grid_step: int = 1  # step between the points of the grids
     gap: float = 0.02  # see `penalty_paths.trace`, as for the limit
     limit: int = 80
     levels: tuple[float, ...] = (0.0, 0.5, 0.8, 0.9, 0.95)  # the sparsities of the table
@@ -284,7 +284,7 @@ def efforts(entry: Entry, common: Mapping[str, Any], sets: Mapping[str, Mapping[
 
 
 def split_of(data: DataSet, effort: Effort, folder: Path | None) -> Split | Missing:
-    """The rows of a data set for training and for testing, or what is missing."""
+    """The rows of a data set for training and for testing, or an account of what is missing."""
     made = {} if effort.n_train is None else {"n_samples": effort.n_train + (effort.n_test or 0)}
     rows = load(data, folder, **made)
     if isinstance(rows, Missing):

@@ -1,4 +1,4 @@
-"""Entries: what a table or figure of a paper consists of, read from a file and checked."""
+"""Entries: descriptions of tables and figures of papers, read from files and checked."""
 
 from __future__ import annotations
 
@@ -22,35 +22,34 @@ FOLDER = Path(__file__).parent / "entries"
 
 @dataclass(frozen=True)
 class DataSet:
-    """A set of data: files in the data folder, or what a generator of `sureline.datasets` makes."""
+    """A data set: files in the data folder, or the output of a generator of `sureline.datasets`."""
 
     name: str
-    # LIBSVM text, one below the other; each without the endings that it may have (.svm, .libsvm, .txt, then .bz2, .gz,
-    # .xz, .zst), and with other names that it goes by after a bar: "a|b". Where to get them, and what else must be
-    # known for that.
+    # LIBSVM text, one file after the other. Names go without endings (.svm, .libsvm, .txt, then .bz2, .gz, .xz, .zst),
+    # and a bar separates alternative names: "a|b". Then the source of the files, and remarks.
     files: tuple[str, ...] = ()
     source: str = ""
-    # What the data must look like. Without `rows`, those of all files, there must be at least `take`.
+    # Checks of the data. `rows` is for all files together; without it there must be at least `take`.
     rows: int | None = None
     features: int | None = None
     labels: tuple[float, ...] = (-1.0, 1.0)
     labels_too: tuple[float, ...] = ()  # or these, in the same order
     positive: float | tuple[float, ...] | None = None  # by default the largest label
-    against: tuple[float, ...] = ()  # the negative ones, by default all others; rows of other classes are left out
-    take: int | None = None  # only so many of the first rows count
+    against: tuple[float, ...] = ()  # the negative classes, by default all others; rows of further classes are left out
+    take: int | None = None  # use only this many of the first rows
     zero_based: bool = False  # the file's indices count from 0
     unscaled: tuple[str, ...] = ()  # or these files, with each column brought to the range from 0 to 1
     stand_ins: tuple[DataSet, ...] = field(default=())  # real data that are used where the files are not there
     generator: str | None = None
     arguments: dict[str, Any] = field(default_factory=dict)
-    # What this is instead of the paper's data: what the generator makes where there are no files, or these files.
+    # The name of a stand-in for the paper's data: generated data if there are no files, or other files.
     stand_in: str | None = None
     note: str = ""
 
 
 @dataclass(frozen=True)
 class Learner:
-    """An algorithm of the paper: a class of sureline (or scikit-learn's LinearSVC), what is fixed, and what is tuned.
+    """An algorithm of the paper: a class of sureline (or scikit-learn's LinearSVC), fixed parameters, and tuned ones.
 
     A grid is a list of values or, as text, powers of two: "2^-4..2^4", or every third of them: "2^-4..2^4 by 3".
     `same` has parameters that are always equal to a tuned one: ``{ C2 = "C" }``.
@@ -86,15 +85,15 @@ class Entry:
     title: str
     paper: str  # the citation
     where: str  # in the paper
-    shows: str  # what, in a sentence
+    shows: str  # its subject in a sentence
     kind: str  # the protocol, a key of `KINDS`
     protocol: dict[str, Any]  # its parameters, checked by the ``Parameters`` of the kind
-    quick: dict[str, Any] = field(default_factory=dict)  # those of them that `--quick` reduces
+    quick: dict[str, Any] = field(default_factory=dict)  # the reduced values for `--quick`
     data: tuple[Any, ...] = ()
     learner: tuple[Any, ...] = ()
-    common: dict[str, Any] = field(default_factory=dict)  # parameters that all learners get which have them
-    # The paper's: data set, row, measure, and then text such as "0.294 ± 0.011" or "0.1821". What they are means and
-    # deviations of, and of how many runs.
+    common: dict[str, Any] = field(default_factory=dict)  # parameters for all learners that have them
+    # The paper's numbers: data set, row, measure, and text such as "0.294 ± 0.011" or "0.1821". The kind of mean and
+    # deviation, and the number of runs.
     numbers: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
     numbers_of: str = ""
     runs: int | None = None
@@ -140,7 +139,7 @@ class Entry:
         return built(kind, {**self.protocol, **(self.quick if quick else {})}, where)
 
     def paper_mean(self, data: str, row: str, measure: str) -> Mean | None:
-        """The paper's number, or None where it has none."""
+        """The paper's number; None if it has none."""
         text = self.numbers.get(data, {}).get(row, {}).get(measure)
         if text is None:
             return None
@@ -151,7 +150,7 @@ class Entry:
 
 
 def _data_set(table: Any, where: str) -> DataSet:
-    """The data set of a table, or one of another entry: ``of = "sbcw-table2: covtype 450k"``."""
+    """The data set of a table, or of another entry: ``of = "sbcw-table2: covtype 450k"``."""
     if not isinstance(table, dict) or "of" not in table:
         return _own_data_set(table, where)
     name, _, data = str(table["of"]).partition(": ")
@@ -250,7 +249,7 @@ def read_entry(path: Path) -> Entry:
 
 
 class EntryError(ValueError):
-    """An entry that is not as it should be. The message names the file and the key."""
+    """Raised for an invalid entry. The message names the file and the key."""
 
 
 def built(kind: type[T], table: Any, where: str) -> T:

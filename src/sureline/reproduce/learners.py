@@ -17,7 +17,7 @@ Order = npt.NDArray[np.intp]
 
 
 def build(entry: Entry, learner: Learner, point: Mapping[str, Any] | None = None) -> Any:
-    """The estimator at a point of its grid, with what the entry fixes for it and for all learners that have it."""
+    """The estimator at a point of its grid, with the entry's fixed and common parameters."""
     kind = _estimator(learner.estimator)
     known = inspect.signature(kind).parameters
     common = {name: value for name, value in entry.common.items() if name in known}
@@ -37,7 +37,7 @@ def _estimator(name: str) -> Any:
 
 
 def fit_as_far_as_it_goes(model: Any, X: Any, y: Any) -> int:
-    """How many rows it was fitted to: all, or those before one whose step its numbers cannot hold.
+    """Fit as many rows as possible; returns their number. A step may overflow.
 
     CW's variances shrink with every label that is wrong, and its weights then grow without bound.
     """
@@ -64,8 +64,8 @@ def tuned(
 ) -> dict[str, float]:
     """The point of the grid with the lowest mean error on the held-out folds, after one pass over the others.
 
-    The folds are contiguous in the random order of the seed. Of equally good points the last one is taken, as LIBOL
-    does, the library of the SCW paper's authors. What has one point only is not tuned.
+    The folds are contiguous in the random order of the seed. For equally good points the last one is taken, like in
+    LIBOL, the library of the SCW paper's authors. A grid with one point is not tuned.
     """
     points = learner.points()
     if len(points) == 1:
@@ -81,7 +81,7 @@ def tuned(
 
 
 def passes_of_tuning(learner: Learner, folds: int) -> int:
-    """How many passes over all rows `tuned` amounts to."""
+    """The cost of `tuned` in passes over all rows."""
     points = len(learner.points())
     return 0 if points == 1 else points * (folds - 1)
 

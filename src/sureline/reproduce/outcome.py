@@ -1,4 +1,4 @@
-"""The results of a reproduction: tables with ours beside the paper's, pictures, verdicts, and what was missing."""
+"""The results of a reproduction: our numbers and the paper's in tables, pictures, verdicts, and missing data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..training.result import plain
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over runs, and their standard deviation unless there was one only. `unit` is the last digit printed."""
+    """A mean over runs, with the standard deviation if there were several. `unit` is the last printed digit."""
 
     mean: float
     sd: float | None = None
@@ -22,7 +22,7 @@ class Mean:
 
     @classmethod
     def printed(cls, text: str, count: int | None) -> Mean:
-        """From what a paper prints, such as "0.294 ± 0.011" or "0.1821"."""
+        """A number as printed in a paper, such as "0.294 ± 0.011" or "0.1821"."""
         found = re.fullmatch(r"(-?\d+(?:\.(\d+))?)(?: ± (\d+(?:\.\d+)?))?", text)
         if found is None:
             raise ValueError(f"a number must be written as '0.294 ± 0.011' or '0.1821'. Got {text!r} instead.")
@@ -51,9 +51,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A measure, and the decimals of ours and of the paper's.
+    """A measure, with its decimals.
 
-    `compared` is False if there is nothing of theirs, and `difference` if there is none to speak of.
+    `compared` is False without numbers of the paper, `difference` False if differences mean nothing.
     """
 
     name: str
@@ -73,9 +73,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. `heads` name what the rows are about; `stand_in` says of which data it is, if not of the paper's.
+    """A table. `heads` are the headings of its first columns; `stand_in` names data that are not the paper's.
 
-    The title of a table of a stand-in says so, whoever makes it, as it may be read without what is around it.
+    The title names a stand-in, since a table may be read out of context.
     """
 
     title: str
@@ -91,7 +91,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Series:
-    """A curve, with a band if `low` and `high` are given. `faint` is what is drawn in grey, behind the others."""
+    """A curve, with a band if `low` and `high` are given. A `faint` curve is grey, in the background."""
 
     name: str
     x: tuple[float, ...]
@@ -121,7 +121,7 @@ class Picture:
 
 
 def labelled(name: str, stand_in: str | None) -> str:
-    """The name of a data set, for all that is said of it."""
+    """The full name of a data set, which marks stand-ins."""
     return f"{name} (stand-in)" if stand_in else name
 
 
@@ -131,7 +131,7 @@ def _with_stand_in(title: str, stand_in: str | None) -> str:
 
 @dataclass(frozen=True)
 class Missing:
-    """Data that were not there, or not what they must be, and what is to be done about that."""
+    """Missing or invalid data, and advice."""
 
     data: str
     problem: str
@@ -153,7 +153,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The findings, and what they were made of, with and when."""
+    """The findings, with their command, versions and time."""
 
     # Of the entry.
     name: str
@@ -167,7 +167,7 @@ class Outcome:
     protocol: dict[str, Any] = field(default_factory=dict)  # the parameters of this run
     version: str = ""  # of sureline
     date: str = ""  # of this run (UTC)
-    command: str = ""  # what makes it again
+    command: str = ""  # makes it again
     seconds: float = 0.0
 
     @property
@@ -176,7 +176,7 @@ class Outcome:
         return not self.findings.tables and not self.findings.pictures
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it. Each verdict has its word beside it."""
+        """A dict for JSON. Each verdict has its word next to it."""
         made: dict[str, Any] = plain(dataclasses.asdict(self))
         for table, verdict in zip(made["findings"]["verdicts"], self.findings.verdicts, strict=True):
             table["word"] = verdict.word

@@ -28,7 +28,7 @@ from .words import (
 
 
 def chart_of(picture: Picture) -> charts.Chart:
-    """A picture, drawn; what is a stand-in says so in its title."""
+    """The chart of a picture; its title marks stand-ins."""
     in_front = [one.name for one in picture.series if not one.faint]
     return charts.Chart(
         picture.title,
@@ -52,7 +52,7 @@ def chart_of(picture: Picture) -> charts.Chart:
 
 
 def write_report(outcome: Outcome, path: Path) -> None:
-    """Write the page of an outcome, one file that needs no other."""
+    """Write the HTML page of an outcome, self-contained in one file."""
     write_page(path, page_of(outcome))
 
 

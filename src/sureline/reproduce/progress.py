@@ -1,4 +1,4 @@
-"""How far a reproduction has come."""
+"""The progress of a reproduction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Step:
-    """Work done and to be done, in units that take about equally long; the time so far; what is being done."""
+    """Finished and total work in units of about equal time, the time so far, and the current activity."""
 
     done: float
     total: float
@@ -18,12 +18,12 @@ class Step:
 
     @property
     def seconds_left(self) -> float | None:
-        """An estimate, or None before there is anything to go by."""
+        """An estimate of the remaining seconds; None at the beginning."""
         return self.seconds * (self.total - self.done) / self.done if self.done > 0 else None
 
 
 class Progress:
-    """A protocol says how much there is to do, and then what it does. `on_progress` hears of each step."""
+    """Collects the progress of a protocol; `on_progress` is called at each step."""
 
     def __init__(self, on_progress: Callable[[Step], None] | None = None) -> None:
         self._on_progress = on_progress
@@ -31,11 +31,11 @@ class Progress:
         self._done = self._total = 0.0
 
     def expect(self, work: float) -> None:
-        """So much more work is to be done."""
+        """Add work that is still to be done."""
         self._total += work
 
     def advance(self, work: float, what: str) -> None:
-        """So much of it has been done; `what` comes next or has just been done."""
+        """Note finished work; `what` is the current activity."""
         self._done += work
         if self._on_progress is not None:
             total = max(self._total, self._done)

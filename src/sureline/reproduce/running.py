@@ -1,4 +1,4 @@
-"""From the name of an entry to its outcome."""
+"""Runs an entry, from its name to its outcome."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def protocol_of(entry: Entry) -> Any:
 
 
 def data_folder(given: str | os.PathLike[str] | None) -> Path | None:
-    """The folder with the data: the one that is named, else the environment variable SURELINE_DATA."""
+    """The folder with the data: the given one, otherwise that of the environment variable SURELINE_DATA."""
     named = given if given is not None else os.environ.get("SURELINE_DATA") or None
     return None if named is None else Path(named)
 
@@ -106,7 +106,7 @@ def outcome_of(
     on_progress: Callable[[Step], None] | None,
     command: str,
 ) -> Outcome:
-    """The outcome of an entry, carried out by a module such as those of `protocols`. The rest is as in `run`."""
+    """The outcome of an entry, produced by a module such as those of `protocols`. The rest is as in `run`."""
     parameters = entry.parameters(protocol.Parameters, quick=quick)
     folder = data_folder(data)
     if folder is not None and not folder.is_dir():

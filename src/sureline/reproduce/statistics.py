@@ -1,4 +1,4 @@
-"""Means, their differences, the papers' paired t-test, and what decides a claim."""
+"""Means, their differences, the papers' paired t-test, and rules that decide claims."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def mean_of(values: Sequence[float] | Iterable[float]) -> Mean:
 
 
 def difference(ours: Mean, paper: Mean) -> float | None:
-    """How many standard errors of the difference of the two means ours is above the paper's; None if nobody knows.
+    """Our mean minus the paper's, in standard errors of the difference; None if unknown.
 
-    The squared standard error is the sum of the squared ones of both means. To the paper's comes what its rounding
-    leaves open: a mean printed with last digit u has an error of u/sqrt(12), and a deviation printed as 0 counts as
-    half of u. Where only one of the two has a deviation, that is all the error there is to go by.
+    The squared standard error is the sum of the squared ones of both means. The paper's includes rounding: a mean
+    printed with last digit u has an error of u/sqrt(12), and a deviation printed as 0 counts as half of u. If only one
+    mean has a deviation, it is used alone.
     """
     if ours.count is None or paper.count is None:
         return None
@@ -37,11 +37,11 @@ def difference(ours: Mean, paper: Mean) -> float | None:
 
 
 def p_value(a: Sequence[float], b: Sequence[float]) -> float:
-    """Of the paired t-test, two-sided: how likely are differences as large as these if the means are equal?"""
+    """The two-sided paired t-test: the probability of differences as large as these if the means are equal."""
     differences = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
     if len(differences) < 2 or not differences.any():
         return 1.0
-    if np.ptp(differences) <= 1e-12 * np.abs(differences).max():  # the same difference in every run, but for rounding
+    if np.ptp(differences) <= 1e-12 * np.abs(differences).max():  # the same difference in every run, up to rounding
         return 0.0
     from scipy.stats import ttest_1samp
 
@@ -49,9 +49,9 @@ def p_value(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def best_of(runs: Mapping[str, Sequence[float] | Any], *, least: bool = True, level: float = 0.95) -> set[str]:
-    """Who has the least (or largest) mean, and those that the paired t-test cannot tell from it at that level.
+    """The least (or largest) mean, and those that the paired t-test cannot tell from it at that level.
 
-    With one run, or another number of runs than the best has, there is nothing to test: then the mean alone decides.
+    With one run, or unequal numbers of runs, nothing can be tested: then the mean alone decides.
     """
     if not runs:
         return set()
@@ -65,8 +65,8 @@ def best_of(runs: Mapping[str, Sequence[float] | Any], *, least: bool = True, le
 # -- whether our runs decide a claim: True, False, or None where it cannot be told from them --------------------------
 
 
-LONGER = 1.5  # from so many times another on, a time is longer
-SAME = 1.2  # up to so many times, it is not
+LONGER = 1.5  # a time is longer from this ratio on
+SAME = 1.2  # and not longer up to this ratio
 
 MEANS = (
     "In the verdicts means are compared by a paired t-test over the runs (95 %), unless the claim says how close "
@@ -94,7 +94,7 @@ def opposite(told: bool | None) -> bool | None:
 
 
 def all_of(told: Iterable[bool | None]) -> bool | None:
-    """True if all of some statements are true: one that is not decides, and then one that cannot be told."""
+    """True if all statements are true; False if one is false; otherwise None."""
     known = list(told)
     return False if False in known else True if known and None not in known else None
 
@@ -105,7 +105,7 @@ def any_of(told: Iterable[bool | None]) -> bool | None:
 
 
 def most_of(told: Iterable[bool | None]) -> bool | None:
-    """True if more than half of them are true, whatever those are that cannot be told."""
+    """True if more than half of the statements are true, whatever the undecided ones are."""
     known = list(told)
     if known.count(True) > len(known) / 2:
         return True
@@ -113,7 +113,7 @@ def most_of(told: Iterable[bool | None]) -> bool | None:
 
 
 def how_many_hold(told: Iterable[bool | None]) -> str:
-    """How many of several statements are true, to begin the evidence with; nothing if all are, or if it is one."""
+    """How many of several statements hold, as the beginning of the evidence; empty if all do, or for a single one."""
     known = list(told)
     if len(known) <= 1 or all(known):
         return ""

@@ -12,7 +12,7 @@ ROUGH = "A rough version (--quick). "
 
 
 def headings(table: Table) -> list[str]:
-    """Of the columns of a table in which each measure has ours, the paper's, and the difference."""
+    """The headings of a table in which each measure has our number, the paper's, and the difference."""
     made = list(table.heads)
     for column in columns_of(table):
         made += [column.name]
@@ -22,7 +22,7 @@ def headings(table: Table) -> list[str]:
 
 
 def columns_of(table: Table) -> list[Column]:
-    """The columns; those in which there is no difference, as of a stand-in, have none."""
+    """The columns of a table; columns without differences, as for a stand-in, lack that part."""
     return [
         replace(column, difference=column.difference and any(row.cells[i].difference is not None for row in table.rows))
         for i, column in enumerate(table.columns)
@@ -30,7 +30,7 @@ def columns_of(table: Table) -> list[Column]:
 
 
 def cells_in_words(table: Table, *, mark: str = "*") -> list[list[str]]:
-    """The rows of a table as text; what is best is put between two marks."""
+    """The rows of a table as text; the best is put between two marks."""
     return [
         [
             *row.head,
@@ -45,7 +45,7 @@ def cells_in_words(table: Table, *, mark: str = "*") -> list[list[str]]:
 
 
 def cell_in_words(column: Column, cell: Cell, mark: str) -> list[str]:
-    """Ours, the paper's and the difference, as far as the column has them; what is best is put between two marks."""
+    """Our number, the paper's and the difference, as far as the column has them; the best is put between two marks."""
     ours = cell.text or ("" if cell.ours is None else cell.ours.text(column.digits))
     if cell.best:
         ours = f"{mark}{ours}{mark}"
@@ -59,13 +59,13 @@ def cell_in_words(column: Column, cell: Cell, mark: str) -> list[str]:
 
 
 def provenance(outcome: Outcome) -> str:
-    """Who made this, when and how."""
+    """The command, the versions, the machine and the date, in words."""
     rough = ROUGH if outcome.quick else ""
     return f"{rough}sureline {outcome.version}, {outcome.date}, {outcome.seconds:,.0f} s."
 
 
 def partly(outcome: Outcome) -> str:
-    """A first paragraph if not all data were there; nothing if they were, or if none were."""
+    """A first paragraph if some data were missing; empty if none or all were."""
     missing = [one.data for one in outcome.findings.missing]
     if not missing or outcome.is_empty:
         return ""
@@ -73,7 +73,7 @@ def partly(outcome: Outcome) -> str:
 
 
 def has_theirs(outcome: Outcome) -> bool:
-    """True if there are numbers of the paper, for which `explanation` is needed."""
+    """True if the paper's numbers are there, which need an explanation."""
     return any(cell.paper is not None for cell in _cells(outcome))
 
 
@@ -100,7 +100,7 @@ def explanation(outcome: Outcome) -> str:
 
 
 def as_text(outcome: Outcome, width: int = 120) -> str:
-    """For the terminal."""
+    """The outcome as text for the terminal."""
     parts = [f"{outcome.title}\n{outcome.paper}, {outcome.where}\n{outcome.shows}"]
     parts += [_wrapped(partly(outcome), width)] if partly(outcome) else []
     for table in outcome.findings.tables:
@@ -130,7 +130,7 @@ def _wrapped(text: str, width: int) -> str:
 
 
 def as_markdown(outcome: Outcome, pictures: list[str], kept: str = "") -> str:
-    """A page; `pictures` are the files beside it, and `kept` what was written by hand."""
+    """A page in Markdown; `pictures` are its files, and `kept` the part written by hand."""
     parts = [f"# {outcome.title}", f"{outcome.paper}, {outcome.where}. {outcome.shows}", f"    {outcome.command}"]
     parts.append(provenance(outcome))
     parts += [f"**{partly(outcome)}**"] if partly(outcome) else []
@@ -156,5 +156,5 @@ def as_markdown(outcome: Outcome, pictures: list[str], kept: str = "") -> str:
 
 
 def kept_part(old: str) -> str:
-    """The text written by hand at the end of a page that is made anew."""
+    """The part written by hand at the end of a page."""
     return old[old.index(KEPT_HEADING) :] if KEPT_HEADING in old else ""

@@ -1,7 +1,7 @@
 """Learn shards of a stream in parallel, and merge them into one model.
 
 `learn_shard` and `merge` are pure functions of bytes: the same data, settings and shards give the same bits on every
-engine, with any number of workers, whoever of them dies.
+engine, with any number of workers, even if workers die.
 """
 
 from .delta import Delta, DeltaError

@@ -1,4 +1,4 @@
-"""Shards as tasks of Spark, and the rows of a DataFrame as shards. `sureline.spark` has what is public of it."""
+"""Shards as tasks of Spark, and the rows of a DataFrame as shards. The public part is `sureline.spark`."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from .partitions import Held, Piece, learn_held, without_rows
 from .shards import Shard
 
 SHARD_ROWS = 250_000
-_TRIES = 100  # of a shard whose workers die
+_TRIES = 100  # attempts for a shard whose workers die
 _JOBS = 256  # at once: each has a thread here
 
-# What Spark says of a job whose workers, or whose rows with them, were lost.
+# Spark's messages about jobs that lost their workers, or the rows on them.
 _LOST = re.compile(
     r"Python worker (exited|failed)|Python daemon failed|PYTHON_WORKER|ExecutorLost|FetchFailed|FETCH_FAILED|"
     r"EOFException|java\.net\.Socket|ClosedChannelException|Connection reset|Broken pipe"
@@ -79,7 +79,7 @@ class SparkEngine:
         return [found[each[-1].index] for each in held]
 
     def tried(self, run: Callable[[], Any], over: Event | None = None) -> Any:
-        """The result of an action of Spark, which is run again if its workers die."""
+        """The result of a Spark action, which is repeated if workers die."""
         for _ in range(_TRIES):
             try:
                 return run()
@@ -94,13 +94,13 @@ class SparkEngine:
     def _runs(self) -> bool:
         try:
             return bool(self._context.defaultParallelism)
-        except Exception:  # of one kind here, and of another in Java
+        except Exception:  # the exception's type differs between Python and Java
             return False
 
     def _results(
         self, rdd: Any, work: Callable[[int, list[Any]], Any], indices: Sequence[int]
     ) -> Iterator[tuple[int, Any]]:
-        """Index and result of each partition, as soon as it is there. What is raised on a worker is raised here."""
+        """Yield index and result of each partition when it is complete. Raises exceptions of workers."""
         from pyspark import InheritableThread
 
         size = math.ceil(len(indices) / _JOBS)
@@ -184,7 +184,7 @@ def connected(master: str) -> Iterator[Any]:
 
 @contextmanager
 def _errors_kept() -> Iterator[Callable[[], str]]:
-    """Give what is started here a file for its standard error: Java warns there of modules of its own."""
+    """Redirect standard error of processes started in this block to a file: Java writes warnings there."""
     sys.stderr.flush()
     kept = os.dup(2)
     with tempfile.TemporaryFile() as file:
@@ -245,7 +245,7 @@ class Stretches:
 
     held: list[Held]
     lengths: list[int]
-    labels: list[Any]  # of the column of labels, if one was named
+    labels: list[Any]  # of the label column, if there is one
     engine: SparkEngine
 
 
@@ -253,7 +253,7 @@ class Stretches:
 def stretches(
     frame: Any, made: Callable[[str, Any], Piece], size: int, label: str | None = None
 ) -> Iterator[Stretches]:
-    """Stretches of `size` rows in their order, whatever the partitions. Spark keeps them until the block ends.
+    """Stretches of `size` rows in order, across partitions. Spark keeps them until the block ends.
 
     `made` gets a name and a table of Arrow, and gives the rows. `label` is a column whose values are wanted.
     """
@@ -295,7 +295,7 @@ def _sorted(labels: set[Any], column: str | None) -> list[Any]:
 
 
 def _packed(label: str | None, batches: Iterable[Any]) -> Iterator[Any]:
-    """The batches of a partition, each as bytes in one row."""
+    """The batches of a partition, each as the bytes of one row."""
     import pyarrow as pa
     from pyspark import TaskContext
 

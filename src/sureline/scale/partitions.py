@@ -1,4 +1,4 @@
-"""Partitions that an engine holds: each is a shard, which a worker makes rows of where it lies."""
+"""Partitions held by an engine: each is a shard, made into rows by the worker that holds it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Piece(Protocol):
     def __len__(self) -> int: ...
 
     def head(self, n: int) -> Piece:
-        """Its first n rows."""
+        """The first n rows."""
 
     def with_options(self, options: dict[str, Any]) -> Piece:
         """Read as the first rows have shown it should be."""
@@ -79,7 +79,7 @@ class Rows(ArrayRows):
 
 @dataclass(frozen=True)
 class Table:
-    """A data frame of pandas or a table of pyarrow, whose columns become features as those of a file do."""
+    """A pandas data frame or a pyarrow table, whose columns become features like those of a file."""
 
     frame: Any
     name: str
@@ -106,7 +106,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Text:
-    """Lines of text, or dicts, which are read as JSON lines are."""
+    """Lines of text, or dicts, which are read like JSON lines."""
 
     text: bytes
     lines: int
@@ -153,7 +153,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Held:
-    """A partition as an engine knows it, and how a worker makes rows of what is behind.
+    """A partition by the engine's handles, and the function that makes rows of it on a worker.
 
     Attributes
     ----------
@@ -175,21 +175,21 @@ class Holding(Engine, Protocol):
     """An engine that holds partitions."""
 
     def apply(self, function: Callable[..., Any], held: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """The function's results, one for the values behind each tuple of handles."""
+        """Results of the function, one for the values behind each tuple of handles."""
 
 
 def learn_held(model: bytes, shard: Shard, made: Callable[..., Piece], first_pass: bool, *partition: Any) -> bytes:
-    """The delta of a shard whose partition is here, for engines: `learn_shard` on a worker."""
+    """The delta of a shard whose partition is on this worker: `learn_shard` for engines."""
     return learn_shard(model, replace(shard, rows=made(*partition)), first_pass=first_pass)
 
 
 def same(model: bytes) -> bytes:
-    """The model, as a task of an engine that keeps what tasks give back."""
+    """Returns the model; a task for engines that keep results of tasks."""
     return model
 
 
 def without_rows(shard: Shard) -> Shard:
-    """The shard as it is sent to the worker that has its rows."""
+    """The shard without rows, for the worker that has them."""
     return replace(shard, rows=_NOTHING)
 
 
@@ -222,7 +222,7 @@ def train_held(
     on_progress: Callable[[Progress], None] | None = None,
     **options: Any,
 ) -> Estimator:
-    """Train on partitions that an engine holds, each a shard. Parameters are those of `train`.
+    """Train on partitions held by an engine; each is a shard. Parameters are those of `train`.
 
     `lengths` are their rows, if they are known. With several rounds, those of round r are r, r + rounds, and so on.
     """
@@ -293,7 +293,7 @@ def _first_rows(
     first = read(given, dtype=dtype, **{"collect_names": True, **reading})
     if first.format in DELIMITED and first.options.header:
         raise ValueError("Lines of CSV in partitions have no header: pass header=False.")
-    _ = first.schema  # guessed now, so that it is among the options
+    _ = first.schema  # guessed now, so that the options include it
     return first, labels, {**told(first.options), **({"format": first.format} if isinstance(given, HeldText) else {})}
 
 

@@ -1,4 +1,4 @@
-"""Shards: the parts of a stream that are learned from apart. They depend on the data alone, never on the workers."""
+"""Shards: the parts of a stream that are learned separately. They depend on the data alone, not on workers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHARD_SIZE = 256 << 20  # bytes as they are on the disk
 
 
 class Rows(Protocol):
-    """The rows of a shard, wherever they lie."""
+    """The rows of a shard, wherever they are stored."""
 
     @property
     def name(self) -> str: ...

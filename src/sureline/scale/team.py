@@ -1,4 +1,4 @@
-"""A team: learners that learn the same shards side by side, and rows that none of them was shown, which judge them.
+"""A team: learners that learn the same shards, and held-back rows that judge them.
 
 Where no learner is named, the best on the first rows learn all shards, each merged on its own. A shard holds a few of
 its rows back. At the end the merged learners predict those and learn from them, as at the end of a race, and become one
@@ -29,7 +29,7 @@ from ..training.result import MetricName
 FEW = 4  # members, as many as a race has after 131,072 rows
 HELD = 1 << 15  # rows that all shards of a training hold back, at most
 ENTRIES = 1 << 23  # not zero, in these
-_EVERY, _RUN = 64, 4  # of so many rows a shard holds back the last of so many
+_EVERY, _RUN = 64, 4  # each shard holds back the last 4 of every 64 rows
 _BLOCK = 1024  # rows that are predicted before they are learned from
 _MARK = b'"members\\":'
 _FIELDS = {"members", "metric", "n_columns"}
@@ -72,7 +72,7 @@ class HeldBack:
 
 @dataclass(frozen=True)
 class JudgingRows:
-    """Rows that were held back, in compressed form, with the places of their labels among those of the members."""
+    """Held-back rows in compressed form, with their labels as positions among the members' labels."""
 
     values: Array
     indices: Array
@@ -86,7 +86,7 @@ class JudgingRows:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, Array], n_columns: int, n_labels: int) -> JudgingRows | None:
-        """Those that arrays hold; None if there are none. Refusal if they do not fit together."""
+        """Rows from arrays; None if there are none. Refusal if the arrays do not fit together."""
         if not any(name.startswith("held.") for name in arrays):
             return None
         try:
@@ -140,8 +140,8 @@ class Team:
 
     @classmethod
     def of(cls, data: bytes) -> Team | None:
-        """The team that these bytes are. None if they are a model."""
-        if _MARK not in data[:512]:  # where the words of a team begin; those of a model follow its checksum as well
+        """The team in these bytes; None if they are a single model."""
+        if _MARK not in data[:512]:  # the words of a team begin here; the words of a model follow its checksum
             return None
         try:
             text, arrays = container_of(data)
@@ -176,6 +176,6 @@ class Team:
 
 
 def members_of(model: bytes) -> tuple[bytes, ...]:
-    """The models of a team; a model by itself is the only one."""
+    """The models of a team; a single model is its own only member."""
     team = Team.of(model)
     return (model,) if team is None else team.members

@@ -49,7 +49,7 @@ def train(
     """Train on shards of files, and merge what they have learned.
 
     The result depends on the data, the settings, `shard_size`, `rounds` and `passes`. It does not depend on the engine,
-    on the number of workers, or on workers that die.
+    the number of workers, or failing workers.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def train(
 def begun_by(
     stream: Stream, labels: Sequence[Label] | None, learners: Sequence[Learner], metric: MetricName
 ) -> list[Learner]:
-    """The learner that is best on the first rows; if they are several, as many as a team has."""
+    """The learner that is best on the first rows; of several learners, as many as a team has."""
     if len({type(learner) for learner in learners}) == 1:
         return [choose(stream, labels, learners, metric=Metric(metric)).learner] if len(learners) > 1 else [*learners]
     own = [learner for learner in learners if isinstance(learner, OnlineLearner)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-_SPARSE = 0  # the type of a vector; 1 is a dense one
+_SPARSE = 0  # the type of a sparse vector; 1 is a dense one
 
 
 def rows_of_vectors(column: Any) -> Any:
@@ -35,7 +35,7 @@ def rows_of_vectors(column: Any) -> Any:
             f"has {widths[other[0]]}."
         )
     indptr = np.concatenate([[0], np.cumsum(lengths)])
-    places = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)  # those of dense vectors
+    places = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)  # positions for dense vectors
     places[np.repeat(sparse, lengths)] = indices.flatten().to_numpy(zero_copy_only=False)
     numbers = np.array(values.flatten())  # a copy, as Arrow's own are read-only
     matrix = csr_matrix((numbers, places, indptr), (len(vectors), widths[0]))

@@ -17,7 +17,7 @@ _ENTRIES = 1 << 18  # of a chunk, so that it stays in cache
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Rows (an array, a data frame or CSR), their labels, and their weights if they have some other than 1."""
+    """Rows (an array, a data frame or CSR), their labels, and their weights unless all are 1."""
 
     X: Any
     y: Array
@@ -35,7 +35,7 @@ class Batch:
 
 
 def pair_or_triple(batch: Any, where: str) -> tuple[Any, Any, Any]:
-    """X, y and sample_weight, None if there is none, of what a caller passes as a batch."""
+    """X, y and sample_weight (or None) of a batch from a caller."""
     if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
         raise ValueError(
             "Each batch must be a pair (X, y) or a triple (X, y, sample_weight). "

@@ -79,7 +79,7 @@ class QuotedLines:
 
 
 def quoted_row_ends(buffer: Any, begin: int, n: int, odd: int = 0, quote: bytes = b'"') -> npt.NDArray[np.int64]:
-    """After each newline in [begin, n) with an even number of quotes before it, of which `odd` are before begin."""
+    """Positions after newlines in [begin, n) with an even number of quotes before; `odd` counts those before begin."""
     text = np.frombuffer(buffer, np.uint8, n - begin, begin)
     newlines, quotes = np.flatnonzero(text == ord("\n")), np.flatnonzero(text == ord(quote))
     before = np.searchsorted(quotes, newlines) + odd
@@ -91,11 +91,10 @@ def too_long(max_line: int) -> AtThisLine:
 
 
 class SequentialBlocks:
-    """The blocks of content that is read from the beginning to the end.
+    """The blocks of content that is read sequentially.
 
-    With `rows_at_once` a block is cut as soon as somebody waits for rows and no more text has come: blocks are then as
-    large as what comes while the rows before are worked on. A block that is `watched` can be looked at by another
-    thread while it is read.
+    With `rows_at_once` a block is cut as soon as a reader waits and no more text has come: a block then has the text
+    that came while earlier rows were processed. With `watched` another thread can look at a block while it is read.
     """
 
     def __init__(
@@ -115,8 +114,8 @@ class SequentialBlocks:
         self._size, self._max_line, self.parse = size, max_line, parse
         self._rows_at_once, self._watched = rows_at_once, watched
         self._cut_now = False
-        self._carry = b""  # read, but not yet in a block; not longer than one
-        self._come: tuple[bytearray, int] | None = None  # of the block that is being read, for whoever asks
+        self._carry = b""  # text read, but not yet in a block; at most one block
+        self._come: tuple[bytearray, int] | None = None  # the current block and its length, for other threads
 
     def next(self, room: Room) -> Task | None:
         buffer = room.make(self._size)
@@ -157,7 +156,7 @@ class SequentialBlocks:
         return self._reader.failed or self._reader.cut_short
 
     def _fill(self, room: Room, buffer: bytearray, n: int, end: int) -> tuple[int, bool]:
-        """Read on from byte n of the buffer, to `end` at most: where that comes to, and whether the content has ended.
+        """Read on from byte n of the buffer, up to `end`; returns the new n, and whether the content has ended.
 
         It comes to less where the content ends, or where a block is cut before it is full.
         """
@@ -180,13 +179,13 @@ class SequentialBlocks:
         return n, False
 
     def cut_now(self) -> None:
-        """Let the block that is being read end with the rows that have come."""
+        """End the current block after the rows that have come."""
         self._cut_now = True
 
     def come_so_far(self) -> tuple[bytes, int] | None:
-        """The whole rows that have come of the block that is being read, and where they begin; None if there are none.
+        """The complete rows so far of the current block, and their position; None if there are none.
 
-        It is asked by another thread, and may be of a block that has been cut meanwhile.
+        Called by other threads; the block may have been cut meanwhile.
         """
         start, come = self._passed.length, self._come
         if come is None or self._passed.by_messages:
@@ -200,7 +199,7 @@ class SequentialBlocks:
 
 
 class RandomBlocks:
-    """The blocks of a regular file that is not compressed, or of the rows that begin in a range of its bytes.
+    """The blocks of an uncompressed regular file, or of the rows that begin in a range of its bytes.
 
     The turn only looks for the end of a block; each worker reads his own.
     """
@@ -209,7 +208,7 @@ class RandomBlocks:
         self, file: int, reader: Reader, start: int, end: int | None, size: int, max_line: int, parse: Parse
     ) -> None:
         self._file, self._reader, self._raw, self._at = file, reader, reader.raw, start
-        self._fd = reader.raw.fd  # -1 of what is far away
+        self._fd = reader.raw.fd  # -1 for remote files
         self._size, self._max_line, self._parse = size, max_line, parse
         self._from_file: Callable[[int, int, int, bool], Chunk | None] | None = getattr(parse, "from_file", None)
         if self._fd < 0:
@@ -221,7 +220,7 @@ class RandomBlocks:
         self._end = length if end is None else row_start(self._raw, end, length)
         self._waits = not hasattr(os, "RWF_NOWAIT")  # whether the disk had to be waited for
         self._announced = start
-        self._users = 1  # of the open file: those who cut, and every worker who still has to read
+        self._users = 1  # users of the open file: the cutting thread, and workers that still have to read
         self._lock = threading.Lock()
 
     def next(self, room: Room) -> Task | None:
@@ -257,7 +256,7 @@ class RandomBlocks:
             return self._parse(view[: end - start], start)
 
     def _announce(self, end: int) -> None:
-        """Tell the system what will be read, as the workers do not read in order; in vain if it is there already."""
+        """Announce reads to the system, since workers do not read in order; does nothing for cached bytes."""
         if self._fd >= 0 and hasattr(os, "posix_fadvise") and self._announced < min(end, self._end):
             os.posix_fadvise(self._fd, self._announced, end - self._announced, os.POSIX_FADV_WILLNEED)
             self._announced = end
@@ -271,7 +270,7 @@ class RandomBlocks:
             n += got
 
     def _fetch_at_once(self, view: memoryview, at: int) -> int:
-        """Read what the system has in its memory, and say how much it is. If not all, later blocks are announced."""
+        """Read bytes that the system has cached; returns their number. If some are missing, announces later blocks."""
         try:
             n = os.preadv(self._fd, [view], at, os.RWF_NOWAIT)
         except OSError:  # nothing of it, or this file system cannot tell
@@ -281,7 +280,7 @@ class RandomBlocks:
         return n
 
     def _last_end(self, start: int, stop: int) -> int:
-        """After the last newline in [start, stop), or else after the first one that comes."""
+        """The position after the last newline in [start, stop), otherwise after the next one."""
         tail, end = _TAIL, stop
         while end > start:
             begin = max(start, end - tail)
@@ -326,7 +325,7 @@ def row_start(raw: RawFile, at: int, length: int) -> int:
 
 
 def count_lines(raw: RawFile, end: int) -> int:
-    """How many lines end before byte `end`."""
+    """Number of lines that end before byte `end`."""
     lines = at = 0
     while at < end:
         piece = raw.pread(min(1 << 20, end - at), at)

@@ -1,4 +1,4 @@
-"""Rows of a stream on their way into blocks whose sizes are not those of its chunks."""
+"""A buffer between chunks of a stream and batches of another size."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .chunk import Chunk, joined
 class RowBuffer:
     """Rows of a stream on their way into batches of a fixed size, wherever the chunks of the stream end.
 
-    `ahead` rows at the beginning have been: those of a chunk that a batch ended in. It is all that must be known,
-    besides the end of the last chunk that is done with, to go on later in the same batches.
+    The first `ahead` rows were used before: a batch ended within their chunk. With this number, and the end of the last
+    finished chunk, a later run continues with the same batches.
     """
 
     def __init__(self, ahead: int = 0) -> None:
@@ -25,7 +25,7 @@ class RowBuffer:
         return self.ahead < len(self._chunks[0])
 
     def copy(self) -> RowBuffer:
-        """One with the same rows."""
+        """A copy with the same rows."""
         twin = RowBuffer(self.ahead)
         twin._chunks = [*self._chunks]
         return twin
@@ -36,7 +36,7 @@ class RowBuffer:
         return sum(len(chunk) for chunk in self._chunks) - self.ahead
 
     def batches(self, size: int, *, last: bool) -> Iterator[Chunk]:
-        """Batches of `size` rows, without names; if they are the `last` ones, with the rest, whatever its number.
+        """Batches of `size` rows, without names; with `last` also the incomplete rest.
 
         The rows of a batch stay here until they are `done`, which they must be before the next.
         """
@@ -44,7 +44,7 @@ class RowBuffer:
             yield self.next(min(size, self.n_rows))
 
     def next(self, n_rows: int) -> Chunk:
-        """So many rows, without names. They stay here until they are `done`."""
+        """The next rows, without names. They stay here until they are `done`."""
         parts, start, stop = [], self.ahead, self.ahead + n_rows
         for chunk in self._chunks:
             if start < len(chunk) and stop > 0:

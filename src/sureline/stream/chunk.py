@@ -21,11 +21,11 @@ from .position import Position
 
 @dataclass(frozen=True)
 class BlockFacts:
-    """Lines of a block of a file, and those among them that cannot be read.
+    """Lines of a block of a file, and its unreadable lines.
 
-    `rows_end` is where in the block reading stopped, if it stopped at a fault. `before` is the checksum of the text
-    up to there, or to the end of the block (see Position). `lines` are those at which its rows begin, where they are
-    not known otherwise.
+    `rows_end` is the position in the block of the fault that stopped reading, if any. `before` is the checksum of the
+    text up to there, or up to the block's end (see Position). `lines` has the first line of each row, if rows are not
+    lines.
     """
 
     n_lines: int = 0
@@ -38,7 +38,7 @@ class BlockFacts:
 
 @dataclass(frozen=True)
 class Kept:
-    """Cells of a column, one a row, as the file has them; `type` is that of Arrow, where the file has one."""
+    """Cells of a column, one per row, as in the file; `type` is the Arrow type, if the file has one."""
 
     cells: Sequence[Any]
     type: Any = None
@@ -102,9 +102,9 @@ class Chunk:
         return sum(0 if array is None else array.nbytes for array in arrays) + 300 * len(self.labels[1]) + tags
 
     def rows(self, n_columns: int | None = None) -> _core.Rows:
-        """The rows for the loops of the core, without copying; `n_columns` is their width if it is to be another.
+        """The rows for the core's loops, without copying; `n_columns` sets another width.
 
-        Those of the chunk's own width are made once. Learners on several threads may share them after that.
+        Rows of the chunk's own width are made once; learners on several threads may then share them.
         """
         return self._rows if n_columns is None or n_columns == self.n_columns else self.fresh_rows(n_columns)
 
@@ -120,7 +120,7 @@ class Chunk:
         return self.fresh_rows()
 
     def fresh_rows(self, n_columns: int | None = None) -> _core.Rows:
-        """As `rows`, made anew: for a learner that divides them by scales of its own."""
+        """Like `rows`, but a new object, for a learner that divides them by its own scales."""
         width = self.n_columns if n_columns is None else n_columns
         return _core.Rows.csr(self.values, self.indices, self.indptr, self.n_rows, width)
 
@@ -133,7 +133,7 @@ class Chunk:
 
     @property
     def y(self) -> Array:
-        """The labels, one a row: integers, floats or text if all are that, otherwise objects."""
+        """The labels, one per row: integers, floats or text if all are, otherwise objects."""
         return as_array(*self.labels)
 
     def __iter__(self) -> Iterator[Any]:
@@ -189,7 +189,7 @@ def merged_names(names: _core.NameTable | None, chunk: Chunk) -> _core.NameTable
 
 
 def joined(chunks: Sequence[Chunk]) -> Chunk:
-    """The rows of several chunks in one, and their names together."""
+    """The rows and the names of several chunks as one chunk."""
     if len(chunks) == 1:
         return chunks[0]
     labels: dict[Label, int] = {}

@@ -74,7 +74,7 @@ class Classes:
         return known
 
     def before_refusal(self, chunk: Chunk) -> Chunk:
-        """The rows of a chunk before the first without a label, or with one that was not named; mostly all of it."""
+        """The rows of a chunk before the first missing or unknown label; usually all."""
         codes, names = chunk.labels
         strange = np.array([self.fixed and name not in self.labels for name in names] + [True])  # the last is for -1
         refused = strange[codes]
@@ -91,7 +91,7 @@ class Classes:
 
 
 def targets_of(chunk: Chunk, file: str, rows_before: int, schema: Schema | None = None) -> npt.NDArray[np.float64]:
-    """The number that each row is labelled with, in the way in which the labels of the table are written."""
+    """The target of each row, in the number format of the table's labels."""
     codes, names = chunk.labels
     _refuse_unlabelled(chunk, file, rows_before)
     how = "" if schema is None else schema.target

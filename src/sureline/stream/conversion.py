@@ -27,9 +27,9 @@ def convert(stream: Stream, path: PATH, dtype: str | None = None) -> int:
     """Write the rows of a stream to an Arrow IPC file, which is read again without parsing or copying.
 
     The file has the list columns `indices` (int32) and `values`, `label`, and `weight` and `tag` where the stream's
-    format can have them. Labels are text: any that reads as a number is that number again when it is read, so that a
-    stream whose labels turn from numbers to text needs no second look. The schema's metadata say, under the key
-    "sureline", what the file was made of. The names that a stream collects come with the last batch.
+    format can have them. Labels are text. A text that looks like a number becomes that number again on reading, so a
+    stream that mixes numbers and text needs no second pass. The schema's metadata describe the source under the key
+    "sureline". The names that a stream collects come with the last batch.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def convert(stream: Stream, path: PATH, dtype: str | None = None) -> int:
     n_rows = 0
     names = _core.NameTable() if stream.options.collect_names else None
     with replacing(target) as file, pa.ipc.new_file(pa.PythonFile(file, mode="w"), schema) as writer:
-        waiting = None  # is written when it is known whether another one follows
+        waiting = None  # is written once it is known whether another one follows
         for chunk in _batches(stream):
             if waiting is not None:
                 writer.write_batch(waiting)
@@ -86,7 +86,7 @@ def _schema(pa: Any, stream: Stream) -> Any:
         "n_columns": stream.hashed_width() or None,  # where names were hashed
         "shift": int(options.zero_based),
     }
-    origin = stream.model_options  # of what was converted before, that of the original
+    origin = stream.model_options  # for a converted file, the options of the original
     if "schema" in origin:
         about |= {"format": origin["format"], "schema": origin["schema"]}
     if words := {name: origin[name] for name in ("ngrams", "chars", "keep_case") if name in origin}:

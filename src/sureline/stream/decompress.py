@@ -1,7 +1,7 @@
 """Compressed data: recognised by content, read piece by piece, and refused where they are damaged or cut off.
 
-The decoders of the libraries differ in what they forgive. Here no kind may end early or be followed by anything else
-but more of the same.
+The libraries' decoders differ in their strictness. Here no format may end early, or be followed by anything but another
+member.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Raw(Protocol):
 class Decoder(Protocol):
     """Decompressed bytes: `readinto` fills the view unless the data end or fail, and then `failure` says so.
 
-    `some` gives at most n bytes of what has come, and waits only if nothing at all has. None if what has come turned
-    out to hold no content. `holds` is true if something has come that is not decompressed yet.
+    `some` returns at most n available bytes, and waits only if there are none; None if the available input has no
+    content. `holds` is true if there is input that is not yet decompressed.
     """
 
     failure: str | None
@@ -49,7 +49,7 @@ class Decoder(Protocol):
 
 
 def may_be_compressed(head: bytes) -> bool:
-    """True if these first bytes of a file, fewer than 16, can be those of compressed data."""
+    """True if these first bytes of a file, fewer than 16, may begin compressed data."""
     magic = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x5d\x00\x00", _ZSTD, *_ZSTD_SKIPPABLE)
     return any(each.startswith(head[: len(each)]) for each in magic)
 
@@ -99,7 +99,7 @@ class Plain:
 
 
 class _Inflate:
-    """zlib's decoder of one gzip member, in the manner of those of bz2 and lzma."""
+    """zlib's decoder of a gzip member, with the interface of bz2's and lzma's."""
 
     def __init__(self) -> None:
         self._inflate = zlib.decompressobj(wbits=31)
@@ -143,7 +143,7 @@ class _Dry(Exception):
 
 
 class Members:
-    """gzip, bzip2, xz, zstd: compressed members (frames of zstd) one after the other."""
+    """Decodes gzip, bzip2, xz or zstd: compressed members (frames of zstd) in sequence."""
 
     _WORDS: ClassVar = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "lzma": "lzma", "zst": "zstd"}
     _MAGIC: ClassVar[dict[str, tuple[bytes, ...]]] = {
@@ -170,7 +170,7 @@ class Members:
             self._make = lambda: lzma.LZMADecompressor(format=form, memlimit=XZ_MEMORY)
             self._errors = (lzma.LZMAError,)
         self._member: Any = None
-        self._waiting = b""  # read, but not yet given to a decoder
+        self._waiting = b""  # read, but not yet decoded
         self._begun = False
         self._ended = False
         self._produced = 0
@@ -194,7 +194,7 @@ class Members:
         return piece
 
     def _fetch(self) -> bytes:
-        """Compressed bytes that come next. Raises if there are none yet, and nobody wants to wait for them."""
+        """The next compressed bytes. Raises if there are none yet and the caller does not wait."""
         if not self._patient and not self._raw.ready():
             raise _Dry
         return self._raw.read(INPUT)
@@ -215,7 +215,7 @@ class Members:
         return b""
 
     def _more(self, limit: int) -> bytes:
-        """At most `limit` bytes; none at the end of the data and after a failure."""
+        """Decompress at most `limit` bytes; none at the end of the data or after a failure."""
         while self.failure is None and not self._ended:
             if self._member is None and not self._begin():
                 return b""

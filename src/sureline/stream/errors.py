@@ -1,4 +1,4 @@
-"""Errors in data, and the account of those that were skipped."""
+"""Errors in data, and the count of skipped lines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DataError(ValueError):
 
 
 def shown(text: str, quotes: bool = True) -> str:
-    """A text as part of a message, which may not become long by it."""
+    """A text inside a message, shortened if it is long."""
     text = text if len(text) <= 40 else f"{text[:37]}..."
     return repr(text) if quotes else text
 

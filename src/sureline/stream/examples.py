@@ -16,7 +16,7 @@ _IN_VW = "a name in VW text has no space, tab, newline, colon or bar"
 
 
 def parsed(examples: Sequence[Any], model_options: Mapping[str, Any], *, dtype: str, names: bool = False) -> Chunk:
-    """A row for each example, read as the rows were that a model with these options was trained with.
+    """Parse examples like the rows of a model's training stream; one row per example.
 
     An example of text, VW or LIBSVM is a line without its label. One of VW may be a dict of names such as "a^x", and
     one of a table is a dict of its columns, or a text if it has one column of text and no other. ValueError says which
@@ -26,7 +26,7 @@ def parsed(examples: Sequence[Any], model_options: Mapping[str, Any], *, dtype: 
 
 
 class ExampleParser:
-    """Reads examples as `parsed` does, many times: what their options mean is worked out once."""
+    """Reads examples like `parsed`, many times; options are evaluated once."""
 
     def __init__(self, model_options: Mapping[str, Any], *, dtype: str, names: bool = False) -> None:
         own = {name: value for name, value in restored(model_options).items() if name not in ("format", "weight")}
@@ -40,7 +40,7 @@ class ExampleParser:
         lines = [_line(example, format, self._model_options, number) for number, example in enumerate(examples)]
         chunk: Chunk = parse(_block(lines), 0)
         if chunk.block.n_faults or chunk.n_rows != len(lines):
-            for number, line in enumerate(lines):  # which of them it is
+            for number, line in enumerate(lines):  # the number of the example
                 alone = parse(_block([line]), 0)
                 if alone.block.n_faults or alone.n_rows != 1:
                     faults = alone.block.faults
@@ -50,11 +50,11 @@ class ExampleParser:
 
     @property
     def reads_json_lines(self) -> bool:
-        """True if the rows are those of a table, so that `lines` takes JSON lines as a file has them."""
+        """True for rows of a table, so that `lines` reads JSON lines."""
         return self.format in TABLES
 
     def lines(self, block: bytes) -> Chunk:
-        """The rows of whole lines, up to the first that cannot be read: `block.faults` has that one."""
+        """The rows of whole lines, up to the first unreadable one, which is in `block.faults`."""
         chunk: Chunk = self._parse(memoryview(block), 0)
         return chunk
 
@@ -90,7 +90,7 @@ def _line(example: Any, format: str, options: Mapping[str, Any], number: int) ->
 
 
 def _only_text(options: Mapping[str, Any]) -> str | None:
-    """The column of a table whose other columns are no features, if it is one of text."""
+    """The name of the text column, if it is the only feature of a table."""
     columns = options.get("schema", {}).get("columns", [])
     return columns[0]["name"] if len(columns) == 1 and columns[0]["kind"] == "text" else None
 
@@ -106,7 +106,7 @@ def _json(record: Mapping[str, Any], number: int) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON knows it: numbers and arrays of NumPy, times, and what is missing."""
+    """A value in JSON's types: converts NumPy's numbers and arrays, times, and missing values."""
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}
     if hasattr(value, "isoformat"):

@@ -13,16 +13,16 @@ _LOOK_AGAIN = 0.03  # seconds
 
 
 class RawFollowed(RawFile):
-    """The bytes of the file that has a name, and of those that take its place.
+    """The bytes of a file, and of files that later take its name.
 
-    Another file takes the name when the old one is renamed. One that is written over from its beginning is shorter than
-    what was read of it. In both cases the rest of the old line is a line, and the new file begins with its first row; a
-    header that comes again is left out.
+    When the old file is renamed, another takes its name. A file that is overwritten becomes shorter than the part
+    already read. In both cases an unfinished line counts as a line, and the new file begins with its first row; a
+    repeated header is left out.
     """
 
     def __init__(self, name: str) -> None:
         super().__init__(name, fd=-1, regular=False)
-        self._at = 0  # in the file that is open
+        self._at = 0  # in the open file
         self._last = b"\n"
         self._to_skip: bytes | None = None  # the rest of the header that comes again
         self.ended = False
@@ -48,7 +48,7 @@ class RawFollowed(RawFile):
                     self._last = piece[-1:]
                     return piece
             elif moved:
-                if self._last != b"\n":  # nobody will end that line any more
+                if self._last != b"\n":  # the line will not be completed
                     self._last = b"\n"
                     return b"\n"
                 self._open_again()
@@ -67,7 +67,7 @@ class RawFollowed(RawFile):
         return self.fd >= 0 and os.fstat(self.fd).st_size > self._at
 
     def _has_moved(self) -> bool:
-        """True if the name is that of another file, or of one that is shorter than what was read of it."""
+        """True if the name belongs to another file now, or to one shorter than the part already read."""
         try:
             there = os.stat(self.name)
         except FileNotFoundError:  # between the two
@@ -83,7 +83,7 @@ class RawFollowed(RawFile):
         self._to_skip = None if first else self.header
 
     def _without_header(self, piece: bytes) -> bytes:
-        """The piece without what it has of a header that comes again."""
+        """The piece without a repeated header."""
         if not self._to_skip:
             return piece
         n = min(len(piece), len(self._to_skip))
@@ -94,7 +94,7 @@ class RawFollowed(RawFile):
 
 
 class Followed(Source):
-    """A file that is followed. It need not be there yet."""
+    """A followed file, which need not exist yet."""
 
     grows = True
 

@@ -1,7 +1,7 @@
-"""The kind of a column, by the cells of its first rows.
+"""Guesses the kind of a column from the cells of its first rows.
 
-A column is looked at as a whole, and by what its cells say, not by the type that a container gives them: the text
-"1.5" of a CSV file, the number 1.5 of JSON and a double of Arrow make the same guess.
+A guess uses all cells of a column and their contents, not the type of the container: the text "1.5" of a CSV file, the
+number 1.5 of JSON and a double of Arrow make the same guess.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from .written import (
 
 ROWS = 1000  # that are looked at
 _CELLS = 200_000  # or fewer, of a wide table
-_ALIKE = 20  # rows, at most, of columns that are compared with each other
-_MOST = 0.98  # of at least _ENOUGH values; the others are errors, later, that say where they are
+_ALIKE = 20  # rows, at most, for comparing columns with each other
+_MOST = 0.98  # of at least _ENOUGH values; others are reported later as errors with their place
 _ENOUGH = 50
-_INDICATED = 0.1  # share of rows with a value from which on a missing one says something
+_INDICATED = 0.1  # share of rows with a value above which missing values are informative
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _FAR = 2.0  # standard deviations
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+")
-_HUGE = 1e150  # numbers from which squares overflow
+_HUGE = 1e150  # numbers whose squares overflow
 _DIGIT = re.compile("[0-9]")
 _DIGITS = re.compile(r"[+-]?[0-9]{1,40}")
 _PADDED = re.compile(r"[+-]?0[0-9]+")
@@ -50,21 +50,21 @@ _EXACT, _LARGEST = 1 << 53, 10**40  # integers between are not all doubles: they
 
 
 def rows_looked_at(n_columns: int) -> int:
-    """How many rows of a table with so many columns are looked at."""
+    """The number of rows to look at in a table with that many columns."""
     return max(20, min(ROWS, _CELLS // max(1, n_columns)))
 
 
 def guess(file: str, samples: Mapping[str, Sequence[Any]], options: Options) -> Schema:
-    """The schema of a table, by cells of its first rows and by what was asked for.
+    """The schema of a table, from cells of its first rows and the given options.
 
-    A cell is None, a bool, a number, a text or a list. DataError if something was asked for that is not there.
+    A cell is None, a bool, a number, a text or a list. DataError if an option names a missing column.
     """
     special = {options.label, options.weight}
     features = [name for name in samples if name not in special]
     asked = _asked(file, features, list(samples), options)
     columns, ids, ignored = [], [], []
     usual = _Usual()
-    alike: dict[tuple[Any, ...], Column] = {}  # of very many columns, most have cells that others have as well
+    alike: dict[tuple[Any, ...], Column] = {}  # in very wide tables most columns have cells that others have as well
     guesses = {name: _column_as(alike, usual, name, samples[name]) for name in features}
     doubtful = {}
     for name, column in guesses.items():
@@ -92,7 +92,7 @@ def guess(file: str, samples: Mapping[str, Sequence[Any]], options: Options) -> 
 
 
 def _asked(file: str, features: list[str], names: list[str], options: Options) -> dict[str, tuple[str, str]]:
-    """The columns for which something was asked for: what, and how they are written if that was said."""
+    """The columns named in options: their kind, and their notation if given."""
     asked: dict[str, tuple[str, str]] = {}
     exact = {
         option: {_said(given, features, _WAYS.get(option, ()))[0] for given in getattr(options, option)}
@@ -108,7 +108,7 @@ def _asked(file: str, features: list[str], names: list[str], options: Options) -
                 )
             for name in found:
                 if name in exact.get(option, ()) and pattern != name:
-                    continue  # what is said of the column itself comes before a pattern
+                    continue  # a column's own option comes before a pattern
                 if asked.setdefault(name, (option, how)) != (option, how):
                     raise DataError(file, f"--{option} and --{asked[name][0]} both name the column {shown(name)}")
     return asked
@@ -141,7 +141,7 @@ def _as(file: str, usual: _Usual, column: Column, cells: Sequence[Any], kind: st
 
 
 class _Usual:
-    """How the cells of a table are usually written: that decides where a column itself leaves it open."""
+    """The usual notation of a table's cells, which decides ambiguous columns."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -154,11 +154,11 @@ class _Usual:
         return column
 
     def same(self, known: str, name: str) -> None:
-        """A column has the cells of one that is known."""
+        """Decide a column as a known one with the same cells."""
         self._ways[name] = self._ways[known]
 
     def decide(self, column: Column, cells: Sequence[Any]) -> tuple[Column, str]:
-        """The column as it is read, and what is doubtful about it."""
+        """The decided column, and what is doubtful about it."""
         open, kind = self._ways.get(column.name, ([], ""))
         if not open:
             return self._with_thousands(column, cells), ""
@@ -173,7 +173,7 @@ class _Usual:
         return _numeric(replace(column, kind=kind, how=likely[0]), values), ""
 
     def _with_thousands(self, column: Column, cells: Sequence[Any]) -> Column:
-        """The column as it is, unless 1.200 among others like 900 is a whole number, in a table with decimal commas."""
+        """The column; with thousands if 1.200 among values like 900 is a whole number in a table of decimal commas."""
         if column.kind != "numeric" or column.how or self.counts["comma"] <= self.counts["grouped"]:
             return column
         values = [cell for cell in cells if not _missing(cell)]
@@ -183,7 +183,7 @@ class _Usual:
 
 
 def _ways(column: Column, values: Sequence[Any]) -> tuple[list[str], str]:
-    """The ways in which a column that seems to be of words may be one of numbers or dates, and which of them."""
+    """Notations in which a text column may hold numbers or dates, and the fitting ones."""
     if column.kind not in ("categorical", "text") or not all(type(value) is str for value in values):
         return [], ""
     if not any(map(_DIGIT.search, values[:10])):  # most columns of words
@@ -218,7 +218,7 @@ def _is_id(name: str, column: Column, cells: Sequence[Any]) -> bool:
 
 
 def _column_as(alike: dict[tuple[Any, ...], Column], usual: _Usual, name: str, cells: Sequence[Any]) -> Column:
-    """The column, looked at once for all that have the same cells."""
+    """The column, guessed once for all columns with the same cells."""
     if len(cells) > _ALIKE or not all(type(cell) is str for cell in cells):
         return usual.noticed(_column(name, cells), cells)
     key = tuple(cells)
@@ -275,7 +275,7 @@ def _number(value: Any) -> bool:
 
 
 def _list_length(value: Any) -> int | None:
-    """How many numbers a list has, -1 if it has texts; None if it is none."""
+    """The length of a list of numbers; -1 for texts, None for anything else."""
     if isinstance(value, list):
         return len(value) if not any(isinstance(item, str) for item in value) else -1
     if isinstance(value, str) and value.lstrip(" \t").startswith("["):
@@ -284,8 +284,10 @@ def _list_length(value: Any) -> int | None:
 
 
 def _identifiers(values: Sequence[Any]) -> bool:
-    """True for numbers that are identifiers: integers that are no doubles, with zeros before them, or all of one width
-    in hexadecimal digits, some with an e and some without."""
+    """True for numeric identifiers: integers beyond doubles, with leading zeros, or hexadecimal of one width.
+
+    Hexadecimal digits of one width count if some have an e and some do not.
+    """
     written = [value.strip(" \t") for value in values if isinstance(value, str)]
     integers = [value for value in values if isinstance(value, int)]
     integers += [int(text) for text in written if len(text) > 15 and _DIGITS.fullmatch(text)]

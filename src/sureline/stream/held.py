@@ -1,4 +1,4 @@
-"""Text that is in memory already, read as a file is."""
+"""Text in memory, read like a file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RawText(RawFile):
 
 
 class HeldText(Source):
-    """A text in memory, under a name for what is wrong with it. It can be read any number of times, and in ranges."""
+    """A text in memory, with a name for error messages. It can be read any number of times, and in ranges."""
 
     def __init__(self, name: str, text: bytes) -> None:
         self.path, self.text, self.status, self.regular = name, text, None, True

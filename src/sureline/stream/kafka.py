@@ -57,7 +57,7 @@ class Client:
         self.trouble = str(error.str())
 
     def extent(self) -> list[list[int]]:
-        """Of each partition, the first offset and the one after the last."""
+        """The first offset, and the one after the last, of each partition."""
         try:
             about = self._consumer.list_topics(self.topic, timeout=_ANSWER).topics[self.topic]
             if about.error is not None:
@@ -75,7 +75,7 @@ class Client:
         self._consumer.assign([self._kafka.TopicPartition(self.topic, k, at) for k, at in enumerate(offsets)])
 
     def messages(self, seconds: float) -> list[Any]:
-        """Those that have come, waited for no longer than that if there are none."""
+        """Available messages; waits at most that long for the first."""
         found = self._consumer.consume(_MANY, 0)
         if not found:  # a wait is over only when as many have come as were asked for
             found = self._consumer.consume(1, seconds)
@@ -85,7 +85,7 @@ class Client:
         return list(found)
 
     def at_end(self, message: Any) -> bool:
-        """True of what says that its partition has no more for now. OSError if it says that something is wrong."""
+        """True for the marker that a partition has no more messages for now. OSError for an error."""
         error = message.error()
         if error is None:
             return False
@@ -101,7 +101,7 @@ class Client:
         raise OSError(errno.EIO, error.str(), self.url)
 
     def pause(self, partition: int) -> None:
-        """Let no more come of a partition."""
+        """Stop messages of a partition."""
         self._consumer.pause([self._kafka.TopicPartition(self.topic, partition)])
 
     def resume(self, partition: int) -> None:

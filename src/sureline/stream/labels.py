@@ -1,8 +1,8 @@
-"""Labels: the same label however it is written.
+"""Labels, independent of their notation.
 
 A label that reads as a decimal number is that number: "+1", "1", "1.0" and "1e0" are the integer 1, "-0" is 0, and
-"0.5" a float. Integers are exact, however long. Anything else is the text as it is. Nothing else that Python takes
-for a number is one (no "1_000", no digits of other scripts), and nan and inf are no labels.
+"0.5" a float. Integers are exact, however long. Anything else is text. Other notations of Python's numbers ("1_000",
+digits of other scripts) are text too; nan and inf are refused.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ Codes = npt.NDArray[np.int32]
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_SHORT = re.compile(rb"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?")  # most numbers: a regression has one in every row
+# The usual form of numbers; a regression has one in every row.
+_SHORT = re.compile(rb"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?")
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _CACHED = 10_000
 
 
 class BadLabel(ValueError):
-    """A label that is none, and why."""
+    """Raised for an invalid label, with the reason."""
 
 
 def from_number(number: int | float) -> Label:
@@ -46,7 +47,7 @@ def from_text(text: str) -> Label:
         number = float(text)
         if math.isinf(number):
             raise BadLabel("the label is too large a number")
-        if _INTEGER.fullmatch(text):  # Python refuses to read thousands of digits, and those can only be leading zeros
+        if _INTEGER.fullmatch(text):  # Python refuses thousands of digits; those can only be leading zeros
             digits = int(text.lstrip("+-").lstrip("0") or "0")
             return -digits if text[0] == "-" else digits
         return from_number(number)
@@ -60,7 +61,7 @@ def from_text(text: str) -> Label:
 
 
 def refuse_long(label: str | bytes, longest: int) -> None:
-    """Raise BadLabel if a label has more than so many bytes."""
+    """Raise BadLabel if a label has more than `longest` bytes."""
     if len(label) > longest or (4 * len(label) > longest and isinstance(label, str) and _size(label) > longest):
         raise BadLabel(f"the label is longer than {longest} bytes (max_label)")
 
@@ -71,7 +72,7 @@ def _size(text: str) -> int:
 
 def as_written(text: str) -> Label:
     """The text of a label, also of a number: in a table with decimal commas 1.844 is no decimal fraction."""
-    from_text(text)  # for what it refuses
+    from_text(text)  # raises BadLabel
     return text
 
 
@@ -93,7 +94,7 @@ def to_text(label: Label) -> str:
 
 
 class LabelReader:
-    """From tokens, each with a code, to labels, each with a code; remembers what it worked out."""
+    """Converts coded tokens to coded labels, and remembers earlier results."""
 
     def __init__(self, longest: int = 1000, *, as_text: bool = False) -> None:
         self._known: dict[bytes, Label] = {}
@@ -124,14 +125,14 @@ class LabelReader:
 
 
 def coded(labels: Iterable[Label | None]) -> tuple[Codes, list[Label]]:
-    """Codes and distinct labels in the order of their appearance; None has the code -1."""
+    """Codes and distinct labels in the order of their appearance; None gets the code -1."""
     names: dict[Label, int] = {}
     codes = [-1 if label is None else names.setdefault(label, len(names)) for label in labels]
     return np.array(codes, np.int32), list(names)
 
 
 def as_array(codes: Codes, labels: Sequence[Label]) -> npt.NDArray[Any]:
-    """A label for each row: integers, floats or text if all are that, otherwise objects; None where there is none."""
+    """A label for each row: integers, floats or text if all are, otherwise objects; None for a missing label."""
     plain = (
         all(isinstance(label, str) for label in labels)
         or all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in labels)

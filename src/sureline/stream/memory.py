@@ -1,22 +1,23 @@
-"""The memory that a pass over a stream may take, with all that is done meanwhile."""
+"""The memory limit of a pass over a stream, including all work done meanwhile."""
 
 from __future__ import annotations
 
 from .._system import resident_memory
 
 PAGE = 4096  # bytes that the system gives at least
-LARGE_PAGE, MOST_IN_LARGE_PAGES = 2 << 20, 1 << 28  # what it gives to models up to a size, and that size
+# The system uses large pages for models up to a size: page size, and that size.
+LARGE_PAGE, MOST_IN_LARGE_PAGES = 2 << 20, 1 << 28
 
 
 class MemoryLimit:
-    """Ends a pass if the process takes more memory, since it began, than it may; None is no limit."""
+    """Ends a pass whose process grows by more than a limit; None is no limit."""
 
     def __init__(self, limit: int | None) -> None:
         self.limit = limit
         self._before = resident_memory() or 0
 
     def check(self, more: int = 0) -> None:
-        """Raise MemoryError if there is too much, or would be with so many bytes more."""
+        """Raise MemoryError if the limit is exceeded, or would be with that many bytes more."""
         if self.limit is None:
             return
         taken = (resident_memory() or 0) - self._before + more

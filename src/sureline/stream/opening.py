@@ -192,7 +192,7 @@ def read(
         format = "arrow"
     elif isinstance(paths, Mapping) or (isinstance(paths, list) and any(isinstance(each, Mapping) for each in paths)):
         raise TypeError("Rows and columns in dicts are no data frame: pandas.DataFrame(data) makes one of them.")
-    elif hasattr(paths, "__array__") and not isinstance(paths, str):  # as NumPy has one
+    elif hasattr(paths, "__array__") and not isinstance(paths, str):  # arrays have it
         raise TypeError(
             "An array has no columns with names: pandas.DataFrame(data) gives it some, and fit takes it as is."
         )

@@ -15,7 +15,7 @@ TEXT = (*NATIVE, "csv", "tsv", "jsonl", "text")
 BINARY = ("arrow", "parquet")
 FORMATS = TEXT + BINARY
 DELIMITED = ("csv", "tsv")
-MESSAGES = (*NATIVE, "jsonl", "text")  # whose rows may come as messages of a topic
+MESSAGES = (*NATIVE, "jsonl", "text")  # formats whose rows may be messages of a topic
 TABLES = (*DELIMITED, "jsonl", *BINARY)  # Arrow and Parquet unless they have list columns of indices and values
 OVERRIDES = ("numeric", "categorical", "text", "timestamp", "ignore", "id", "interact")  # of the guess at the columns
 _WORDS = ("ngrams", "chars", "keep_case")
@@ -38,7 +38,7 @@ _MEANT_FOR = {
 
 _OF_MODEL = ("zero_based", "bits", "label", "weight", "header", "schema", *_WORDS)
 
-# What `read` can be told of the data, besides the dtype.
+# Options of `read` about the data, besides the dtype.
 READING = (
     *("format", "zero_based", "duplicates", "errors", "max_error_share", "bits", "label", "weight"),
     *("numeric", "categorical", "text", "timestamp", "ignore", "id", "interact", "ngrams", "chars", "keep_case"),
@@ -46,18 +46,18 @@ READING = (
     *("collect_names", "threads", "max_line", "max_label", "max_name", "max_features", "memory"),
 )
 
-BLOCK = 1 << 22  # bytes of text at a time: of less, what a block costs besides its parsing is felt
+BLOCK = 1 << 22  # bytes of text per block; with smaller ones, the cost per block shows
 CELL_BLOCK = 1 << 20  # of tables: a row may have more features than cells
-TABLE_BLOCK = 1 << 18  # of text that becomes Python objects first, which take many times the room
+TABLE_BLOCK = 1 << 18  # for text that becomes Python objects first, which take many times the space
 PIECE = 5 << 17  # entries of columns at a time: two blocks of most text
-_OF_A_THREAD = 1 << 28  # bytes: what becomes of the worst of blocks, such as one with a label for every few bytes
+_OF_A_THREAD = 1 << 28  # bytes that the worst block may become, such as one with a label for every few bytes
 _OF_A_ROW = 1 << 26
 LEAST_MEMORY = 1 << 26  # bytes: the least limit that reading can keep
 MOST_THREADS = 16  # more than one learner can keep busy, each with a few MiB
 
 
 def checked_model_options(values: Any) -> dict[str, Any]:
-    """Options that a model keeps, as `Stream.model_options` gives them or none at all; otherwise ValueError."""
+    """The options that a model keeps, from `Stream.model_options`, or empty; otherwise ValueError."""
     if not isinstance(values, dict):
         raise ValueError("they are no object")
     if strange := sorted(set(values) - {"format", *_OF_MODEL}):
@@ -69,7 +69,7 @@ def checked_model_options(values: Any) -> dict[str, Any]:
 
 
 def restored(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a model as JSON has them, as `Options` takes them; ValueError if the schema is none."""
+    """Options of a model from JSON, for `Options`; ValueError for an invalid schema."""
     restored = dict(values)
     if "schema" in values:
         restored["schema"] = Schema.from_dict(values["schema"])
@@ -120,7 +120,7 @@ class Options:
         for name in (*OVERRIDES, "keep"):
             object.__setattr__(self, name, self._several(name))
         object.__setattr__(self, "chars", self._chars())
-        Words(self.ngrams, self.chars, self.keep_case)  # says what is wrong with them
+        Words(self.ngrams, self.chars, self.keep_case)  # raises an error for invalid ones
         for name in ("delimiter", "quote"):
             value = getattr(self, name)
             none = "" if name == "delimiter" else ", or 'none'"
@@ -195,7 +195,7 @@ class Options:
             raise self._wrong(name, f"an integer from {least} to {most}")
 
     def with_fallback(self, format: str, fallback: Mapping[str, Any]) -> Options:
-        """With the values in `fallback` where an option has its default and means something for the format."""
+        """The options, with values of `fallback` for defaults that matter for the format."""
         known = {each.name: each.default for each in fields(self)}
         if "schema" in fallback and format in TABLES:
             for name in (*OVERRIDES, *_WORDS):
@@ -211,12 +211,12 @@ class Options:
         return replace(self, **taken)
 
     def of_model(self, format: str) -> dict[str, Any]:
-        """The options that a model keeps, so that other rows are read in the same way."""
+        """The options that a model keeps, by which other rows are read in the same way."""
         values = {name: getattr(self, name) for name in _OF_MODEL if format in _MEANT_FOR[name]}
         for name in _WORDS:  # of a table they are in its schema
             if format in TABLES or values.get(name) == getattr(Options, name):
                 values.pop(name, None)
-        if values.get("header"):  # columns without names have numbers, and other files will have none either
+        if values.get("header"):  # columns without names have numbers, as in other files without a header
             values.pop("header")
         if "chars" in values:
             values["chars"] = list(values["chars"])  # as JSON has it
@@ -224,7 +224,7 @@ class Options:
         return values if schema is None else {**values, "schema": schema.to_dict()}
 
     def check_format(self, format: str) -> None:
-        """Refuse what has no meaning for the format."""
+        """Refuse options that have no meaning for the format."""
         for each in fields(self):
             formats = _MEANT_FOR.get(each.name, FORMATS)
             if getattr(self, each.name) != each.default and format not in formats:
@@ -243,16 +243,16 @@ class Options:
 
     @property
     def batch_room(self) -> int:
-        """Bytes that one batch of columns may have in memory."""
+        """Most bytes of a batch of columns in memory."""
         return self.room // 4
 
     @property
     def row_room(self) -> int:
-        """Bytes that one row, or one piece of columns, may become on its way to the learner."""
+        """Most bytes of one row, or one piece of columns, on its way to the learner."""
         return min(_OF_A_ROW, self.room // 8)
 
     def n_threads(self, format: str) -> int:
-        """How many threads parse; one where that happens in Python, which does one thing at a time."""
+        """The number of parsing threads; one if Python parses, which runs one thread at a time."""
         if format in ("jsonl", "text"):
             return 1
         wanted = self.threads or min(cores(), MOST_THREADS)

@@ -12,7 +12,7 @@ from .source import PATH, STDIN
 from .urls import is_url
 
 _STANDARD = {1: "standard output", 2: "standard error"}
-_Key = tuple[int, int, str]  # device, inode, and under which name it is to be there if it is not there yet
+_Key = tuple[int, int, str]  # device, inode, and the name of a file that does not exist yet
 
 
 class OutputError(ValueError):
@@ -32,10 +32,9 @@ def check_outputs(
     appended: Collection[str] = (),
     replaced: Mapping[str, PATH] | None = None,
 ) -> None:
-    """Refuse what would write over an input, over another output, or what could not be written in the end.
+    """Refuse outputs that would overwrite an input or another output, or that cannot be written.
 
-    Files are told apart by device and inode, so that links of any kind lead to what they are links to. The names that
-    a file has while it is being written count as well.
+    Files are identified by device and inode, so links count as their targets. Names of temporary files count too.
 
     Parameters
     ----------
@@ -81,21 +80,21 @@ def _is_spared(each: tuple[str, os.stat_result], spared: PATH | None, key: _Key)
 
 
 def _found(inputs: Iterable[PATH]) -> Iterator[tuple[str, os.stat_result]]:
-    """The inputs that are there. Whoever opens them says what is wrong with the others."""
+    """The existing inputs. Opening the others reports the error."""
     for path in inputs:
         with suppress(OSError):
             yield os.fspath(path), os.fstat(0) if path == STDIN else os.stat(path)
 
 
 def _key(name: str, path: PATH) -> _Key:
-    """The identity of an output: its own inode, or that of its folder with its name."""
+    """The identity of an output: its own inode, or its folder's inode and its name."""
     shown = os.fspath(path)
     try:
         there = os.stat(path)
         return there.st_dev, there.st_ino, ""
     except FileNotFoundError:
         folder, file = os.path.split(os.path.realpath(path))
-    except OSError as error:  # links that lead to each other, a name that is too long
+    except OSError as error:  # circular links, or a name that is too long
         raise OutputError(name, f"{shown} cannot be written: {why(error)}.") from None
     try:
         holds = os.stat(folder)

@@ -13,7 +13,7 @@ TAIL = 1 << 12  # bytes
 
 
 def crc32_of_much() -> Callable[[Any, int], int]:
-    """The CRC-32 of bytes, after that of those before: isal's if it is installed, several times as fast as zlib's."""
+    """The fastest CRC-32 that continues from an earlier one: isal's if installed, otherwise zlib's."""
     try:
         from isal import isal_zlib
     except ImportError:
@@ -23,10 +23,10 @@ def crc32_of_much() -> Callable[[Any, int], int]:
 
 
 class Passed:
-    """Text that has been read: how much, how it ended, and with `whole` a checksum of all of it.
+    """Text that has been read: its length, its last bytes, and with `whole` a checksum of all of it.
 
-    With `quoted` a row ends at a newline only outside of quotes. `by_messages` is true of a topic, in which
-    reading goes on at a message and not at a byte.
+    With `quoted` a row ends at a newline only outside of quotes. `by_messages` is for topics, where reading continues
+    at a message and not at a byte.
     """
 
     def __init__(
@@ -53,14 +53,14 @@ class Passed:
         self.length += len(text)
 
     def after(self, text: memoryview) -> int:
-        """The checksum after some more text, which is not taken."""
+        """The checksum with some more text, which is not added."""
         if self._crc32 is not None:
             return self._crc32(text, self._sum)
         return zlib.crc32((self._tail + bytes(text[-TAIL:]))[-TAIL:])
 
     @property
     def checksum(self) -> int:
-        """Of all of it, or of its end."""
+        """The checksum of the whole text, or of its end."""
         return self._sum if self._crc32 is not None else zlib.crc32(self._tail)
 
     @property
@@ -75,7 +75,7 @@ def text_before(raw: RawFile, offset: int) -> Passed:
 
 
 def refuse_other_text(name: str, passed: Passed, at_end: bool, checksum: int | None) -> None:
-    """Raise DataError where reading cannot go on: inside a row, or after other text than it was."""
+    """Raise DataError if reading cannot continue here: inside a row, or after changed text."""
     if checksum is not None and passed.checksum != checksum:
         raise DataError(name, f"the text before byte {passed.length} is not what it was when reading stopped there")
     if not passed.ends_a_row and not at_end:

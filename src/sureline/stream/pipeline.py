@@ -1,8 +1,8 @@
-"""Work that is cut off piece by piece, done on several threads, and handed over in order.
+"""Ordered work on several threads: pieces are cut one by one, processed in parallel, and returned in order.
 
-Cutting needs to know where the last piece ended, so the workers take turns at it: whoever has the turn reads (and
-decompresses) the next piece into memory of his own, passes the turn on, and parses. Decompression therefore goes on
-while the others parse and the consumer learns, and nobody needs more memory than one piece at a time.
+Cutting depends on the end of the previous piece, so workers take turns. The worker whose turn it is reads (and
+decompresses) the next piece into its own memory, passes the turn on, and parses. So decompression, parsing and learning
+run in parallel, and each worker needs memory for one piece.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Room:
 
     def __init__(self, wanted: Callable[[], bool] = bool) -> None:
         self.buffer = bytearray()
-        self.wanted = wanted  # True if the consumer waits for the very piece that is being cut
+        self.wanted = wanted  # True if the consumer waits for the piece being cut
 
     def make(self, n: int, keep: int = 0) -> bytearray:
-        """At least n bytes, the first `keep` of which are as before. What a very long line took is given back."""
+        """A buffer of at least n bytes that keeps its first `keep` bytes. Memory of a very long line is released."""
         if not n <= len(self.buffer) <= 4 * n:
             buffer = bytearray(max(n, 2 * keep))
             buffer[:keep] = self.buffer[:keep]
@@ -37,18 +37,18 @@ class Room:
         return self.buffer
 
     def give_back(self) -> None:
-        """Let go of the room of a long line, which each of many workers would keep."""
+        """Release the memory of a long line, which every worker would otherwise keep."""
         if len(self.buffer) > 1 << 24:
             self.buffer = bytearray()
 
 
 @dataclass
 class Task:
-    """A piece of a stream: of which file, from where to where, and what makes rows of it.
+    """A piece of a stream: its file, its range, and the function that makes rows of it.
 
-    `consumed` is how far into the file as it is on the disk one had to read for it, and `size` what it weighs in
-    memory. `line` is how many lines come before it, said with the first piece of each file. `passage` are the messages
-    of a topic that it has.
+    `consumed` is the position in the file on disk after reading it, and `size` its bytes in memory. `line` is the
+    number of lines before it, set for the first piece of each file. `passage` has its messages if the source is a
+    topic.
     """
 
     file: int
@@ -61,7 +61,7 @@ class Task:
     passage: Passage | None = None
 
     def places(self, rows_end: int | None) -> Places | None:
-        """The places at which a topic is read on after this piece, or after the rows of it that could be read."""
+        """The places in a topic where reading continues after this piece, or after its readable rows."""
         if self.passage is None:
             return None
         return self.passage.places_at(self.end if rows_end is None else self.start + rows_end)
@@ -104,7 +104,7 @@ class Pipeline:
         self._turn = threading.Lock()
         self._lock = threading.Lock()  # of everything below
         self._next_done = threading.Condition(self._lock)  # for the consumer
-        self._lighter = threading.Condition(self._lock)  # for whoever has the turn
+        self._lighter = threading.Condition(self._lock)  # for the worker whose turn it is
         self._done: dict[int, tuple[Task, Chunk] | BaseException | None] = {}
         self._wanted = 0
         self._waits = False  # the consumer
@@ -149,8 +149,8 @@ class Pipeline:
                     self._weight += task.size
             try:
                 chunk = task.run()
-                weight, task.size = task.size, max(task.size, chunk.nbytes)  # what it has become counts from now on
-                task.run = _done  # which holds the text, or the columns
+                weight, task.size = task.size, max(task.size, chunk.nbytes)  # from now on its result counts
+                task.run = _done  # it holds the text, or the columns
                 with self._lock:
                     self._weight += task.size - weight
                 self._hand_over(ticket, (task, chunk))
@@ -214,7 +214,7 @@ class Pipeline:
             self._lighter.notify()
         for thread in self._threads:
             thread.join()
-        self._done.clear()  # an error that nobody came for would keep the frames, and with them all this, alive
+        self._done.clear()  # an unclaimed error would keep its frames, and with them this object, alive
         self._tasks.close()
         self._stop.close()
 
@@ -223,7 +223,7 @@ def _done() -> Chunk:
     raise RuntimeError("A task is run once.")
 
 
-# A thread that is in the core when the interpreter goes away would take the whole process down with it.
+# A thread that is still in the core when the interpreter ends would abort the process.
 _running: weakref.WeakSet[Pipeline] = weakref.WeakSet()
 
 

@@ -53,7 +53,7 @@ class Position:
                 raise ValueError(f"A position's {each.name} must be an integer from 0. Got {value!r} instead.")
 
     def to_dict(self) -> dict[str, Any]:
-        """As a dict of integers, and None where `before` is not known, for JSON; with `places` if there are any."""
+        """A dict of integers for JSON, with None for an unknown `before`; with `places` if there are any."""
         values = asdict(self)
         if self.places is None:
             del values["places"]
@@ -61,7 +61,7 @@ class Position:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Position:
-        """The position that `to_dict` wrote, also that of a version without `before`."""
+        """The position from a dict by `to_dict`, also by a version without `before`."""
         names = [each.name for each in fields(cls)]
         if not isinstance(values, Mapping) or {*values, "before", "places"} != set(names):
             raise ValueError(f"A position has the keys {', '.join(names)}. Got {values!r} instead.")

@@ -1,4 +1,4 @@
-"""One pass over a stream: its files one after the other, and what became of their pieces put together in order."""
+"""One pass over a stream: reads its files in sequence, and puts the results of their pieces in order."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from .recognise import LOOK
 from .schema import Schema
 from .source import Reader, Source, Stop
 
-# Blocks that are parsed and not yet consumed, at least: on two cores, which three threads share, now this one and now
-# that one is ahead, and none of them shall have to wait for it.
+# Blocks parsed ahead of the consumer, at least: three threads share two cores unevenly, and none should have to wait.
 _AHEAD = 8
 _ENOUGH_FAULTS = 100
 
@@ -32,7 +31,7 @@ _ENOUGH_FAULTS = 100
 class Part:
     """A file of a stream, or the rows of it that begin in a range: of bytes, of batches or of row groups.
 
-    `span` is about where these rows lie in the file as it is on the disk, in bytes; None if the size is not known.
+    `span` is the approximate byte range of these rows in the file on disk; None if the size is unknown.
     """
 
     source: Source
@@ -57,12 +56,12 @@ class FileTasks:
     ) -> None:
         self._parts, self._format, self._options, self._stop = parts, format, options, stop
         self._position, self._rows_at_once, self._watched = position, rows_at_once, watched
-        self._parsed: tuple[tuple[int, int, int], Chunk] | None = None  # the latest look at what has come
-        self.file = position.file - 1  # that is being read
+        self._parsed: tuple[tuple[int, int, int], Chunk] | None = None  # the latest preview of the current block
+        self.file = position.file - 1  # the current file
         self._tasks: Tasks | None = None
         self.line: int | None = None  # to be said with the next piece
         self._parse = _parser(format, options)
-        # What can be read only once is opened here, where waiting for it can be interrupted.
+        # Pipes are opened here, where waiting can be interrupted.
         self._opened = {i: self._reader(i) for i, p in enumerate(parts) if i >= position.file and not p.source.regular}
 
     def next(self, room: Room) -> Task | None:
@@ -83,7 +82,7 @@ class FileTasks:
             self._tasks = None
 
     def _reader(self, file: int) -> Reader:
-        """The content of a file: of a topic where reading goes on, of others from the beginning."""
+        """The content of a file from its beginning; of a topic from where reading continues."""
         position, source = self._position, self._parts[file].source
         if file == position.file and position.places is not None:
             return source.open_at(position.places, position.offset)
@@ -112,7 +111,7 @@ class FileTasks:
                 header = first if options.header else b""
                 self.line = 0 if part.begin else header.count(b"\n")
                 reader.raw.header = header
-                if part.begin or part.end is not None:  # a piece of a file whose rows are lines
+                if part.begin or part.end is not None:  # a piece of a file with one row per line
                     start = row_start(reader.raw, part.begin, part.source.size or 0) if offset is None else offset
                     start = max(start, len(header))
                     return self._random_blocks(file, reader, start, parse, offset, before)
@@ -124,7 +123,7 @@ class FileTasks:
                 passed = Passed(length=offset or 0, by_messages=True)
                 how["watched"] = not part.source.regular
                 blocks = SequentialBlocks(file, reader, passed, Lines(), size, longest, self._parse, **how)
-                blocks.cut_now()  # when no more comes for a while: the next one need not come in the same order
+                blocks.cut_now()  # when no more comes for a while, since later messages may come in another order
                 return blocks
             if part.source.regular and part.source.size and reader.compression is None:
                 start = row_start(reader.raw, part.begin, part.source.size) if offset is None else offset
@@ -145,7 +144,7 @@ class FileTasks:
         return blocks
 
     def _skip(self, reader: Reader, source: Source, n: int, before: int | None, *, quoted: bool = False) -> Passed:
-        """Leave out what was read before, and see that it is what it was and ends where a row ends."""
+        """Skip text read before, and check that it is unchanged and ends at the end of a row."""
         passed = Passed(whole=not source.regular, quoted=quoted)
         reader.skip(n, self._stop, passed.take)
         if n:
@@ -170,9 +169,9 @@ class FileTasks:
             raise DataError(reader.name, wrong.reason, 1, column) from None
 
     def come_so_far(self) -> tuple[Chunk, int, int] | None:
-        """Rows that have come of the piece that is being read, its file, and where it begins; None if there are none.
+        """The rows so far of the current piece, its file, and its position; None if there are none.
 
-        Only of text that is read from the beginning to the end.
+        Only for text that is read sequentially.
         """
         file, tasks = self.file, self._tasks
         come = tasks.come_so_far() if isinstance(tasks, SequentialBlocks) else None
@@ -185,7 +184,7 @@ class FileTasks:
         return self._parsed[1], file, start
 
     def cut_now(self) -> None:
-        """Let the piece that is being read end with the rows that have come."""
+        """End the current piece after the rows that have come."""
         if isinstance(self._tasks, SequentialBlocks):
             self._tasks.cut_now()
 
@@ -197,7 +196,7 @@ class FileTasks:
 
 
 def _parser(format: str, options: Options) -> Parse | None:
-    """The parser of blocks, for the formats for which it does not depend on the file."""
+    """The parser of blocks, for formats where it is the same for all files."""
     if format in NATIVE:
         return NativeParser(format, options)
     if format == "jsonl":
@@ -306,9 +305,9 @@ class Reading:
         return self._under_way is not None
 
     def come_so_far(self) -> Chunk | None:
-        """Rows that have come after those that were handed over, and will be with the next; None if there are none.
+        """Rows after those handed over, which the next chunk will have; None if there are none.
 
-        For `while_waiting`. A line that cannot be read ends the block that it is in.
+        For `while_waiting`. An unreadable line ends its block.
         """
         if self._under_way is None:
             return None
@@ -318,7 +317,7 @@ class Reading:
             return None
         chunk, file, start = come
         if chunk.block.rows_end is not None:
-            tasks.cut_now()  # so that it is told without waiting for the rest of the block
+            tasks.cut_now()  # so that an error is reported without waiting for the rest of the block
         at = self._at if self._at.file == file else replace(self._at, file=file, line=0)
         return replace(chunk, end=replace(at, offset=start, rows=at.rows + len(chunk)), block=BlockFacts())
 
@@ -392,7 +391,7 @@ def again(
 
 
 def _lines_before(part: Part) -> int:
-    """How many lines of the file come before the part's rows."""
+    """Number of lines in the file before the part's rows."""
     reader = part.source.open()
     try:
         return count_lines(reader.raw, row_start(reader.raw, part.begin, part.source.size or 0))

@@ -1,4 +1,4 @@
-"""Which format it is."""
+"""Recognises the format of data."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def recognise(sources: list[Source], before: str | None = None) -> str:
 
 
 def recognised(sources: list[Source], before: str | None) -> str:
-    """The format, where that of earlier data helps if there is doubt."""
+    """The format; the format of earlier data decides if there is doubt."""
     try:
         format = recognise(sources, before)
     except DataError:

@@ -1,4 +1,4 @@
-"""Files that are far away: read in ranges, a few pieces ahead of those who read them."""
+"""Remote files, read in ranges, a few pieces ahead of the readers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .source import RawFile, Reader, Source, Stamp
 from .topic import TopicSource
 from .urls import is_url
 
-_HEAD = 1 << 16  # bytes, for a look at what it is
+_HEAD = 1 << 16  # bytes for recognising the format
 _PIECE = 4 << 20
 _KEPT = 8  # pieces
 
@@ -29,14 +29,14 @@ def source_at(path: str) -> Source:
 
 @dataclass
 class _Piece:
-    """Bytes that are fetched once, by whoever asks first."""
+    """A range of bytes, fetched once by the first thread that needs it."""
 
     data: bytes | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class RawRemote(RawFile):
-    """The bytes of a file that is far away. Threads may read ranges of it at once."""
+    """The bytes of a remote file. Threads may read ranges at the same time."""
 
     def __init__(self, name: str, length: int) -> None:
         super().__init__(name, fd=-1, regular=True)
@@ -75,7 +75,7 @@ class RawRemote(RawFile):
         return data
 
     def _piece(self, number: int) -> bytes:
-        """One of the pieces of the file; -1 is its head."""
+        """A piece of the file by number; -1 is its head."""
         with self._lock:
             piece = self._pieces.setdefault(number, _Piece())
             self._pieces.move_to_end(number)

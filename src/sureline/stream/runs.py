@@ -1,4 +1,4 @@
-"""Label runs: rows whose labels come in longer runs than those of rows in random order.
+"""Label runs: rows whose equal labels come in longer runs than in random order.
 
 Of N rows in random order, n of them with some label, the number of runs of that label has the hypergeometric
 distribution of n draws from N, among which N - n + 1 are counted (Wald and Wolfowitz, 1940). Each label is looked at,
@@ -21,7 +21,7 @@ _FEW = 8  # classes
 
 
 class LabelRunsWarning(UserWarning):
-    """Rows come in runs of their labels, which an online learner follows and then forgets."""
+    """Warns that rows come in runs of their labels, which an online learner follows and then forgets."""
 
 
 class LabelRuns:
@@ -29,11 +29,11 @@ class LabelRuns:
 
     def __init__(self, seen: Sequence[int] = (), runs: Sequence[int] = (), last: int = -1) -> None:
         self.seen, self.runs = np.array(seen, np.int64), np.array(runs, np.int64)
-        self.last = last  # label of the latest row, -1 if there was none
+        self.last = last  # label of the latest row; -1 before the first
 
     @classmethod
     def of(cls, labels: npt.NDArray[Any]) -> LabelRuns:
-        """Of these labels, integers from 0."""
+        """Count the runs in these labels, integers from 0."""
         runs = cls()
         runs.add(labels)
         return runs
@@ -44,7 +44,7 @@ class LabelRuns:
             return
         n = max(len(self.seen), int(labels.max()) + 1)
         begins = labels[1:] != labels[:-1]
-        if n <= _FEW:  # no sorting of rows into classes, which costs more than a look at all of them for each
+        if n <= _FEW:  # avoids sorting rows into classes, which costs more than a pass for each class
             of_class = [labels == k for k in range(n)]
             seen = np.array([np.count_nonzero(here) for here in of_class])
             runs = np.array([np.count_nonzero(here[1:] & begins) for here in of_class])
@@ -62,17 +62,17 @@ class LabelRuns:
 
     @property
     def changes(self) -> int:
-        """How often a row had another label than the one before."""
+        """The number of rows whose label differs from that of the row before."""
         return max(int(self.runs.sum()) - 1, 0)
 
     @property
     def expected(self) -> float:
-        """As many changes are to be expected of these rows in random order."""
+        """The expected number of changes of these rows in random order."""
         return max(float((self.seen * (self.rows - self.seen + 1)).sum()) / max(self.rows, 1) - 1, 0.0)
 
     @property
     def found(self) -> bool:
-        """True if there are label runs; of rows in random order it is so with a probability of at most `RATE`."""
+        """True if there are label runs; for rows in random order with a probability of at most `RATE`."""
         if self.changes >= SHARE * self.expected:
             return False
         pairs = [(int(n), int(r)) for n, r in zip(self.seen, self.runs, strict=True) if n]
@@ -97,11 +97,11 @@ class LabelRuns:
 
 
 def tail(rows: int, n: int, r: int) -> float:
-    """An upper bound of the probability that n of so many rows in random order make r runs or fewer.
+    """An upper bound of the probability that n of `rows` rows in random order form r runs or fewer.
 
     The probabilities of r, r - 1 and so on fall at least as fast as a geometric series with the ratio of the first two.
     """
-    gaps = rows - n + 1  # places between the other rows, where a run can be
+    gaps = rows - n + 1  # positions between the other rows, where a run can be
     ratio = r * (r - 1) / ((gaps - r + 1) * (n - r + 1))
     if ratio >= 1:
         return 1.0

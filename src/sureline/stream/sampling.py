@@ -30,9 +30,9 @@ Samples = dict[str, list[Any]]  # cells of the first rows, by the names of their
 
 
 def guessed(sources: Sequence[Source], format: str, options: Options, at_once: bool = False) -> Schema | None:
-    """The schema of a table by its first rows; None if it is no table, or if there is nothing to look at.
+    """The schema of a table, from its first rows; None if it is not a table, or has no rows.
 
-    With `at_once` no more of a pipe is waited for than a row.
+    With `at_once` a pipe is read up to the first row only.
     """
     if format not in TABLES:
         return None
@@ -42,7 +42,7 @@ def guessed(sources: Sequence[Source], format: str, options: Options, at_once: b
             samples = _columns(source, format, options)
         else:
             samples = None
-            with contextlib.suppress(DataError, Wrong, UnicodeDecodeError):  # it is said where it is read
+            with contextlib.suppress(DataError, Wrong, UnicodeDecodeError):  # the reading reports it
                 look = _delimited if format in DELIMITED else _json
                 samples = look(source, format, options, at_once)
         if samples is not None:
@@ -57,9 +57,9 @@ def guessed(sources: Sequence[Source], format: str, options: Options, at_once: b
 
 
 def left_out(sources: Sequence[Source], format: str, options: Options) -> dict[str, str]:
-    """Columns of files that the schema does not have, so that they are not read, each with the first file that has it.
+    """Columns of files that the schema lacks, which are not read, each with its first file.
 
-    In JSON lines there are none: a key that the schema does not have is read by what it holds.
+    JSON lines have none: the contents decide about a key that the schema lacks.
     """
     found: dict[str, str] = {}
     schema = options.schema
@@ -71,7 +71,7 @@ def left_out(sources: Sequence[Source], format: str, options: Options) -> dict[s
         if isinstance(source, FrameSource):
             names = [field.name for field in flat_fields(source.schema)]
         elif source.regular and source.status is not None:  # a file at hand
-            with contextlib.suppress(DataError, Wrong, UnicodeDecodeError, OSError):  # it is said where it is read
+            with contextlib.suppress(DataError, Wrong, UnicodeDecodeError, OSError):  # the reading reports it
                 if format in DELIMITED:
                     head = source.peek(LOOK, bool)
                     names = _named(head, len(head) < LOOK, format, options)[0] if head else []
@@ -85,11 +85,11 @@ def left_out(sources: Sequence[Source], format: str, options: Options) -> dict[s
 
 
 def _head(source: Source, least: int | None) -> tuple[bytes, bool]:
-    """The beginning of a file, with some rows more than are looked at, and whether that is all of it.
+    """The beginning of a file, with more rows than are looked at, and whether it is the whole file.
 
-    Of a pipe `least` lines are enough if no more come, or _OF_A_PIPE rows if it is None.
+    For a silent pipe `least` lines are enough, or _OF_A_PIPE rows if it is None.
     """
-    if not source.regular:  # there may be no more for a long time
+    if not source.regular:  # more may not come for a long time
         return source.peek(LOOK, _Enough(source, least)), False
     size = 1 << 18
     while True:
@@ -154,13 +154,13 @@ def _json(source: Source, format: str, options: Options, at_once: bool) -> Sampl
 
 
 def _has_half_pairs(record: dict[str, Any]) -> bool:
-    """True if a name or a value has half of a surrogate pair, which no text may have."""
+    """True if a name or a value has half of a surrogate pair, which is invalid text."""
     texts = [text for item in record.items() for text in item if isinstance(text, str)]
     return any("\ud800" <= character <= "\udfff" for text in texts for character in text)
 
 
 def _never(head: bytes) -> bool:
-    """No beginning is enough: all that was asked for is waited for."""
+    """No beginning is enough: wait for all of it."""
     return False
 
 

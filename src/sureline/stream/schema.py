@@ -1,4 +1,4 @@
-"""The columns of a table: what each of them is, and how its cells become features."""
+"""The columns of a table: their kinds, and how their cells become features."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_NGRAMS, MOST_CHARS = 10, 50
 _CROSSED = ("numeric", "boolean", "categorical")  # the kinds that `all` means
 _WORD = re.compile(r"\b\w\w+\b")
 _SPACES = re.compile(r"\s\s+")
-_SHOWN = 100  # columns that are described one by one
+_SHOWN = 100  # columns that are described singly
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Column:
     center: float = 0.0
 
     def short(self) -> str:
-        """The kind, how it is written, and the center."""
+        """The kind, the notation, and the center."""
         details = [way_in_words(self.how)] if self.how else []
         details += [f"less {self.center:.15g}"] if self.center else []
         return ", ".join([self.kind, *details])
@@ -112,11 +112,11 @@ class Words:
         return _core.Table(columns, interactions, rule, self._tokens)
 
     def of_lines(self) -> _core.Table:
-        """The table of raw text: one column, whose words stand for themselves."""
+        """The table of raw text: one column, whose words have no prefix."""
         return self.table([("", KINDS.index("text"), False, True, False, 0, -1, 0, 0.0)], [])
 
     def _tokens(self, text: str) -> tuple[str, list[str]]:
-        """For a text that is not ASCII: it as runs of characters are taken from it, and its words."""
+        """For text beyond ASCII: the text from which runs of characters are taken, and its words."""
         text = text if self.keep_case else text.lower()
         words = _WORD.findall(text) if self.ngrams else []
         return _SPACES.sub(" ", text) if self.chars else "", words
@@ -176,7 +176,7 @@ class Schema:
         return 1 + crossed + 2 * (self.words.chars is not None)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON. What is at its default is left out."""
+        """A dict for JSON, without values at their defaults."""
         columns = [
             {name: value for name, value in column.__dict__.items() if value != _DEFAULTS[name]}
             for column in self.columns
@@ -236,7 +236,7 @@ class Schema:
 
 
 def crossings(wanted: Sequence[Any], columns: Sequence[Column], most: int) -> tuple[tuple[str, ...], ...]:
-    """Interactions as they were asked for, in names of columns; ValueError if one is none, or if there are too many.
+    """The given interactions as names of columns; ValueError if one is invalid, or if there are too many.
 
     "all" is every pair of numeric, boolean and categorical columns.
     """

@@ -71,7 +71,7 @@ def rows_are_lines(part: Part, format: str, options: Options) -> bool:
 
 
 def _shard(bounds: list[int], at: int) -> int:
-    """The shard in whose range a byte is."""
+    """The shard whose range contains a byte."""
     return min(bisect_right(bounds, at), len(bounds) - 1) - 1
 
 
@@ -84,7 +84,7 @@ def _compressed(part: Part) -> bool:
 
 
 def _cut_units(part: Part, format: str, at: int, bounds: list[int], shards: list[list[Part]]) -> None:
-    """Give each batch or row group to the shard in which it begins, taking them for equally large."""
+    """Give each batch or row group to the shard in which it begins, as if all had equal sizes."""
     n_units = count_units(part.source, format)
     if n_units is None:
         shards[_shard(bounds, at)].append(part)

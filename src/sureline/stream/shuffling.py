@@ -1,4 +1,4 @@
-"""Rows in random order, in bounded memory: pieces of files in random order, whose rows a buffer mixes.
+"""Rows in random order, in bounded memory: pieces of files are permuted, and a buffer mixes their rows.
 
 The rows of a buffer are permuted by the seed, the pass and the rows that came before. So reading that goes on after
 any buffer gives the same rows.
@@ -22,11 +22,11 @@ from .shards import cut, is_cut, rows_are_lines
 from .stream import Stream
 
 BUFFER = 100_000  # rows
-_ENTRIES = 1 << 24  # that are not zero, after which a buffer is full whatever its rows
+_ENTRIES = 1 << 24  # nonzeros at which a buffer is full, whatever its number of rows
 _PIECE = 1 << 18  # bytes of a file; of small files there are more pieces than that would give
 _PIECES = 256
 _MOST_PIECES = 1 << 16
-_PLACES, _LOOK = 64, 1 << 15  # places of a stream at which labels are looked at, and bytes at each
+_PLACES, _LOOK = 64, 1 << 15  # positions in a stream where labels are sampled, and bytes at each
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Shuffle:
     buffer: int = BUFFER
 
     def pieces(self, stream: Stream) -> Stream:
-        """The stream with the pieces of its files in random order; what cannot be cut stays whole."""
+        """The stream with its files cut into pieces in random order; uncuttable files stay whole."""
         if stream.size is None:
             return stream
         if not can_be_cut(stream):
@@ -100,7 +100,7 @@ def permuted(chunk: Chunk, order: npt.NDArray[np.int64]) -> Chunk:
 
 
 def can_be_cut(stream: Stream, *, to_look: bool = False) -> bool:
-    """True if pieces of the files can be read in any order; or, if it is only to look at them, at least most of them.
+    """True if pieces of the files can be read in any order; for sampling, if this holds for most of them.
 
     A quoted cell of CSV may hold a newline, which is known only after reading all of it.
     """
@@ -124,7 +124,7 @@ def sampled_runs(stream: Stream) -> LabelRuns:
 
 
 def runs_of(chunks: Iterator[Chunk] | Stream) -> LabelRuns:
-    """Of the labels of these chunks; rows without one do not count."""
+    """The label runs of these chunks; rows without a label do not count."""
     runs, known = LabelRuns(), dict[Label, int]()
     for chunk in chunks:
         codes, names = chunk.labels
@@ -135,7 +135,7 @@ def runs_of(chunks: Iterator[Chunk] | Stream) -> LabelRuns:
 
 
 def _cut(stream: Stream, size: int) -> list[Part]:
-    """All parts of a stream in pieces of about so many bytes, in their order."""
+    """All parts of a stream, cut into pieces of about `size` bytes, in order."""
     pieces = []
     for part in stream.parts:
         assert part.span is not None

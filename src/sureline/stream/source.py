@@ -28,7 +28,7 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 
 def expand(paths: PATH | Iterable[PATH]) -> list[str]:
-    """The files that are meant, each glob's in sorted order. What exists under its name is no glob."""
+    """The files meant by paths and globs; each glob is sorted. A path that exists is no glob."""
     if not isinstance(paths, (str, bytes, os.PathLike, Iterable)) or isinstance(paths, Mapping):
         got = f"a {type(paths).__name__}" if isinstance(paths, Mapping) else repr(paths)
         raise TypeError(f"What to read must be a path, or several in a list. Got {got} instead.")
@@ -60,7 +60,7 @@ def _found(pattern: str, files: list[str]) -> list[str]:
 
 
 class Passage(Protocol):
-    """Messages of a topic, one a line."""
+    """Messages of a topic, one per line."""
 
     def places_at(self, byte: int) -> Places: ...
 
@@ -72,7 +72,7 @@ class Stopped(Exception):
 
 
 class Stop:
-    """Tells those who wait for data that nobody wants them any more."""
+    """Tells threads that wait for data to give up."""
 
     def __init__(self) -> None:
         self.is_set = False
@@ -84,7 +84,7 @@ class Stop:
             os.write(self._wake, b"!")
 
     def wait_for(self, fd: int | None, seconds: float | None = None) -> bool:
-        """True when there is something to read, False if so many seconds pass before; raises if it is stopped."""
+        """Wait until there is something to read; False after that many seconds. Raises if stopped."""
         waiting = select.poll()
         if fd is not None:
             waiting.register(fd, select.POLLIN)
@@ -120,8 +120,8 @@ class RawFile:
         self._pushed = b""
         self._keep_open = keep_open
 
-    resumed = False  # True if what comes first is not the beginning of the content
-    cut_short = False  # True if there may be more, and an unfinished line at the end is none
+    resumed = False  # True if the first bytes are not the beginning of the content
+    cut_short = False  # True if more may follow, so that an unfinished last line does not count
     header = b""  # of a table
 
     def ready(self, seconds: float = 0.0) -> bool:
@@ -142,16 +142,16 @@ class RawFile:
 
     @property
     def length(self) -> int:
-        """Bytes of a regular file as it is now."""
+        """The present size of a regular file."""
         return os.fstat(self.fd).st_size
 
     @property
     def stamp(self) -> Stamp:
-        """Size, time of the last change and identity of a regular file as it is now."""
+        """Size, modification time and identity of a regular file at present."""
         return stamp_of(os.fstat(self.fd))
 
     def pread(self, n: int, at: int) -> bytes:
-        """At most n bytes of a regular file, from one on; fewer only at its end."""
+        """At most n bytes of a regular file from a position; fewer only at its end."""
         with naming(self.name):
             return os.pread(self.fd, n, at)
 
@@ -161,7 +161,7 @@ class RawFile:
             return os.preadv(self.fd, [view], at)
 
     def passage(self, end: int) -> Passage | None:
-        """The messages that the content is made of, from the latest passage to a byte; None if it is made of none."""
+        """The topic's messages since the last call, up to a byte; None if the source is not a topic."""
         return None
 
     def push_back(self, data: bytes) -> None:
@@ -200,7 +200,7 @@ class RawObject(RawFile):
         self._file = file
 
     def ready(self, seconds: float = 0.0) -> bool:
-        return True  # nobody can tell
+        return True  # unknown
 
     def _fetch(self, n: int) -> bytes:
         return self._file.read(n)
@@ -233,7 +233,7 @@ class Reader:
         return self.raw.cut_short
 
     def check(self) -> None:
-        """Say what is wrong, if something is."""
+        """Raise an error if something is wrong."""
         if self._decoder.failure is not None and not self.cut_short:
             raise DataError(self.name, self._decoder.failure)
 
@@ -246,7 +246,7 @@ class Reader:
         return n + self._decoder.readinto(view[n:])
 
     def some(self, view: memoryview) -> int | None:
-        """The bytes that have come, at least one unless the content ends or fails; None if there is none after all."""
+        """Read available bytes, at least one unless the content ends or fails; None if there are none after all."""
         if self._pushed:
             return self.readinto(view[: len(self._pushed)])
         piece = self._decoder.some(min(len(view), 1 << 18))
@@ -259,11 +259,11 @@ class Reader:
         return bool(self._pushed) or self.more(seconds)
 
     def more(self, seconds: float = 0.0) -> bool:
-        """True if what comes after the bytes that were looked at, or the end, is not waited for longer than that."""
+        """True if more bytes, or the end, come within that time."""
         return self._decoder.holds or self.raw.ready(seconds)
 
     def peek_until(self, enough: Callable[[bytes], object], limit: int) -> bytes:
-        """The next bytes as they come, until they are enough; at most so many, and fewer where the content ends."""
+        """Bytes from the front without consuming them, until `enough`, `limit` or the end."""
         while len(self._pushed) < limit and not (self._pushed and enough(self._pushed)):
             piece = self._decoder.some(min(limit - len(self._pushed), 1 << 16))
             if piece == b"":
@@ -301,11 +301,11 @@ class Reader:
 
 
 class Source:
-    """One file of a stream. What is no regular file (a pipe, standard input) can be read only once."""
+    """A file of a stream. Pipes and standard input can be read only once."""
 
-    grows = False  # what it has now is all there is to look at
+    grows = False  # its present content is all that is looked at
     extent: list[list[int]] | None = None  # of a topic: the first offset of each partition, and that after the last
-    fingerprint: int | None = None  # of the content, if whoever keeps the file says one
+    fingerprint: int | None = None  # of the content, if the store gives one
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -324,7 +324,7 @@ class Source:
 
     @property
     def stamp(self) -> Stamp | None:
-        """Size, time of the last change and identity when the stream was made; None if it can be read only once."""
+        """Size, modification time and identity when the stream was made; None for pipes."""
         return stamp_of(self.status) if self.status is not None and self.regular else None
 
     def open(self) -> Reader:
@@ -339,11 +339,11 @@ class Source:
         return reader or self.open_once()
 
     def open_at(self, places: Places | None, byte: int) -> Reader:
-        """The content of a topic from some place on, which comes after so many bytes."""
+        """The content of a topic from these places on, which is at that byte of the stream."""
         raise DataError(self.path, "it is no topic, and reading was to go on in one")
 
     def go_on_with(self, extent: list[list[int]]) -> str | None:
-        """Read what a topic held then. What stands against it, in words; None if nothing does."""
+        """Continue with a topic's earlier extent. Returns the objection in words; None if there is none."""
         return "it is no topic"
 
     def open_once(self) -> Reader:
@@ -361,7 +361,7 @@ class Source:
         return Reader(RawObject(STDIN, file))
 
     def peek(self, n: int, enough: Callable[[bytes], object]) -> bytes:
-        """The first n bytes of the content, for a look at what it is; of a pipe fewer if they are enough."""
+        """The first n bytes of the content, for recognising it; of a pipe fewer if they are enough."""
         if self.regular:
             reader = self.open()
             try:
@@ -373,7 +373,7 @@ class Source:
         return self._once.peek_until(enough, n)
 
     def silent(self, seconds: float) -> bool:
-        """True if for so long no more comes of a pipe that was looked at."""
+        """True if nothing more comes from a pipe for that time."""
         return self._once is not None and not self._once.more(seconds)
 
 

@@ -48,16 +48,16 @@ class Stream:
         self._looked = False
         self._left_out: dict[str, str] | None = None
 
-    # For pipes, set before a pass begins. With `rows_at_once` a chunk has the rows that have come when it is asked for.
-    # `while_waiting` is called now and then by whoever waits for a chunk, and may ask for `come_so_far`; `look` with
-    # every chunk that is read.
+    # Options for pipes, set before a pass begins. With `rows_at_once` a chunk has the rows available when it is asked
+    # for. `while_waiting` is called from time to time while a reader waits, and may call `come_so_far`; `look` is
+    # called with every chunk that is read.
     rows_at_once = False
     while_waiting: Callable[[], None] | None = None
     look: Callable[[Chunk], None] | None = None
 
     _reading: Reading | None = None
-    _held: Sequence[Chunk] = ()  # that have come, and nobody has had yet
-    _begun: Generator[Chunk, None, None] | None = None  # a pass whose first chunks were looked at
+    _held: Sequence[Chunk] = ()  # chunks not yet handed over
+    _begun: Generator[Chunk, None, None] | None = None  # a pass whose first chunks were peeked at
 
     def __repr__(self) -> str:
         return f"<sureline.stream.Stream of {self.format}: {', '.join(self.paths)}>"
@@ -67,7 +67,7 @@ class Stream:
 
     @property
     def schema(self) -> Schema | None:
-        """The columns of a table: those of the model, or guessed from the first rows. None of other formats."""
+        """The columns of a table: the model's, or guessed from the first rows. None for other formats."""
         if self.options.schema is None and not self._looked:
             self._looked = True
             found = guessed(self.sources, self.format, self.options, self.rows_at_once)
@@ -88,15 +88,15 @@ class Stream:
 
     @property
     def parts(self) -> list[Part]:
-        """The files, or parts of them, in the order in which they are read."""
+        """The files, or parts of them, in reading order."""
         return self._parts
 
     def of_parts(self, parts: list[Part]) -> Stream:
-        """A stream of other parts of the same files, read in the same way."""
+        """A stream of other parts of the same files, with the same options."""
         return self._derived(parts, self._known())
 
     def _derived(self, parts: list[Part], options: Options) -> Stream:
-        """A stream of the same files, which need no second look."""
+        """A stream of the same files, which need no second recognition."""
         stream = Stream(parts, self.format, options, format_recognised=self._format_recognised)
         stream._looked = self._looked
         return stream
@@ -117,7 +117,7 @@ class Stream:
 
     @property
     def format_recognised(self) -> bool:
-        """True if `read` finds the format by the files alone. They are opened only if it was given, or helped."""
+        """True if the format is recognised from the files alone. They are opened only if it was given, or ambiguous."""
         if self._format_recognised is None:
             try:
                 sources = [part.source for part in self._parts]
@@ -128,13 +128,13 @@ class Stream:
 
     @property
     def size(self) -> int | None:
-        """The bytes of the files as they are on the disk, or of the shard's share in them; None for pipes."""
+        """The bytes of the files on disk, or of the shard's share; None for pipes."""
         spans = [part.span for part in self._parts]
         return None if None in spans else sum(end - begin for begin, end in spans)  # type: ignore[misc]
 
     @property
     def progress(self) -> float | None:
-        """The share of `size` that the latest pass has come to, from 0 to 1; None where the size is not known."""
+        """The share of `size` that the latest pass has reached, from 0 to 1; None without a size."""
         size = self.size
         if size is None:
             return None
@@ -150,7 +150,7 @@ class Stream:
 
     @property
     def model_options(self) -> dict[str, Any]:
-        """The format, and the options that decide what a column means; of a converted file those of the original."""
+        """The format, and options that define columns; for a converted file those of the original."""
         if self._model_options is None:
             self._model_options = {"format": self.format, **self._known().of_model(self.format)}
             source = self._parts[0].source
@@ -166,7 +166,7 @@ class Stream:
         return self.read_from(Position())
 
     def read_from(self, position: Position) -> Generator[Chunk, None, None]:
-        """The chunks from a position on: those that come after the chunk whose `end` it is.
+        """The chunks after the chunk whose `end` is the position.
 
         Files must be as they were. Standard input must give the same content again; its beginning is left out.
         """
@@ -200,9 +200,9 @@ class Stream:
         return joined(chunks) if chunks else None
 
     def peek(self, rows: int, entries: int) -> list[Chunk]:
-        """The first chunks, until they have so many rows or entries; of what cannot be read, those before it.
+        """The first chunks, until they have that many rows or entries; before unreadable rows, fewer.
 
-        The next pass from the beginning has them again and reads on, so that nothing of a pipe is lost.
+        The next pass from the beginning repeats them, so a pipe loses nothing.
         """
         chunks = self.read_from(Position())
         held: list[tuple[Chunk, tuple[int, int]]] = []
@@ -216,7 +216,7 @@ class Stream:
                 looked_at.append(chunk)
                 held.append((chunk, (0, 0) if reading is None else reading.consumed))
                 rows -= len(chunk)
-                entries -= len(chunk.indices) + sum(map(len, chunk.tags or ())) // 8  # a long tag as so many entries
+                entries -= len(chunk.indices) + sum(map(len, chunk.tags or ())) // 8  # a long tag counts like entries
         except StopIteration:
             pass
         except DataError as error:
@@ -228,11 +228,11 @@ class Stream:
 
     @property
     def endless(self) -> bool:
-        """True if there is something that can be read only once, and so may have no end."""
+        """True if a source can be read only once, and so may have no end."""
         return not all(part.source.regular for part in self._parts)
 
     def stop_following(self) -> bool:
-        """Let a file that is followed end after the last row that has come. False if there is none."""
+        """End a followed file after the rows that have come. False if none is followed."""
         followed = [part.source for part in self._parts if isinstance(part.source, Followed)]
         for source in followed:
             source.end()
@@ -244,7 +244,7 @@ class Stream:
         return self._reading is not None and self._reading.under_way
 
     def come_so_far(self) -> list[Chunk]:
-        """Rows that have come and were not handed over yet, those that are being looked at among them.
+        """Rows that have come but were not handed over, including peeked ones.
 
         To be called by `while_waiting`. The next chunks have these rows again.
         """
@@ -252,12 +252,12 @@ class Stream:
         return [*self._held, *([] if last is None else [last])]
 
     def hold(self, chunks: Sequence[Chunk]) -> None:
-        """These have come, and are kept back from whoever reads. The list may grow."""
+        """Report these chunks as held back from the reader. The list may grow."""
         self._held = chunks
 
     @property
     def looked_at(self) -> bool:
-        """True if first chunks, which `peek` has given, are kept for the next pass."""
+        """True if `peek` has kept chunks for the next pass."""
         return self._begun is not None
 
     def shards(self, n: int) -> list[Stream]:

@@ -18,19 +18,19 @@ from .source import RawFile, Reader, Source, Stopped
 _LINES = 1 << 18  # bytes of lines that are put together at a time
 _WAIT = 0.05  # seconds
 _PATIENCE = 30.0  # seconds without an answer of the brokers
-_AHEAD = 1 << 24  # bytes of a partition that are held while another one is waited for
+_AHEAD = 1 << 24  # bytes of a partition that are held while another one is slow
 
 _Line = tuple[int, int, int, int]  # byte after it, partition, offset, checksum of the message
 
 
 class Passage:
-    """The messages of a block: where each one is, and where reading goes on after any of them."""
+    """The messages of a block: the position of each, and where reading continues after it."""
 
     def __init__(self, name: str, before: Places, lines: Sequence[_Line]) -> None:
         self._name, self._before, self._lines = name, before, lines
 
     def places_at(self, byte: int) -> Places:
-        """The places at which reading goes on after the messages that end by this byte."""
+        """The places where reading continues after the messages that end by this byte."""
         places = list(self._before)
         for end, partition, offset, checksum in self._lines:
             if end > byte:
@@ -45,10 +45,10 @@ class Passage:
 
 
 class RawTopic(RawFile):
-    """The lines of a topic from some place on.
+    """The lines of a topic from some places on.
 
-    The message that comes next is, among the next ones of all partitions, the one with the smallest timestamp; of
-    several such, that of the first partition. A partition that is followed and has no more for now is not waited for.
+    The next message is that with the smallest timestamp among the next ones of all partitions; ties go to the first
+    partition. A followed partition that is empty for now is not waited for.
     """
 
     def __init__(self, name: str, extent: list[list[int]], follow: bool, places: Places | None, byte: int) -> None:
@@ -67,8 +67,10 @@ class RawTopic(RawFile):
         self._bytes = [0] * len(extent)
         self._paused: set[int] = set()
         self._ended = [not follow and self._next[k] >= end for k, (_, end) in enumerate(extent)]
-        self._heads: list[tuple[int, int]] = []  # timestamp and partition of the next message of each that holds one
-        self._awaited = {k for k, ended in enumerate(self._ended) if not ended}  # hold none, and may have more
+        # Timestamp and partition of the next message of each nonempty partition.
+        self._heads: list[tuple[int, int]] = []
+        # Partitions without a held message that may have more.
+        self._awaited = {k for k, ended in enumerate(self._ended) if not ended}
         self._lines: deque[_Line] = deque()  # that are in no block yet
         self._text = b""
         self._heard = time.monotonic()
@@ -87,7 +89,7 @@ class RawTopic(RawFile):
         return data
 
     def _fill(self, seconds: float) -> bool:
-        """Put lines together of what has come. False if there are none."""
+        """Join available messages to lines. False if there are none."""
         lines: list[bytes] = []
         size = 0
         until = time.monotonic() + seconds
@@ -104,7 +106,7 @@ class RawTopic(RawFile):
         return bool(lines)
 
     def _message(self) -> Any:
-        """The message that comes next; None if it is not known yet."""
+        """The next message; None if it is not known yet."""
         if not self._heads or self._awaited:
             return None
         _, k = self._heads[0]
@@ -122,7 +124,7 @@ class RawTopic(RawFile):
         return message
 
     def _take(self, seconds: float) -> bool:
-        """Take what has come, after a wait if need be. False if nothing has."""
+        """Take available messages, after a wait if needed. False if there are none."""
         client = self._started()
         found = client.messages(seconds)
         now = time.monotonic()
@@ -143,7 +145,7 @@ class RawTopic(RawFile):
         return bool(found)
 
     def _hold(self, k: int, message: Any) -> None:
-        """Keep a message until its turn. Those without a value, which delete others, are no rows."""
+        """Keep a message until its turn. Messages without a value (deletions) are not rows."""
         offset, (begin, checksum) = message.offset(), self._before[k]
         self._next[k] = offset + 1
         if not self._follow and offset + 1 >= self._extent[k][1]:
@@ -168,7 +170,7 @@ class RawTopic(RawFile):
             self._bytes[k] += len(message.value())
 
     def _end(self, k: int) -> None:
-        """There is no more of a partition, or not for now."""
+        """Note that a partition is at its end, or empty for now."""
         self._ended[k] = True
         self._awaited.discard(k)
 
@@ -185,7 +187,7 @@ class RawTopic(RawFile):
         return line + b"\n"
 
     def passage(self, end: int) -> Passage:
-        """The messages up to a byte, which are asked for once, block by block."""
+        """The messages up to a byte; called once per block."""
         lines = []
         while self._lines and self._lines[0][0] <= end:
             lines.append(self._lines.popleft())
@@ -206,7 +208,7 @@ class RawTopic(RawFile):
 
 
 class TopicSource(Source):
-    """A topic: what it holds when the stream is made, or with `follow` also what comes later."""
+    """A topic: its messages when the stream is made, and with `follow` later ones."""
 
     extent: list[list[int]]
 
@@ -222,7 +224,7 @@ class TopicSource(Source):
             client.close()
 
     def go_on_with(self, extent: list[list[int]]) -> str | None:
-        """Read what was there when reading began. What stands against it, in words; None if nothing does."""
+        """Read the extent of an earlier reading. Returns the objection in words; None if there is none."""
         if len(extent) > len(self.extent) or (self.grows and len(extent) < len(self.extent)):
             return f"it has {len(self.extent)} partitions, and had {len(extent)}"
         if any(now < then for (_, now), (_, then) in zip(self.extent, extent, strict=False)):
@@ -237,7 +239,7 @@ class TopicSource(Source):
         return self.open_at(None, 0) if self.regular else super().open()
 
     def open_at(self, places: Places | None, byte: int) -> Reader:
-        """The content from some place on, which comes after so many bytes."""
+        """The content from these places on, which is at that byte of the stream."""
         reader = Reader(RawTopic(self.path, self.extent, self.grows, places, byte))
         if reader.compression is not None:
             reader.close()

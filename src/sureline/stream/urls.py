@@ -1,4 +1,4 @@
-"""Files in object stores and on the web, by URL: fsspec's drivers, with retries and errors in one kind of words."""
+"""Files in object stores and on the web, by URL: fsspec's drivers, with retries and uniform errors."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def is_url(path: object) -> bool:
 
 
 def local_path(path: str) -> str:
-    """A file://... URL as the path that it is; others as they are."""
+    """The path of a file://... URL; other paths unchanged."""
     return path[len("file://") :] if path.startswith("file:///") else path
 
 
 def filesystem(url: str) -> tuple[Any, str]:
-    """The driver of a URL, and what it calls the file. ValueError if there is none."""
+    """The driver of a URL, and the driver's name for the file. ValueError if there is none."""
     try:
         import fsspec
     except ImportError:
@@ -64,7 +64,7 @@ def filesystem(url: str) -> tuple[Any, str]:
         raise ValueError(f"{url}: {how}.") from None
     except ValueError as error:
         raise ValueError(f"{url}: {error}. URLs such as s3://, gs://, hdfs:// and https:// are known.") from None
-    except Exception as error:  # such as a name node that is not there
+    except Exception as error:  # for example an unreachable name node
         raise OSError(errno.EIO, _reason(error), url) from None
     return fs, path
 
@@ -75,7 +75,7 @@ def has_magic(url: str) -> bool:
 
 
 def matches(url: str) -> list[str]:
-    """The files that a glob means, sorted; what exists under its name is no glob."""
+    """The files of a glob, sorted; a name that exists is no glob."""
     fs, path = filesystem(url)
 
     def found() -> list[str]:
@@ -92,7 +92,7 @@ def matches(url: str) -> list[str]:
 
 
 def facts(url: str) -> tuple[int, int, int, int | None]:
-    """Size, time of the last change in nanoseconds, identity, and a fingerprint of the content if the store has one."""
+    """Size, modification time in nanoseconds, identity, and the store's fingerprint of the content if there is one."""
     fs, path = filesystem(url)
 
     def look() -> dict[str, Any]:
@@ -116,7 +116,7 @@ def facts(url: str) -> tuple[int, int, int, int | None]:
 
 
 def fetched(url: str, begin: int, end: int, pause: Callable[[float], object] = time.sleep) -> bytes:
-    """These bytes of a file, all of them unless it ends before. Only they are asked for."""
+    """A range of bytes, fetched alone; shorter only at the end of the file."""
     fs, path = filesystem(url)
     data: bytes = retried(url, lambda: fs.cat_file(path, start=begin, end=end), pause)
     if len(data) > end - begin:
@@ -128,7 +128,7 @@ def fetched(url: str, begin: int, end: int, pause: Callable[[float], object] = t
 
 
 def retried(url: str, action: Callable[[], T], pause: Callable[[float], object] = time.sleep) -> T:
-    """Do something, and once more after what may pass: broken connections, servers that fail or are busy."""
+    """Call an action, and repeat it once after transient errors: broken connections, failing or busy servers."""
     seconds = _FIRST_PAUSE
     for left in reversed(range(_TRIES)):
         try:
@@ -145,7 +145,7 @@ def retried(url: str, action: Callable[[], T], pause: Callable[[float], object] 
 
 
 def _told(url: str, error: Exception) -> Exception | None:
-    """The error to end with; None if it may pass."""
+    """The error to raise; None if it may be transient."""
     status = getattr(error, "status", None)
     if isinstance(error, FileNotFoundError) or status == 404:
         return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url)

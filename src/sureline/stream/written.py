@@ -12,7 +12,7 @@ from typing import Any
 
 from .._native import _core
 
-# In the order of the core, which calls the first one plain.
+# In the core's order, where the first one is called plain.
 _ORDER = ("", "comma", "grouped", "day-first", "month-first", "yyyymmdd", "s", "ms", "us", "ns")
 NUMBERS = _ORDER[1:3]
 TIMES = _ORDER[3:]
@@ -27,7 +27,7 @@ _IN_WORDS = {
     **{unit: f"{unit} since 1970" for unit in _UNITS},
 }
 _FARTHEST_OF = ((1e11, "s"), (1e14, "ms"), (1e17, "us"))  # since 1970, up to the year 5138; beyond are nanoseconds
-# Marks that no word has by chance; spaces may be those of a telephone number.
+# Marks that words do not have by chance; spaces may belong to a telephone number.
 _YEAR = re.compile("[0-9]{4}")
 _UNAMBIGUOUS = re.compile("[,.'\N{RIGHT SINGLE QUOTATION MARK}$€£¥%]")
 
@@ -47,7 +47,7 @@ def is_number(text: str, how: str = "") -> bool:
 
 
 def number_of(value: Any, how: str = "") -> float | None:
-    """The number that a cell is, None if it is none."""
+    """The number in a cell; None if it is not one."""
     if isinstance(value, str):
         state, number = _core.number_in(as_bytes(value), code(how))
         return None if state else number
@@ -67,24 +67,24 @@ def numbers_in(values: Sequence[Any], how: str = "") -> list[float]:
 
 
 def time_of(value: Any, how: str = "") -> tuple[int, bool] | None:
-    """Microseconds since 1970, and whether there is a time of day; None if it is no time that is written so."""
+    """Microseconds since 1970, and whether there is a time of day; None if the text is not a time in this notation."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     return _core.time_in(as_bytes(str(value)), code(how))
 
 
 def ways_of_numbers(texts: Sequence[str], enough: float) -> list[str]:
-    """The ways in which enough of the texts are numbers, if one of them has a mark that says so."""
+    """Notations in which enough texts are numbers, if one of them has a mark of numbers."""
     if not any(map(_UNAMBIGUOUS.search, texts)):
         return []
     found = [how for how in NUMBERS if sum(is_number(text, how) for text in texts) >= enough * len(texts)]
     if len(found) == 2 and all(number_of(text, found[0]) == number_of(text, found[1]) for text in texts):
-        return found[1:]  # only units and whole numbers: either way it is the same
+        return found[1:]  # with units and whole numbers alone, both notations agree
     return found
 
 
 def ways_of_dates(texts: Sequence[str], enough: float) -> list[str]:
-    """The ways in which enough of the texts are dates of the calendar."""
+    """Notations in which enough texts are valid dates."""
     if not any(map(_YEAR.search, texts[:10])):
         return []
     found = [how for how in _CALENDAR if sum(time_of(text, how) is not None for text in texts) >= enough * len(texts)]
@@ -93,7 +93,7 @@ def ways_of_dates(texts: Sequence[str], enough: float) -> list[str]:
 
 
 def way_of_times(values: Sequence[Any], enough: float, how: str = "") -> str | None:
-    """The way in which a column is written that is said to be one of times; None if there is none, or two."""
+    """The notation of a column that is declared to have times; None if there is none, or two."""
 
     def fits(way: str) -> bool:
         return sum(time_of(value, way) is not None for value in values) >= enough * len(values)
@@ -113,5 +113,5 @@ def way_of_times(values: Sequence[Any], enough: float, how: str = "") -> str | N
 
 
 def as_bytes(text: str) -> bytes:
-    """For the core. Half of a surrogate pair is no number, time or list either way."""
+    """Bytes for the core. Half of a surrogate pair is no number, time or list in any encoding."""
     return text.encode(errors="surrogatepass")

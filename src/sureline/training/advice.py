@@ -1,4 +1,4 @@
-"""Which learner to use, and why, in words for somebody who knows none of them. Needs nothing but the result."""
+"""Advice on which learner to use, and why, for readers who know none of them. It needs only the result."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ MEASURES = {
     "brier": "Brier score",
     "auc": "AUC",
 }
-SHARES = ("error", "balanced_accuracy")  # what is told in per cent
+SHARES = ("error", "balanced_accuracy")  # measures given in per cent
 
-# A run that is so much faster or smaller than another is worth naming; below that it is noise or a matter of taste.
+# Less difference in time or size is noise, or a matter of taste.
 _WORTH_NAMING = 2.0
 _ALIKE = 1.5
-_NOTICED = 1.0  # second: what takes less time is a matter of chance and of nobody's patience
+_NOTICED = 1.0  # second; a shorter time is noise, and tries nobody's patience
 _LONGEST_NAME = 60  # letters
-_PRICE = 1.25  # how much more error a run may have that is named for its speed or size
+_PRICE = 1.25  # how much more error a run may have and still be named for its speed or size
 
 
 @dataclass(frozen=True)
 class Advice:
     """A recommendation."""
 
-    run: Run | None  # None if there is nothing to recommend
-    headline: str  # "Use AROW(r=0.5)." or why there is nothing to use
+    run: Run | None  # None without a recommendation
+    headline: str  # "Use AROW(r=0.5)." or why there is no recommendation
     reasons: list[str]  # why, in sentences
-    remarks: list[str] = field(default_factory=list)  # how good guessing is, and what else to know
+    remarks: list[str] = field(default_factory=list)  # the error of guessing, and other hints
 
     def __str__(self) -> str:
         return " ".join([self.headline, *self.reasons, *self.remarks])
 
 
 def called(run: Run) -> str:
-    """The name of a run, not longer than one can read."""
+    """The name of a run, shortened if it is too long to read."""
     return shortened(run.name, _LONGEST_NAME)
 
 
 def ranked(result: TournamentResult) -> list[Run]:
-    """The runs, the best first: those that finished, then the dropped ones by how far they came, then the failed."""
+    """The runs, best first: finished, then dropped by how far they came, then failed."""
     sign = -1.0 if result.metric in RISING else 1.0
 
     def rank(run: Run) -> tuple[int, float, float, str]:
@@ -61,8 +61,8 @@ def ranked(result: TournamentResult) -> list[Run]:
 def chosen(result: TournamentResult) -> Run | None:
     """The run to recommend.
 
-    That is the best one, unless a run that cannot be told from it is cheaper by a point or more. Half the time and half
-    the nonzero weights count a point each, as far as that exceeds noise. So does a confidence.
+    It is the best one, unless a statistically tied run is cheaper by a point or more. Half the time and half the
+    nonzero weights count a point each, beyond noise. So does a confidence.
     """
     finished = {run.name: run for run in result.runs if run.status == "finished" and run.examples > 0}
     if result.best not in finished:
@@ -93,7 +93,7 @@ def advise(result: TournamentResult) -> Advice:
 
 
 def guess_error(result: TournamentResult) -> float | None:
-    """The error of always giving the answer that is most frequent."""
+    """The error of always guessing the most frequent class."""
     counts = result.stream["class_counts"]
     total = sum(counts)
     return 1 - max(counts) / total if len(counts) > 1 and total else None
@@ -152,7 +152,7 @@ def _how_good(result: TournamentResult, run: Run) -> str:
 
 
 def _beside_the_best(result: TournamentResult, run: Run) -> list[str]:
-    """Who is as good, and what speaks for this one among them."""
+    """The tied runs, and the advantages of this one over them."""
     alike = {result.best, *result.ties} - {run.name}
     others = [other for other in ranked(result) if other.name in alike and other.status == "finished"]
     if not others:
@@ -177,7 +177,7 @@ def _alike(run: Run, other: Run) -> bool:
 
 
 def _advantages(run: Run, best: Run) -> list[str]:
-    """Advantages of a run over the best one, which is not more accurate as far as one can tell."""
+    """Advantages of a run over the best one, which is not significantly more accurate."""
     told = []
     if run.seconds * _ALIKE < best.seconds:
         told.append(f"learns in {duration(run.seconds)} where {called(best)} takes {duration(best.seconds)}")
@@ -272,6 +272,6 @@ def _halvings(value: float, least: float) -> float:
 
 
 def _kinds(result: TournamentResult, n: int) -> str:
-    """So many learners; or settings, if there are several of one learner."""
+    """The number of learners; or of settings, if a learner has several."""
     one_each = len({run.algorithm for run in result.runs}) == len(result.runs)
     return f"{n:,} {'learner' if one_each else 'setting'}{'' if n == 1 else 's'}"

@@ -13,7 +13,7 @@ from ..stream import Chunk, DataError
 
 @dataclass
 class Beginning:
-    """How many they are, and checksums of their values, columns, lengths and labels, however they were cut."""
+    """The first rows of a pipe: their number, and checksums of their contents, independent of chunks."""
 
     rows: int = 0
     sums: tuple[int, int, int, int] = (0, 0, 0, 0)
@@ -29,7 +29,7 @@ class Beginning:
         self.sums, self.rows = (a, b, c, d), self.rows + len(chunk)
 
     def check(self, chunk: Chunk, file: str) -> None:
-        """Raise DataError if the rows that come next are not those of then."""
+        """Raise DataError if the next rows differ from the earlier ones."""
         self._seen = Beginning() if self._seen is None else self._seen
         left = self.rows - self._seen.rows
         if left > 0:
@@ -48,12 +48,12 @@ class Beginning:
             raise DataError(file, f"there are {seen:,} rows, and the checkpoint was saved after {self.rows:,}")
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The numbers as a dict for JSON."""
         return {"rows": self.rows, "sums": list(self.sums)}
 
     @classmethod
     def from_dict(cls, values: Any) -> Beginning:
-        """The output of `to_dict`; ValueError if it is not."""
+        """The inverse of `to_dict`; ValueError for invalid values."""
         if not isinstance(values, dict) or set(values) != {"rows", "sums"} or not isinstance(values["sums"], list):
             raise ValueError("its first rows are not known")
         numbers = [values["rows"], *values["sums"]]

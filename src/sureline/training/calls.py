@@ -40,8 +40,8 @@ def tournament(
 ) -> TournamentResult:
     """Train many learners in one reading of a stream, and recommend one.
 
-    Every learner ends with exactly the bits that training it alone gives. Each is judged by its progressive mistakes:
-    every example is predicted before it is learned from.
+    Every learner ends with the bits of training it alone. Each is judged by progressive mistakes: every example is
+    predicted before it is learned from.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def tournament(
         source, labels = rows_of(stream, dtype, labels)
         if source.column_names is not None:
             for entry in entries:
-                if not entry.learner.growing:  # as with fit: one that grows compares no names
+                if not entry.learner.growing:  # as in fit: a growing learner compares no names
                     entry.learner.feature_names_in_ = source.column_names
     else:
         source = read(_paths(stream), dtype=dtype, **{"collect_names": True, **reading})
@@ -146,7 +146,7 @@ def tournament(
 
 
 def _paths(stream: Any) -> Any:
-    """The path or paths, if it is that."""
+    """The path or paths; None for other streams."""
     if isinstance(stream, str | os.PathLike):
         return stream
     paths = list(stream) if isinstance(stream, Sequence | Iterator) else [None]

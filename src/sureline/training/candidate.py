@@ -30,7 +30,7 @@ from .room import refuse_batch
 
 
 class Candidate:
-    """A learner, what is known of its mistakes at the points of the curve, and how it ended."""
+    """A learner in a tournament, its mistakes at the points of the curve, and how it ended."""
 
     def __init__(self, entry: Entry, *, reliability: bool) -> None:
         self.name, self.learner, self.parameters = entry.name, entry.learner, entry.parameters
@@ -38,7 +38,7 @@ class Candidate:
         self.status: Status = "finished"
         self.reason: str | None = None
         self.begun = False
-        self.seconds = 0.0  # of the processor, for learning alone
+        self.seconds = 0.0  # processor seconds, for learning alone
         self.mistakes: list[Counts] = []  # of each class, at each point
         self.reliability = Reliability() if reliability else None
         self.frozen = FrozenError()
@@ -50,7 +50,7 @@ class Candidate:
         return self.status == "finished"
 
     def settings(self) -> list[ClassLearner]:
-        """Learners like this one, as it is and with the settings that may take its place."""
+        """This learner, and its settings that may be chosen instead."""
         kind, given = type(self.learner), self.learner.parameters()
         return [kind(**{**given, **settings}) for settings in ({}, *self.others)]
 
@@ -61,7 +61,7 @@ class Candidate:
         self.parameters = {**self.parameters, **settings}
 
     def fit(self, batch: LabelledChunk) -> None:
-        """Learn from a chunk. A learner that refuses a row fails, and no other does."""
+        """Learn from a chunk. If a row is refused, only this learner fails."""
         learner = self.learner
         begin = time.thread_time()
         try:
@@ -107,7 +107,7 @@ class Candidate:
             self.begun = False
 
     def measure(self) -> None:
-        """Note what the result says of the model."""
+        """Record the measures of the model that the result has."""
         if self.begun:
             state = self.learner.model
             self.n_updates = int(state.tally[:, UPDATES].sum())
@@ -118,18 +118,18 @@ class Candidate:
 
 
 class BatchCandidate(Candidate):
-    """One whose learner takes its rows in batches of `size`.
+    """A candidate whose learner takes batches of `size` rows.
 
-    What such a learner counts are no predictions of what it has not seen, since a batch is looked at whole. So it is
-    asked for a batch before it learns from it; the first one is taken to be predicted as the first class. It is as far
-    behind the others as rows are waiting for their batch, and is never dropped.
+    Such a learner sees a whole batch before it counts mistakes. So it predicts each batch before it learns from it; for
+    the first batch the first class counts as predicted. It lags behind the others by the rows that wait for their
+    batch, and is never dropped.
     """
 
     def __init__(self, entry: Entry, classes: Classes, size: int, *, reliability: bool) -> None:
         super().__init__(entry, reliability=reliability)
         self.reason = f"learns in batches of {size:,} rows; each was predicted whole before it was learned from"
         self._all = classes  # of the tournament
-        # Those of the first batch are sorted, as they are where it learns alone.
+        # The labels of the first batch are sorted, as when it learns alone.
         self._classes = Classes(classes.labels if classes.fixed else None)
         self._size = size
         self._buffer = RowBuffer()

@@ -1,4 +1,4 @@
-"""Checkpoints of a training: how far it had come, in which files, and whether these are still the same."""
+"""Checkpoints of a training: its position, its files, and a check that they are unchanged."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from .beginning import Beginning
 from .frozen import FrozenError
 from .identity import Files, checked_facts
 
-# Of what a checkpoint has besides a model. The second knew of no start, and of no order but the rows' own; the third of
-# no label budget, no race and no alarms.
+# Versions of a checkpoint's fields. The second had no start, and no order but the rows' own; the third no label budget,
+# no race and no alarms.
 VERSION = 4
 _FIELDS = {
     *("version", "position", "rows_ahead", "pass", "rows_of_a_pass", "labels", "batch", "paths", "files", "start"),
@@ -59,27 +59,27 @@ class Checkpointing:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """How far a training had come, and in which data."""
+    """The position of a training, and the data it has read."""
 
     position: Position  # the end of the last chunk that was learned from whole
     rows_ahead: int  # and rows after it that were
     pass_number: int
-    rows_of_a_pass: int | None  # known after the first one
+    rows_of_a_pass: int | None  # known after the first pass
     labels: list[Label]
     batch: int | None  # rows of a batch, for the learners that take batches
     paths: list[str]
-    files: list[dict[str, Any] | None]  # facts about those that were begun
+    files: list[dict[str, Any] | None]  # facts about the files begun so far
     start: dict[str, int] | None = None  # facts about the model that the training went on from
     shuffle: Shuffle | None = None  # the position is then among the pieces of the files
     runs: LabelRuns = field(default_factory=LabelRuns)
     frozen: FrozenError = field(default_factory=FrozenError)
     asking: Asking | None = None  # the label budget, and how it was spent
-    race: dict[str, Any] | None = None  # of learners that are not decided between yet, which checks it
-    beginning: Beginning | None = None  # of a pipe, by which nothing is decided yet: one goes on at its beginning
+    race: dict[str, Any] | None = None  # a race that is not over; it checks the value itself
+    beginning: Beginning | None = None  # of a pipe whose rows decide nothing yet: training restarts at its beginning
     rises: Rises = field(default_factory=Rises)  # of the error so far
 
     def to_dict(self, examples: int) -> dict[str, Any]:
-        """For a file, with the number of examples that have been learned from."""
+        """A dict for a file, with the number of examples learned from."""
         place = {
             "version": VERSION,
             "position": self.position.to_dict(),
@@ -157,7 +157,7 @@ def _checked(kind: type[Checkpoint], place: dict[str, Any], saved: ModelFile) ->
         raise ValueError(f"pass {pass_number} is not one of {passes}, or the rows of a pass are not known")
     before, seen = 0 if start is None else start["examples"], saved.learner.n_seen_
     learned = before + (pass_number - 1) * (rows_of_a_pass or 0) + position.rows + ahead
-    if asking is not None:  # of the rows that came, those whose labels were asked for
+    if asking is not None:  # of all rows, and of those whose label was asked for
         learned, seen = learned - before, asking.rows if before + asking.asked == seen else -1
     fits = seen <= learned if _may_be_weighted(saved.input_options) else seen == learned
     if not fits or position.rows > (rows_of_a_pass or position.rows):
@@ -183,7 +183,7 @@ def _checked_shuffle(values: Any) -> Shuffle | None:
 
 
 def _checked_runs(values: Any) -> LabelRuns:
-    if values is None:  # of an older one
+    if values is None:  # an older checkpoint
         return LabelRuns()
     if not isinstance(values, dict) or set(values) != {"seen", "runs", "last"}:
         raise ValueError("what it says of the runs of labels is not that")
@@ -197,7 +197,7 @@ def _checked_runs(values: Any) -> LabelRuns:
 
 
 def _checked_frozen(values: Any) -> FrozenError:
-    if values is None:  # of an older one
+    if values is None:  # an older checkpoint
         return FrozenError()
     if not isinstance(values, dict) or set(values) != {"rows", "wrong"}:
         raise ValueError("what it says of the frozen model is not that")
@@ -208,12 +208,12 @@ def _checked_frozen(values: Any) -> FrozenError:
 
 
 def _seal(place: Mapping[str, Any], examples: int) -> int:
-    """A checksum of all fields: one that was changed by itself is noticed, even where nothing else tells of it."""
+    """A checksum of all fields, which detects any single change."""
     return zlib.crc32(canonical({"examples": examples, **place}).encode())
 
 
 def _may_be_weighted(input_options: Mapping[str, Any]) -> bool:
-    """True if rows may have the weight zero, which some learners do not count."""
+    """True if rows may have weight zero, which some learners do not count."""
     return input_options.get("format") in ("vw", *BINARY) or input_options.get("weight") is not None
 
 
@@ -251,7 +251,7 @@ def refuse_other_job(
     files: Files,
     labels: Sequence[Label] | None,
 ) -> None:
-    """Raise ValueError if a checkpoint is not of this job; `labels` are those that were fixed.
+    """Raise ValueError if a checkpoint belongs to another job; `labels` are fixed ones.
 
     The job is a learner, a stream, facts about the model that the training went on from, if there was one, and the
     random order of the rows, if they do not come in their own.
@@ -279,7 +279,7 @@ def refuse_other_job(
         raise ValueError(f"{path} was saved with the labels {saved.labels}, not {list(labels)}.")
     if stream.paths != place.paths:
         raise ValueError(f"{path} was saved while reading {', '.join(place.paths)}, not {', '.join(stream.paths)}.")
-    # Not by the format in the options: of a file that `convert` wrote that is the one of the original.
+    # The format in the options does not tell: for a converted file it is that of the original.
     if place.position.offset and (place.position.before is None) != (stream.format in BINARY):
         raise ModelFileError(
             str(path), "does not say where the training was: the text before its position is not known"

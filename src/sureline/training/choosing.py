@@ -37,24 +37,24 @@ AUTO = "auto"
 
 ROWS = 20_000
 ENTRIES = 1 << 21  # not zero, in these rows
-WEIGHTS = 1 << 22  # of a model that is tried: fewer rows are looked at if it would have more
-MARKS = 1 << 24  # columns, of which each can have a mark
-FEWEST = 100  # rows on which anything can be decided
+WEIGHTS = 1 << 22  # weights of a model that is tried; with more, fewer rows are used
+MARKS = 1 << 24  # columns, up to which each can have a mark
+FEWEST = 100  # rows needed for any decision
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A learner that has not begun, and why it is this one."""
+    """A fresh learner, and the reason for its choice."""
 
     learner: Learner
     tried: int
-    rows: int  # on which; 0 if they could not decide
+    rows: int  # used; 0 if they could not decide
     metric: MetricName
     score: float  # by that; of "error" the number of mistakes
 
     @property
     def mistakes(self) -> int:
-        """How many it made there, if that decided."""
+        """Mistakes on these rows, if they decided."""
         return int(self.score)
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,14 +66,14 @@ _SHARED = {field.name for field in fields(OnlineLearner)}
 
 
 def chosen(learner: Learner) -> dict[str, Any]:
-    """The parameters that the first rows decide on: those of its own, and the normalisation."""
+    """The parameters that the first rows decide: the learner's own, and the normalisation."""
     return {name: value for name, value in learner.parameters().items() if name not in _SHARED - {"normalize"}}
 
 
 def settings_of(kind: type[Learner], parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    """With which parameters a learner that is named is tried; the first are its defaults.
+    """The settings to try of a named learner; the first are its defaults.
 
-    Who names a parameter of its own, or the normalisation, gets what was named and the defaults of the rest.
+    A setting named by the caller is kept, with defaults for the rest.
     """
     if not issubclass(kind, OnlineLearner) or parameters.keys() - (_SHARED - {"normalize"}):
         return [parameters]
@@ -81,13 +81,13 @@ def settings_of(kind: type[Learner], parameters: dict[str, Any]) -> list[dict[st
 
 
 def chosen_before(path: Path, saved: Learner, candidates: Sequence[Learner]) -> Learner:
-    """The candidate whose settings a checkpoint has; it may be of another job in what all learners have."""
+    """The candidate with a checkpoint's settings; common parameters may differ."""
     for learner in candidates:
         if type(learner) is type(saved) and chosen(learner) == chosen(saved):
             return learner
     kinds = {type(learner) for learner in candidates}
     if len(kinds) == 1 and type(saved) not in kinds:
-        return candidates[0]  # so that the other algorithm is what is refused
+        return candidates[0]  # its different algorithm will be refused
     usual = chosen(type(saved)())
     told = ", ".join(
         f"{name}={value!r}" for name, value in chosen(saved).items() if name == "normalize" or value != usual[name]
@@ -99,7 +99,7 @@ def chosen_before(path: Path, saved: Learner, candidates: Sequence[Learner]) -> 
 
 
 def candidates(parameters: dict[str, Any]) -> list[OnlineLearner]:
-    """The learners that race where none is named, with parameters that all learners have."""
+    """The learners that race if none is named, with the common parameters."""
     if own := sorted(set(parameters) - _SHARED):
         owners = [name.lower() for name, kind in LEARNERS.items() if own[0] in kind.__dataclass_fields__]
         if not owners:
@@ -117,7 +117,7 @@ def choose(
     metric: Metric | None = None,
     shuffle: Shuffle | None = None,
 ) -> Choice:
-    """The learner that is best on the first rows, by its mistakes unless it is said; nothing of the stream is lost."""
+    """The learner that is best on the first rows, by mistakes or the given metric; the stream loses no rows."""
     first = FirstRows(stream, labels, rows, shuffle)
     metric = Metric() if metric is None else metric
     losses = first.losses(learners, metric.loss_of if metric.of_record else _mistakes)
@@ -150,7 +150,7 @@ def _mistakes(model: Model) -> float:
 
 
 class FirstRows:
-    """The first rows of a stream, on which learners are tried; they stay in the stream. None if they decide nothing."""
+    """The first rows of a stream, for trying learners; they stay in the stream. None if they cannot decide."""
 
     def __init__(
         self, stream: Stream, labels: Sequence[Label] | None, rows: int = ROWS, shuffle: Shuffle | None = None
@@ -168,9 +168,9 @@ class FirstRows:
     def losses(
         self, learners: Sequence[Learner], loss: Callable[[Model], float] = _mistakes, *, at_a_time: int | None = None
     ) -> list[float]:
-        """By what each has seen and got wrong; infinite of one that overflows, and of all if there are no such rows.
+        """Losses from each learner's own counts; infinite after an overflow, and for all if there are no rows.
 
-        So many learn at a time, as many as there are cores if None. The learners keep nothing.
+        `at_a_time` learners run together, by default as many as cores. The learners keep no state.
         """
         if self._rows is None:
             return [inf] * len(learners)
@@ -200,7 +200,7 @@ class FirstRows:
             return list(pool.map(of, learners))
 
     def ranked(self, race: Race) -> list[int]:
-        """The numbers of the learners of a race over the rows, the best in front; those that left follow."""
+        """The numbers of a race's learners over the rows, best first; those that left follow."""
         if self._rows is None:
             return list(range(len(race.members)))
         chunk, codes, classes = self._rows.chunk, self._rows.labels, self._rows.classes
@@ -220,7 +220,7 @@ def _first_rows(chunks: Sequence[Chunk], most: int, classes: Classes, file: str)
     for chunk in chunks:
         try:
             codes = classes.of(chunk, file, rows)
-        except DataError:  # which training says, in its turn
+        except DataError:  # training reports the error at that row
             break
         parts.append(replace(chunk, labels=(codes, list(range(len(classes.labels)))), names=None, tags=None))
         rows += len(chunk)
@@ -239,7 +239,7 @@ def _first_rows(chunks: Sequence[Chunk], most: int, classes: Classes, file: str)
 
 
 def _distinct(chunk: Chunk) -> Array:
-    """The columns that occur, ascending. Marking them is many times as fast as sorting, where there is room to."""
+    """The columns that occur, ascending. Marking is many times as fast as sorting, if memory allows."""
     if chunk.n_columns > MARKS:
         return np.unique(chunk.indices)
     occurs = np.zeros(chunk.n_columns, bool)
@@ -248,9 +248,9 @@ def _distinct(chunk: Chunk) -> Array:
 
 
 def _renumbered(chunk: Chunk, columns: Array) -> npt.NDArray[np.int32]:
-    """For each entry the place of its column among these."""
+    """The position of each entry's column among these."""
     if chunk.n_columns > MARKS:
         return np.searchsorted(columns, chunk.indices).astype(np.int32)
-    places = np.empty(chunk.n_columns, np.int32)  # only those of these columns are touched
+    places = np.empty(chunk.n_columns, np.int32)  # only these columns' pages are touched
     places[columns] = np.arange(len(columns), dtype=np.int32)
     return places[chunk.indices]

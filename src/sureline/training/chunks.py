@@ -1,4 +1,4 @@
-"""Chunks of a stream as learners take them: labels decoded once, rows made once, for one learner or many."""
+"""Chunks for training: labels decoded once and rows made once, for one learner or many."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from .room import in_steps, refuse_factors
 
 
 class LabelledChunk:
-    """A chunk with what is to be learned from its rows: classes, or the numbers that are to be predicted.
+    """A chunk with the labels or targets of its rows.
 
     A learner is fitted to the parts of a chunk in their order. Learners may be fitted at the same time, each by a
-    thread of its own, once `prepare` has been called for the kinds of rows that they need. Those that share what their
-    rows are divided by have `normalizers`, one for all chunks of a stream, and share the divided rows too. The rows of
-    any other learner, which has its own, are divided while it learns from them.
+    thread of its own, once `prepare` has been called for the kinds of rows that they need. Learners that share
+    `normalizers`, one set for all chunks of a stream, share the divided rows too. For other learners rows are divided
+    while they learn.
 
     Attributes
     ----------
@@ -64,9 +64,9 @@ class LabelledChunk:
         self._in_turn: dict[tuple[int, int | None], _core.Rows] = {}
 
     def prepare(self, learner: Learner, values: Array | None = None) -> None:
-        """Make the rows that the learner needs; of these values, which are those of the chunk in its numbers.
+        """Make the rows that the learner needs, from `values` (the chunk's, in the learner's dtype).
 
-        Where divided rows are shared, this is when they are taken in.
+        Shared normalizers count the rows now.
         """
         if learner.dtype not in self._chunks:
             self._chunks[learner.dtype] = self.chunk if values is None else replace(self.chunk, values=values)
@@ -74,7 +74,7 @@ class LabelledChunk:
             self._rows_for(learner)
 
     def chunk_for(self, learner: Learner) -> Chunk:
-        """The chunk in the numbers of this learner, as it was read: `judge_rows` normalises by itself."""
+        """The chunk in the learner's dtype, not normalised: `judge_rows` normalises."""
         self.prepare(learner)
         return self._chunks[learner.dtype]
 
@@ -142,7 +142,7 @@ class LabelledChunk:
                 )
 
     def fit_asking(self, learner: OnlineLearner, asking: Asking, start: int, stop: int) -> None:
-        """As `fit`, by the labels alone that the learner asks for."""
+        """Like `fit`, using only labels that the learner asks for."""
         if start >= stop:
             return
         self.prepare(learner)
@@ -159,7 +159,7 @@ class LabelledChunk:
 
 
 class Normalizers:
-    """Normalizers of a stream that learners share: one for each kind and dtype."""
+    """Normalizers that learners share along a stream: one for each kind and dtype."""
 
     def __init__(self) -> None:
         self._own: dict[tuple[str, str], Normalizer] = {}
@@ -171,7 +171,7 @@ class Normalizers:
         return self._own[key]
 
     def keep_those_of(self, learners: Iterable[Learner]) -> None:
-        """Give back the memory of those that none of these learners needs."""
+        """Release normalizers that none of these learners needs."""
         needed = {(learner.normalize, learner.dtype) for learner in learners}
         self._own = {key: normalizer for key, normalizer in self._own.items() if key in needed}
 
@@ -185,7 +185,7 @@ def _normalized(chunk: Chunk, normalizer: Normalizer) -> Chunk:
 
 
 def attach(learner: Learner, stream: Stream, labels: Sequence[Label] | None) -> None:
-    """Tell a learner of the stream that it is to learn from. ValueError if it cannot learn from that."""
+    """Prepare a learner for a stream. ValueError if it cannot learn from it."""
     if labels is not None and not isinstance(learner, ClassLearner):
         raise ValueError(f"{type(learner).__name__} predicts numbers: labels is for learners of classes.")
     options = stream.model_options
@@ -208,7 +208,7 @@ def _refuse_costs_without_labels(learner: Learner) -> None:
 
 
 def refuse_batch_size(learner: Learner, batch: int | None) -> None:
-    """Raise ValueError if the learner takes no batches, or none of that size."""
+    """Raise ValueError if the learner takes no batches, or not of that size."""
     if batch is not None and not isinstance(learner, BatchLearner):
         raise ValueError(
             f"{type(learner).__name__} learns from one row after the other: batch is for learners of batches."

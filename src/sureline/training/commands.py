@@ -1,4 +1,4 @@
-"""The command that makes the model of a run alone."""
+"""The command that makes a run's model alone."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ ONLY_PYTHON = ("growing", "shuffle", "random_state")  # parameters that the comm
 
 
 def options_of(learner: Any, given: Collection[str] = ()) -> list[str] | None:
-    """Options of ``sureline train`` that make this learner; None if there are none.
+    """Options of ``sureline train`` for this learner; None if the command line cannot express it.
 
-    Parameters that have their defaults are left out, unless they are among the `given` ones; but not the normalisation
-    of a learner of which the command would choose settings if none were named.
+    Default values are left out unless `given`. But the normalisation is kept if the command would otherwise choose
+    settings.
     """
     if learner.in_python:
         return None
@@ -73,7 +73,7 @@ def _option(name: str, value: Any) -> list[str] | None:
 
 
 def _text(value: Any) -> str | None:
-    """An option of reading as the command line takes it; None if it cannot be said there."""
+    """A reading option on the command line; None if that is impossible."""
     if not isinstance(value, tuple):
         return str(value)
     if all(type(each) is int for each in value):
@@ -110,13 +110,13 @@ class TrainCommands:
             texts = [str(label) for label in labels]
             if any("," in text or text != text.strip() or from_text(text) not in labels for text in texts):
                 return
-            self._reading.append(f"--labels={','.join(texts)}")  # which may begin with a minus sign
+            self._reading.append(f"--labels={','.join(texts)}")  # labels may begin with a minus sign
         paths = [f"./{path}" if path.startswith("-") and path != STDIN else path for path in stream.paths]
         format = [] if stream.format_recognised else ["--format", stream.format]
         self._data = ["sureline", "train", *paths, *format]
 
     def of(self, learner: Learner, given: Mapping[str, Any]) -> str | None:
-        """The one that makes this model, to the bit; None if the command line cannot say it."""
+        """The command for this model, to the bit; None if the command line cannot express it."""
         if self._data is None:
             return None
         options = options_of(learner, given)

@@ -14,7 +14,7 @@ from ..stream.written import as_bytes
 
 
 def doubts(learner: Any, labels: Sequence[Label], stream: Stream) -> str | None:
-    """All of it in one sentence; None if there is nothing."""
+    """The warnings in one sentence; None if there are none."""
     columns = {} if stream.schema is None else stream.schema.doubtful
     return either(
         without_rows(learner, labels),

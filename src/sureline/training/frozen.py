@@ -1,4 +1,4 @@
-"""The error of the frozen model on the next block: what it is worth where no labels come."""
+"""The error of the frozen model on the next block: its worth without further labels."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ..learners.learner import ClassLearner, Learner
 from ..stream import Chunk
 from ..stream.shuffling import permuted
 
-_LEAST, _SHARE = 64, 128  # rows of a block that are predicted: all of a small one, and one of 128 of a large one
+_LEAST, _SHARE = 64, 128  # rows predicted per block: all of a small one, one of 128 of a large one
 
 
 @dataclass
 class FrozenError:
-    """Mistakes of the model as it was at the end of a block, on rows spread over the next one.
+    """Mistakes of the model at the end of a block, on a sample of the next block.
 
-    A progressive error is that of a model which has just learned from the row before. Where labels come in runs, it
-    flatters learners that follow them. Blocks are the rows from one power of two to the next, and chunks of the stream
-    after that.
+    A progressive error belongs to a model that has just learned the row before. If labels come in runs, it flatters
+    learners that follow them. Blocks are the rows from one power of two to the next, and chunks of the stream after
+    that.
     """
 
     rows: int = 0  # of all blocks
     wrong: float = 0.0  # of them, by the share of the sample that was
 
     def measure(self, learner: Learner, chunk: Chunk, labels: Any, start: int, stop: int) -> None:
-        """Predict some of the rows from `start` to `stop`, none of which has been learned from."""
+        """Predict a sample of the rows from `start` to `stop`, before they are learned."""
         n = stop - start
         if n < 1 or not isinstance(learner, ClassLearner) or not learner.n_seen_:
             return
@@ -40,5 +40,5 @@ class FrozenError:
 
     @property
     def error(self) -> float | None:
-        """None before the second block."""
+        """The error; None before the second block."""
         return self.wrong / self.rows if self.rows else None

@@ -22,16 +22,16 @@ MOST = 10_000  # more settings are refused as a mistake
 
 @dataclass(frozen=True)
 class Entry:
-    """A learner that takes part, not yet begun."""
+    """A fresh learner that takes part."""
 
     name: str
     learner: ClassLearner
-    parameters: dict[str, Any]  # those that were set, or are not the defaults
+    parameters: dict[str, Any]  # parameters that were set, or differ from the defaults
     others: tuple[dict[str, Any], ...] = ()  # settings that take part instead if the first rows say so
 
 
 def every_learner() -> list[str]:
-    """The classifiers that see one example at a time: those that any stream can afford."""
+    """The classifiers that see one example at a time, which any stream can afford."""
     return [name for name, kind in LEARNERS.items() if issubclass(kind, OnlineLearner)]
 
 
@@ -62,7 +62,7 @@ def entries_of(grid: Any, **shared: Any) -> list[Entry]:
 
 
 def settings(kind: type[Learner], values: Mapping[str, Any] | None, **shared: Any) -> list[Entry]:
-    """A learner with every combination of these values, or of those of its search space."""
+    """A learner for every combination of these values, by default of its search space."""
     if not issubclass(kind, ClassLearner):
         raise _no_classifier(kind)
     space = dict(kind.search_space) if not values else {name: _listed(kind, name, v) for name, v in values.items()}
@@ -158,7 +158,7 @@ def _short(value: Any) -> str:
 
 
 def _listed(kind: type[Learner], name: str, values: Any) -> list[Any]:
-    """The values of a parameter, of which a single one may come bare."""
+    """The values of a parameter as a list; a single value may come alone."""
     alone = isinstance(values, str) or not isinstance(values, Iterable)
     listed = [values] if alone else list(values)
     constraint = kind.constraint_of(name)

@@ -1,4 +1,4 @@
-"""Facts about the files of a stream, by which a training knows that they have not changed."""
+"""Facts about a stream's files, by which a training detects changes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _FACTS = ("size", "mtime", "inode", "sample", "content")
 
 
 class Files:
-    """Facts about each file of a stream, taken when they are first asked for.
+    """Facts about each file of a stream, taken at the first use.
 
     They are size, modification time, inode and a checksum of sampled blocks; with `verify` "full" also a checksum of
-    everything. A pipe has none: its position has the checksum of what was read.
+    everything. A pipe has no facts: its position has a checksum of the text read.
     """
 
     def __init__(self, stream: Stream, verify: Verify = "sample") -> None:
@@ -41,7 +41,7 @@ class Files:
         return [self._taken[k] for k in range(n)]
 
     def refuse_changed(self) -> None:
-        """Raise DataError if a file is no longer what it was when it was first asked for."""
+        """Raise DataError if a file has changed since its first use."""
         for k, before in self._taken.items():
             if before is not None and self._sources[k].extent is None:  # a topic is read as far as it went at first
                 source = source_at(self._sources[k].path)
@@ -49,7 +49,7 @@ class Files:
                     raise DataError(source.path, "the file changed between two passes over it")
 
     def difference(self, k: int, before: dict[str, Any] | None) -> str | None:
-        """The difference of file k from the facts before, in words; None if there is none."""
+        """The difference of file k from earlier facts, in words; None if there is none."""
         if self._sources[k].extent is not None or (before is not None and _EXTENT in before):
             return self._sources[k].go_on_with([] if before is None else before.get(_EXTENT, []))
         if before is None or self._sources[k].stamp is None:
@@ -73,9 +73,9 @@ class Files:
 
 
 def facts_of(source: Source, *, full: bool) -> dict[str, Any] | None:
-    """Facts about a file: those of the system when the stream was made, and checksums of what is there now.
+    """Facts about a file: size and time when the stream was made, and checksums of the present content.
 
-    Of a topic they are what was there to read.
+    For a topic they are its extent.
     """
     if source.extent is not None:
         return {_EXTENT: source.extent}
@@ -84,14 +84,14 @@ def facts_of(source: Source, *, full: bool) -> dict[str, Any] | None:
         return None
     reader = source.open()
     try:
-        # What a store says of an object's content is taken for it: samples would take a request each.
+        # A store's own fingerprint is trusted: samples would take a request each.
         sample = _sample(reader.raw, stamp[0]) if source.fingerprint is None else source.fingerprint
         content = _content(reader.raw) if full else None
         now = reader.raw.stamp
     finally:
         reader.close()
     if now != stamp:
-        content = None  # of something else than what was read
+        content = None  # belongs to other content than was read
     return dict(zip(_FACTS, (*stamp, sample, content), strict=True))
 
 

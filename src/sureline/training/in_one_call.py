@@ -184,7 +184,7 @@ def asking_learner(algorithm: str, parameters: dict[str, Any]) -> Learner:
 
 
 def _begin(start: Any, algorithm: str | Estimator, parameters: dict[str, Any], labels: Sequence[Label] | None) -> Start:
-    """The model to go on from, unless what else was asked for contradicts it."""
+    """The model to continue from; an error if other arguments contradict it."""
     begin, kind = Start.of(start), None
     if isinstance(algorithm, Learner):
         kind, parameters = learner_of(algorithm), {**algorithm.parameters(), **parameters}
@@ -195,7 +195,7 @@ def _begin(start: Any, algorithm: str | Estimator, parameters: dict[str, Any], l
 
 
 def _check_paths(inputs: Sequence[str], model: Any, checkpoint: Any, start: Any) -> None:
-    """The model may take the place of the one that was gone on from; nothing else that is read is written over."""
+    """Check that the model replaces no input, except the model it continues from."""
     outputs = {k: v for k, v in (("model", model), ("checkpoint", checkpoint)) if v is not None}
     read = [*inputs, *([start] if isinstance(start, str | Path) else [])]
     check_outputs(read, outputs, replaced={"model": str(start)} if isinstance(start, str | Path) else {})

@@ -1,8 +1,8 @@
-"""Training from a pipe, which may have no end: what has come is saved on time, and when the training is stopped.
+"""Training from a pipe, which may have no end: available rows are saved on time, and at a stop.
 
-A file is learned from block by block, and its first rows decide on labels, settings and order. A pipe is no different,
-so that the same rows give the same model. What has come of a block that is not complete is learned from by a copy of
-the learner, whenever something is to be saved or told, and once more with its block.
+A file is learned from block by block, and its first rows decide on labels, settings and order. A pipe is treated in the
+same way, so the same rows give the same model. For a checkpoint or a report, a copy of the learner also learns the rows
+of an incomplete block; the learner itself learns them later, with their block.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .progress import Progress
 from .start import twin
 from .train import Training
 
-_SHARE = 10  # of the time that may be taken to tell of rows before their block is complete, one in so many
+_SHARE = 10  # reports on an incomplete block take at most this part of the time
 _TELL = 0.5  # seconds
 
 
 class RowsSoFar(Stream):
-    """The rows of a pipe that have come so far, as a stream of its own."""
+    """The rows of a pipe so far, as a stream."""
 
     def __init__(self, stream: Stream, chunks: Sequence[Chunk]) -> None:
         super().__init__(stream.parts, stream.format, stream.options)
@@ -72,14 +72,14 @@ class LiveTraining:
         self._tell: Callable[[Progress], None] | None = None
         self._started = time.monotonic()
         self._next_tell = 0.0
-        self._told = 0  # rows of a block that is not complete
+        self._told = 0  # rows of an incomplete block that were reported
         self._stop = self._wrote = False
         self.saved: int | None = None  # examples in the checkpoint that was written when it was stopped
         self.reached: Training | None = None  # with all that has come, while its progress is told
         stream.while_waiting = self._while_waiting
 
     def run(self, training: Training, on_progress: Callable[[Progress], None]) -> None:
-        """Learn from the stream to its end. Raises KeyboardInterrupt if it is stopped before."""
+        """Learn from the stream to its end. Raises KeyboardInterrupt if it is stopped earlier."""
         self._training, self._tell = training, on_progress
         if self._stop:
             training.ask_to_stop()
@@ -90,10 +90,10 @@ class LiveTraining:
                 training.own_checkpoints.add(self._path)
 
     def interrupt(self) -> None:
-        """Stop, after the rows that have come; a file that is followed ends there."""
+        """Stop after the rows that have come; a followed file ends there."""
         if self._stream.stop_following():
             return
-        if not self._stream.under_way:  # it is waited for the first byte
+        if not self._stream.under_way:  # it waits for the first byte
             raise KeyboardInterrupt
         self._stop = True
         if self._training is not None:
@@ -121,7 +121,7 @@ class LiveTraining:
             self._next_tell = time.monotonic() + max(_TELL, _SHARE * (time.monotonic() - before))
 
     def _save(self) -> int | None:
-        """Write a checkpoint with all that has come. The examples in it; None if there is nothing."""
+        """Write a checkpoint with all available rows. Returns its examples; None if there are none."""
         reached = self._with_rows_so_far()
         if reached is None or not reached.can_be_saved:
             return None
@@ -138,10 +138,10 @@ class LiveTraining:
         return self._training is not None and self._training.begun and self._training.position.rows > 0
 
     def _with_rows_so_far(self) -> Training | None:
-        """A training with all that has come; None if that is nothing."""
+        """A copy of the training with all available rows; None if there are none."""
         training, chunks = self._training, self._stream.come_so_far()
         if training is not None and self._learned_a_block:
-            # Rows of a batch, of a shuffle buffer or of a race wait for others.
+            # Rows of a batch, a shuffle buffer or a race wait for others.
             waits = training.order.shuffle is not None or training.racing is not None
             if not chunks or waits or isinstance(training.learner, BatchLearner):
                 return training
@@ -154,9 +154,9 @@ class LiveTraining:
 
 
 def _with_rows(training: Training, chunk: Chunk) -> Training:
-    """A training that has also learned from these rows, the first of a chunk that is to come. The other stays as it is.
+    """A copy of a training that has also learned from these rows, the first of a later chunk.
 
-    Their names and their runs come with their chunk, so that they are counted once.
+    Names and label runs are added with the complete chunk, so that they are counted once.
     """
     other = copy(training)
     other.learner = twin(training.learner, type(training.learner))

@@ -2,8 +2,8 @@
 
 Those by mistakes are the mean of a loss over the examples, sum_k w_k (mistakes of class k) / n. They differ in the
 weights alone: w_k = 1 for the error, the cost of a mistake on class k for the mean cost, and n / (K n_k) for 1 minus
-the balanced accuracy over the K classes that came. So differences of runs are judged in one way. Those by
-probabilities, log_loss, brier and auc, come from the record of predictions that preceded their labels.
+the balanced accuracy over the K classes that came. So one test compares runs by any of them. Metrics by probabilities
+(log_loss, brier, auc) come from the record of progressive predictions.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Metric:
         return self.name in OF_RECORD
 
     def weights(self, seen: Counts) -> Floats:
-        """Weight of a mistake on each class, after so many examples of each."""
+        """Weight of a mistake on each class, after that many examples of each."""
         if self.name == "cost":
             return self.costs(len(seen))
         if self.name == "error" or self.of_record:
@@ -62,7 +62,7 @@ class Metric:
         return weights
 
     def costs(self, n_classes: int) -> Floats:
-        """Cost of a mistake on each class. The second of two is the positive one; of more all have the cost 1."""
+        """Cost of a mistake on each class. Of two classes the second is positive; with more classes all costs are 1."""
         positive, negative = self.cost
         return np.array([negative, positive]) if n_classes == 2 else np.ones(n_classes)
 
@@ -72,7 +72,7 @@ class Metric:
         return float((self.weights(seen)[: len(known)] * known).sum()) / max(int(seen.sum()), 1)
 
     def loss_of(self, model: Model) -> float:
-        """The mean of an example, by what a model has counted or recorded."""
+        """The mean loss per example, by the model's counts or record."""
         if self.of_record:
             found = quality(model, self.name)
             return inf if found is None else 1 - found[0] if self.name in RISING else found[0]
@@ -84,7 +84,7 @@ class Metric:
 
 
 def quality(model: Model, metric: str) -> tuple[float, float] | None:
-    """A metric of the probabilities of a model, and its standard error; None if nothing is on record."""
+    """A probability metric of a model, and its standard error; None without a record."""
     if model.record is None or is_empty(model.record):
         return None
     value, error = getattr(Quality.of(model.record, model.n_heads), metric)
@@ -105,7 +105,7 @@ class Measures:
 
     @classmethod
     def of(cls, seen: Counts, mistakes: Counts, metric: Metric) -> Measures:
-        """By the examples of each class and the mistakes on them.
+        """Measures from the examples of each class and the mistakes on them.
 
         The error is a share of independent trials, as far as its standard error goes: sqrt(p (1 - p) / n). A run gets
         better as it goes, which makes it smaller, so this is on the safe side. That of the cost is the same with the

@@ -1,4 +1,4 @@
-"""The order in which a training reads its rows: theirs, or a random one where their labels come in runs."""
+"""The order in which a training reads its rows: the given one, or a random one if labels come in runs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Order:
     """An order, and how it was decided on."""
 
     shuffle: Shuffle | None = None
-    whole: bool = True  # pieces of all files come in random order; otherwise a buffer alone mixes their rows
+    whole: bool = True  # pieces of all files come in random order; otherwise only a buffer mixes rows
     runs: LabelRuns | None = None  # of the rows that were looked at before
 
     @property
     def notice(self) -> str | None:
-        """The order in a sentence; None if the rows come in their order."""
+        """The order in a sentence; None for the given order."""
         if self.shuffle is None:
             return None
         how = f"in random order (seed {self.shuffle.seed})"
@@ -48,7 +48,7 @@ class Order:
         return self.shuffle is not None and self.runs is not None and not self.runs.by_label
 
     def warning(self, runs: LabelRuns) -> str | None:
-        """A warning about the runs of labels along a training; None if there were none."""
+        """A warning about label runs along a training; None if there were none."""
         if not runs.found:
             return None
         remedy = "--shuffle learns from the rows in random order"
@@ -70,16 +70,16 @@ class Order:
         return self.shuffle.chunks(pieces, position, number)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The order as a dict for JSON."""
         shuffled = None if self.shuffle is None else "files" if self.whole else "buffer"
         return {"shuffled": shuffled, "runs": None if self.runs is None else self.runs.to_dict()}
 
 
 def decide(stream: Stream, learner: Learner, asked: Asked, *, buffer: int = BUFFER, seed: int = 0) -> Order:
-    """The order of a training: as it was asked for, or by the labels of rows all over the files.
+    """The order of a training: the one asked for, or by the labels of rows sampled from the files.
 
-    Of what can be read only once, or only from its beginning, the first rows are looked at: as many as the buffer
-    holds, or those that a pipe gives at first.
+    For data that can be read only once, or only from the beginning, the first rows decide: as many as the buffer holds,
+    or the first ones available in a pipe.
     """
     if asked is False:
         return Order()

@@ -115,7 +115,7 @@ def _joined(parts: list[Array]) -> Array:
 
 
 def _nothing(learner: Learner) -> Chunk:
-    """No rows, of the model's width."""
+    """A chunk without rows, of the model's width."""
     dtype = learner.model.dtype
     none = np.zeros(0, np.int32)
     return Chunk(np.zeros(0, dtype), none, np.zeros(1, np.int32), (none, []), learner.model.n_columns)

@@ -1,4 +1,4 @@
-"""The progress of a training, as it is told on the way."""
+"""The progress of a training, for reports on the way."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ class Progress:
     """The progress of a training."""
 
     examples: int
-    mistakes: int | None  # None of a regressor; with a label budget an estimate by the labels that were asked for
+    mistakes: int | None  # None for a regressor; with a label budget an estimate from the asked labels
     seconds: float  # since this run began
     share: float | None  # of the stream that has been read, where its size is known
     pass_number: int
-    losses: float | None = None  # of a regressor: the sum of those of its predictions
-    frozen_error: float | None = None  # of the model at the end of a block on the next one; None of a regressor
+    losses: float | None = None  # for a regressor: the summed loss of its predictions
+    frozen_error: float | None = None  # of the model at the end of a block on the next one; None for a regressor
 
     @property
     def error(self) -> float | None:
-        """Mistakes among the examples so far, each predicted before it was learned from; None of a regressor."""
+        """The progressive error so far; None for a regressor."""
         return None if self.mistakes is None else self.mistakes / max(self.examples, 1)
 
     @property
     def loss(self) -> float | None:
-        """Of a regressor: the mean loss of its predictions so far, each made before it was learned from."""
+        """For a regressor: the mean progressive loss so far."""
         return None if self.losses is None else self.losses / max(self.examples, 1)
 
 

@@ -1,4 +1,4 @@
-"""The racing rule: which settings are so far behind that they need not be trained to the end.
+"""The racing rule: which settings are so far behind that they can be dropped early.
 
 The curves of progressive loss are known at 1, 2, 4, ..., 64 examples and then at eight points an octave, whatever the
 chunks of the stream are. At powers of two a setting is compared with the leader, the one with the least loss so far.
@@ -17,7 +17,7 @@ from .._inputs import Floats
 ERROR = 0.01  # of a whole race: that it drops the setting that would have won
 FIRST = 1 << 11  # examples before the first look
 SHARE = 32  # and at least this part of the stream, where its length is known: dropping earlier saves next to nothing
-AHEAD = 3  # octaves that are assumed to be still to come, where it is not known
+AHEAD = 3  # octaves assumed to be still to come, if unknown
 _FIRST_OCTAVE = 6  # from 2^6 on an octave has eight points
 _POINTS = 8
 
@@ -37,7 +37,7 @@ RULE = (
 
 
 def points(after: int, up_to: int) -> list[int]:
-    """The numbers of examples, larger than `after` and not larger than `up_to`, at which curves have a point."""
+    """The points of the curves after `after` and up to `up_to` examples."""
     found = []
     for k in range(max(after.bit_length() - 1, 0), up_to.bit_length()):
         steps = 1 if k < _FIRST_OCTAVE else _POINTS
@@ -61,19 +61,19 @@ def row_of(index: int) -> int:
 
 @dataclass
 class Race:
-    """The looks at a race, each at a smaller part of the error that is allowed."""
+    """The looks at a race, each with a smaller part of the allowed error."""
 
     n_settings: int
     looks: int = 0
 
     def due(self, n: int, total: float | None) -> bool:
-        """True if a look is due after n examples, of a stream of `total` as far as that is known."""
+        """True if a look is due after n examples, of a stream of `total` if known."""
         return n >= FIRST and n & (n - 1) == 0 and (total is None or total / SHARE <= n < total)
 
     def behind(
         self, n: int, total: float | None, losses: Floats, squares: Floats, alive: npt.NDArray[np.bool_]
     ) -> npt.NDArray[np.bool_]:
-        """Which settings are dropped after n examples, a power of two for which it is `due`.
+        """The settings to drop after n examples, a power of two for which it is `due`.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Race:
         lag = (gap[last] - gap[middle]) / (n / 2)
         left, shrunk = _to_come(n, total)
 
-        # The variance of a difference of one example. One more mistake for each tells what luck may have hidden.
+        # Variance of the difference of one example. One more mistake on each side is added against luck.
         unit = squares[last].max() / max(float(losses[last].max()), 1e-300)  # the weight of a mistake
         bound = (squares[last] - squares[middle] + unit) / (n / 2)
         bound = bound + bound[leader]
@@ -111,7 +111,7 @@ class Race:
 
 
 def _to_come(n: int, total: float | None) -> tuple[float, float]:
-    """How many examples are still to come, and the same with each counted as often as the gain of an octave."""
+    """The examples still to come, and their number weighted by the gain per octave."""
     octaves = AHEAD if total is None else log2(max(total / n, 1.0))
     left = shrunk = 0.0
     for j in range(1, ceil(octaves) + 1):

@@ -13,7 +13,7 @@ from .room import in_words
 
 
 def to_dict(verdict: Verdict, metric: str) -> dict[str, Any]:
-    """The candidates, those that were dropped with when and why, and the share of each survivor."""
+    """The candidates, when and why dropped ones left, and the share of each survivor."""
     decided = verdict.judged > 0
     return {
         "tried": len(verdict.members),

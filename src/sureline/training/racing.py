@@ -19,23 +19,23 @@ from .room import refuse_too_large
 if TYPE_CHECKING:
     from .train import Training
 
-LONG = 1 << 28  # bytes of a stream along which a race must be cheap
+LONG = 1 << 28  # bytes of a stream above which a race must be cheap
 _TENSORS = "race."
 
 
 def is_long(stream: Stream) -> bool:
-    """True of a stream that is large, or whose size nobody knows."""
+    """True for a large stream, or one of unknown size."""
     return stream.size is None or stream.size > LONG
 
 
 class Racing:
-    """A race, and how it is saved."""
+    """A race in a training, and its saved form."""
 
     def __init__(self, race: Race) -> None:
         self.race = race
 
     def next_block(self, buffer: RowBuffer, *, last: bool) -> Chunk | None:
-        """The rows of the next block; None if they are not all there yet, unless they are the `last` ones."""
+        """The rows of the next block; None if incomplete, unless they are the `last` ones."""
         size = min(self.race.block_size, buffer.n_rows) if last else self.race.block_size
         return buffer.next(size) if 0 < size <= buffer.n_rows else None
 
@@ -50,7 +50,7 @@ class Racing:
         return {_TENSORS + name: array for name, array in to_words(self.race)[1].items()}
 
     def member_of(self, path: Path, words: Mapping[str, Any]) -> Learner:
-        """The candidate that led when a checkpoint was saved, whose parameters are those of the file."""
+        """The leader when a checkpoint was saved, with the file's parameters."""
         try:
             leader: Learner = self.race.members[words["leader"]].learner
         except (IndexError, KeyError, TypeError):
@@ -67,9 +67,9 @@ class Racing:
 
 
 def race_on(training: Training, racing: Racing, tell: Callable[[], None], *, last: bool) -> None:
-    """Let a race have the blocks of a training that are there. If it is over, its winner learns from the rest."""
+    """Hand available blocks of a training to a race. When it is over, its winner learns the rest."""
     buffer, race = training.buffer, racing.race
-    if not training.labels and buffer.n_rows:  # those of the first chunk are sorted, not of the first block
+    if not training.labels and buffer.n_rows:  # the labels of the first chunk are sorted, not of the first block
         training.classes.register(buffer.next(buffer.n_rows), training.stream.paths[0], 0)
     while block := racing.next_block(buffer, last=last):
         codes = training.codes_of(block)

@@ -1,4 +1,4 @@
-"""How the confidences of a run compare with what happened, on a sample of the examples before they are learned from."""
+"""Compares the confidences of a run with outcomes, on a sample of examples before they are learned."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..stream import Chunk
 from .result import ReliabilityBin
 
 EVERY = 1 << 21  # nonzeros that are learned from between two samples: asking takes some time, however few the rows are
-SHARE = 64  # one row of so many is asked for
-FIRST = 256  # examples before the first sample; then at powers of two, until there are so many nonzeros in between
+SHARE = 64  # one of so many rows is predicted
+FIRST = 256  # examples before the first sample; then powers of two, until enough nonzeros lie in between
 LEAST = 64  # rows of a sample
 
 
 def sample(chunk: Chunk, start: int, stop: int, size: int) -> Chunk:
-    """Some rows between start and stop, evenly spread: `size` of them, if there are so many."""
+    """A sample of rows between start and stop, evenly spread: `size` of them, or all."""
     rows = np.unique(np.linspace(start, stop - 1, max(min(size, stop - start), 1)).astype(np.int64))
     lengths = np.diff(chunk.indptr)[rows]
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(chunk.indptr.dtype)
@@ -38,7 +38,7 @@ def sample(chunk: Chunk, start: int, stop: int, size: int) -> Chunk:
 
 
 class Sampler:
-    """Says which rows of a stream the learners are asked for before they learn from them.
+    """Chooses the rows that learners predict before they learn from them.
 
     At powers of two, and then when enough has been learned since the last time for the question to cost little.
     """
@@ -47,9 +47,9 @@ class Sampler:
         self._asked = 0  # nonzeros at the last sample
 
     def samples(self, chunk: Chunk, cuts: Sequence[int], rows: int, nonzeros: int) -> dict[int, Chunk]:
-        """Samples of a chunk before which so many rows and nonzeros came.
+        """Samples of a chunk, which comes after that many rows and nonzeros of the stream.
 
-        Each by where the rows from one cut to the next begin, before which it is asked for.
+        The keys are the starts of the parts between cuts; each sample is predicted before its part is learned.
         """
         found: dict[int, Chunk] = {}
         for start, stop in pairwise([0, *cuts, chunk.n_rows]):

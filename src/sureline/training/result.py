@@ -24,7 +24,7 @@ class StreamFacts(TypedDict):
     classes: list[Label]
     class_counts: list[int]
     complete: bool  # whether it was read to its end
-    problem: str | None  # why it ended early, or a warning about its rows, in one sentence
+    problem: str | None  # why it ended early, or a warning about its rows
 
 
 class _ErrorCurve(TypedDict):
@@ -33,13 +33,13 @@ class _ErrorCurve(TypedDict):
 
 
 class Curve(_ErrorCurve, total=False):
-    """The progressive error after so many examples; and the metric of the tournament, if it is another."""
+    """The progressive error along the stream; also the tournament's metric, if it is another."""
 
     score: list[float]
 
 
 class ReliabilityBin(TypedDict):
-    """Predictions of about one confidence."""
+    """Predictions of similar confidence."""
 
     confidence: float  # their mean
     accuracy: float  # the share of them that was right
@@ -53,14 +53,14 @@ class CoveragePoint(TypedDict):
     error: float  # the share of them that was wrong
 
 
-# "class" is no name for an attribute, so this one is written as a call.
+# "class" is no valid attribute name, so this type is made by a call.
 TopFeature = TypedDict(
     "TopFeature",
     {
         "name": str,
         "column": int,
         "weight": float,
-        "std": float | None,  # None for the learners that do not know it
+        "std": float | None,  # None for learners without one
         "class": Label | None,  # the label that a positive weight speaks for, with more than two
     },
 )
@@ -72,7 +72,7 @@ _FORMATS = {"learner": "{}", "status": "{}", "nonzeros": "{:,}", "seconds": "{:.
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One learner with one setting. Unknown values are None.
+    """A learner with a setting. Unknown values are None.
 
     Attributes
     ----------
@@ -190,12 +190,12 @@ class TournamentResult(Tabular):
         raise KeyError(f"There is no run {name!r} in this result.")
 
     def weights(self, run: Run) -> int:
-        """How many weights the model of a run has, zero or not: one a feature, for each class if there are more."""
+        """Number of weights of a run's model, zero or not: one per feature, and per class if there are more."""
         n_classes = len(self.stream["classes"])
         return run.features * (n_classes if n_classes > 2 else 1)
 
     def table(self) -> list[dict[str, Any]]:
-        """A row for each run, the best first: how it ended, its errors, and what its model takes."""
+        """A row for each run, best first: how it ended, its errors, and the size of its model."""
         better = -1 if self.metric in ("balanced_accuracy", "auc") else 1
         order = sorted(
             self.runs,
@@ -230,14 +230,14 @@ class TournamentResult(Tabular):
         return heading + ("\n" + text_table([list(self.table()[0]), *rows], "<<") if rows else "")
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it: dicts, lists, text and plain numbers. A number that is not finite is None."""
+        """The result in JSON's types. Non-finite numbers are None."""
         told: dict[str, Any] = plain(asdict(replace(self, models={})))
         del told["models"]
         return told
 
 
 def plain(value: Any) -> Any:
-    """Dicts, lists, text and plain numbers, as JSON has them: a number that is not finite is None."""
+    """A value in JSON's types; non-finite numbers are None."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

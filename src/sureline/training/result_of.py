@@ -1,4 +1,4 @@
-"""From a tournament to its result."""
+"""Makes the result of a tournament."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CHOICE = (
 
 
 def result_of(tournament: Tournament, command: str, *, models: bool = False) -> TournamentResult:
-    """All that is known by now; with the trained estimators, if they are asked for."""
+    """The result so far; with trained estimators if wanted."""
     from .. import __version__
 
     shuffled = tournament.order.shuffle is not None
@@ -54,7 +54,7 @@ def result_of(tournament: Tournament, command: str, *, models: bool = False) -> 
 
 def _estimators(tournament: Tournament) -> dict[str, Any]:
     """The learners that finished, as estimators."""
-    from ..estimators.saving import as_estimator  # brings scikit-learn along, which the command line does without
+    from ..estimators.saving import as_estimator  # imports scikit-learn, which the command line avoids
 
     finished = [candidate for candidate in tournament.candidates if candidate.alive and candidate.begun]
     for candidate in finished:
@@ -121,13 +121,13 @@ def _run(tournament: Tournament, candidate: Candidate, commands: TrainCommands) 
         reliability=None if candidate.reliability is None else candidate.reliability.table(),
         coverage=_coverage(candidate),
         top_features=_top(tournament, candidate),
-        # Of a stream that was not read whole there is none: it would read on, or fail where this one did.
+        # None for a stream that was not read to its end: the command would read on, or fail there.
         train_command=commands.of(learner, candidate.parameters) if tournament.complete else None,
     )
 
 
 def _coverage(candidate: Candidate) -> list[CoveragePoint] | None:
-    """The error of the surest predictions; None if confidences were not asked for, or if nothing is on record."""
+    """The error of the surest predictions; None without confidences or a record."""
     if candidate.reliability is None or not candidate.begun:
         return None
     model = candidate.learner.model
@@ -144,9 +144,9 @@ def _score(candidate: Candidate, measures: Measures, metric: Metric) -> tuple[fl
 
 
 def _curve(tournament: Tournament, candidate: Candidate, points: int, seen: Counts, mistakes: Counts) -> Curve:
-    """At the points, and at the end."""
+    """The curve at its points, and at the end."""
     metric = tournament.metric
-    # Rows of weight 0 are no examples, so that nothing may have come from one point to the next.
+    # Rows of weight 0 are not examples, so two points may be equal.
     known = {
         at: (then, made)
         for at, then, made in zip(tournament.at[:points], tournament.seen_at, candidate.mistakes, strict=False)
@@ -181,7 +181,7 @@ def _top(tournament: Tournament, candidate: Candidate) -> list[TopFeature]:
 
 
 def _ties(tournament: Tournament, best: str) -> list[str]:
-    """The other runs that finished and cannot be told from the best."""
+    """Finished runs that are statistically tied with the best."""
     finished = [c for c in tournament.candidates if tournament.has_seen_all(c)]
     at = np.array(tournament.at, np.int64)
     if not len(at):
@@ -198,8 +198,10 @@ def _ties(tournament: Tournament, best: str) -> list[str]:
 
 
 def _ties_of_records(tournament: Tournament, finished: list[Candidate], best: str) -> list[str]:
-    """The same by what is on record: differences within both standard errors. They are of the same rows, so that true
-    differences are told apart later than they could be."""
+    """The tied runs by a probability metric: differences within both standard errors.
+
+    The runs have the same rows, so this is conservative.
+    """
     told = {c.name: quality(c.learner.model, tournament.metric.name) for c in finished}
     first = told.pop(best)
     if first is None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def save_checkpoint(training: Training, path: Path, beginning: Beginning | None = None) -> None:
-    """Write all that is needed to go on as if nothing had happened.
+    """Write all that is needed to continue to the same bits.
 
-    If all rows so far are the `beginning` of a pipe, by which nothing is decided yet, one goes on with the first.
+    If all rows so far are the `beginning` of a pipe and nothing is decided yet, training restarts with the first.
     """
     paths, racing = training.stream.paths, training.racing
     position, ahead = training.position, training.buffer.ahead + training.ahead
@@ -54,14 +54,14 @@ def save_checkpoint(training: Training, path: Path, beginning: Beginning | None 
 
 
 def resume(training: Training, path: Path, candidates: Sequence[Learner], *, decided: bool) -> None:
-    """Go on where a checkpoint was saved. ValueError if it is of another job."""
+    """Continue from a checkpoint. ValueError if it belongs to another job."""
     saved = read_learner(path)
     place = Checkpoint.of(path, saved)
     fixed = training.labels if training.classes.fixed else None
     if training.racing is not None and place.race is not None:
         training.learner = training.racing.member_of(path, place.race)
     elif len(candidates) > 1:
-        training.racing = None  # which was over, if there was one
+        training.racing = None  # if there was a race, it is over
         training.learner = chosen_before(path, saved.learner, candidates)
         attach(training.learner, training.stream, fixed)
     elif place.race is not None:

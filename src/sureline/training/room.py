@@ -1,4 +1,4 @@
-"""Room for models, in memory and in files, and the rows of learners of float32 beside learners of float64."""
+"""Memory and file space for models, and float32 rows for learners that need them."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from ..stream import Chunk, Position, Stream
 from ..stream.memory import LARGE_PAGE, MOST_IN_LARGE_PAGES, PAGE
 from .order import Order
 
-_PARTS = 16  # of the memory: a model grows by one of them at most before it is looked at again
+_PARTS = 16  # of the memory: a model grows by at most one part between two checks
 _SCALE = 16  # bytes of a column's scale
 
 
 def model_bytes(learner: Learner, n_columns: int, n_classes: int, n_rows: int, batch: int) -> int:
-    """The most that a model of so many columns and classes takes until it has learned from so many rows.
+    """Most bytes of a model with that many columns and classes, until it has learned `n_rows` rows.
 
-    Memory that no feature has touched costs nothing, so that it may be much less. Rows that are kept, those of a
-    sliding window and of a batch, are not counted.
+    Untouched features take no memory, so it may be much less. Stored rows of a sliding window or a batch are not
+    counted.
     """
     slots, heads = n_columns + 1, n_classes if n_classes > 2 else 1
     if isinstance(learner, RuleLearner):
         return learner.most_bytes(n_columns, n_classes)
-    scales = 2 * scale_bytes(n_columns) if learner.normalize == "scale" else 0  # its own, before a batch and after it
+    # Its own scales, before and after a batch.
+    scales = 2 * scale_bytes(n_columns) if learner.normalize == "scale" else 0
     if isinstance(learner, BCW):
         return scales + most_bytes(slots, heads, n_rows)
     assert isinstance(learner, SBCW | FGM)
@@ -40,11 +41,11 @@ def model_bytes(learner: Learner, n_columns: int, n_classes: int, n_rows: int, b
 
 
 def refuse_too_large(learner: Learner, stream: Stream, n_columns: int, n_classes: int) -> None:
-    """Raise ValueError if a model of so many columns and classes would be too large for a model file."""
-    if not isinstance(learner, RuleLearner) or learner.in_python:  # those in Python are in no model file
+    """Raise ValueError if a model with that many columns and classes is too large for a model file."""
+    if not isinstance(learner, RuleLearner) or learner.in_python:  # learners in Python have no model files
         return
     size = model_bytes(learner, n_columns, n_classes, 0, 0)
-    if size <= MOST_BYTES or learner.shape.has_factors:  # which memory bounds long before
+    if size <= MOST_BYTES or learner.shape.has_factors:  # limited by memory long before
         return
     fewer = "lower bits (--bits)" if stream.hashed_width() else "number the columns without gaps"
     ways = [f"{fewer}, or have fewer classes"]
@@ -58,7 +59,7 @@ def refuse_too_large(learner: Learner, stream: Stream, n_columns: int, n_classes
 
 
 def refuse_factors(learner: Learner, chunk: Chunk, n_classes: int) -> None:
-    """Raise MemoryError if a model that is to begin would have a full covariance that takes too much."""
+    """Raise MemoryError if a fresh model's full covariance would take too much."""
     if chunk.memory is None or not isinstance(learner, RuleLearner) or not learner.shape.has_factors:
         return
     size, limit = model_bytes(learner, chunk.n_columns, n_classes, 0, 0), chunk.memory.limit
@@ -72,13 +73,13 @@ def refuse_factors(learner: Learner, chunk: Chunk, n_classes: int) -> None:
 
 
 def refuse_batch(learner: Learner, batch: Chunk, n_classes: int) -> None:
-    """Raise MemoryError if a learner of batches would take too much while it learns from this one."""
+    """Raise MemoryError if a batch learner would take too much for this batch."""
     if batch.memory is None:
         return
     model = learner.model if learner.has_begun else None
     slots = 1 + max(batch.n_columns, 0 if model is None else model.n_columns)
     heads, entries = n_classes if n_classes > 2 else 1, len(batch.indices)
-    touched = min(slots, entries * PAGE // 8)  # numbers of which each column has one
+    touched = min(slots, entries * PAGE // 8)  # numbers of which there is one per column
     size = 3 * 8 * batch.n_rows * heads + 2 * batch.nbytes  # scores and such, and rows that are divided
     if learner.normalize == "scale":
         size += 2 * _SCALE * touched
@@ -91,10 +92,10 @@ def refuse_batch(learner: Learner, batch: Chunk, n_classes: int) -> None:
 
 
 def in_steps(learner: Learner, chunk: Chunk, n_classes: int, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """The rows of a chunk from start to stop in parts, between which the memory is looked at.
+    """The rows of a chunk from start to stop in parts, with a memory check between parts.
 
-    A model takes the pages of memory that its columns lie in. In each part it can grow only by a small share of what
-    it may take. Raises MemoryError if it has taken too much, or the next row alone would.
+    A model takes the memory pages of its columns. In each part it can grow only by a small share of its limit. Raises
+    MemoryError above the limit, or if the next row alone would exceed it.
     """
     memory, model = chunk.memory, learner.model
     if memory is None or memory.limit is None or not isinstance(learner, RuleLearner) or not isinstance(model, State):
@@ -115,7 +116,7 @@ def in_steps(learner: Learner, chunk: Chunk, n_classes: int, start: int, stop: i
     while start < stop:
         end = int(np.searchsorted(ends, ends[start] + a_part // per_entry, side="right")) - 1
         end = min(max(end, start + 1), stop)
-        if slot > model_bytes(learner, 0, model.n_heads, 0, 0):  # with more classes, the old model is there meanwhile
+        if slot > model_bytes(learner, 0, model.n_heads, 0, 0):  # with more classes, the old model exists meanwhile
             memory.check(slot * Touched(model.weights).count())
         if end == start + 1 and whole > memory.limit:
             memory.check(min(int(ends[end] - ends[start]) * max(slot, per_entry - PAGE), whole))
@@ -125,7 +126,7 @@ def in_steps(learner: Learner, chunk: Chunk, n_classes: int, start: int, stop: i
 
 
 def scale_bytes(n_columns: int) -> int:
-    """Bytes of the scales that rows are divided by, which all learners of one dtype share."""
+    """Bytes of the scales, which all learners of one dtype share."""
     return _SCALE * n_columns
 
 
@@ -135,7 +136,7 @@ def shared_scale_bytes(learners: Iterable[Learner], n_columns: int) -> int:
 
 
 def in_words(n_bytes: int) -> str:
-    """Such as 208 MB."""
+    """A number of bytes in words, such as 208 MB."""
     for unit, size in (("GB", 10**9), ("MB", 10**6)):
         if n_bytes >= 10 * size or (unit == "MB" and n_bytes >= size):
             return f"{n_bytes / size:,.0f} {unit}"
@@ -153,7 +154,7 @@ _TOO_LARGE = 'float32 cannot hold; dtype="float64" (--dtype float64) can'
 
 
 def dtype_to_read(learners: Sequence[Learner]) -> str:
-    """The dtype in which to read a stream for all these learners."""
+    """The dtype in which to read a stream for these learners."""
     return "float64" if any(learner.dtype == "float64" for learner in learners) else "float32"
 
 
@@ -191,7 +192,7 @@ class AsFloat32:
         if self._twin is not None:
             twin = next(self._twin, None)
             if twin is not None:
-                twin = twin.first(chunk.n_rows)  # of which a label that is refused may have left the beginning only
+                twin = twin.first(chunk.n_rows)  # a refused label may have left only its beginning
             if twin is None or not np.array_equal(twin.indptr, chunk.indptr):
                 raise ValueError(f"{chunk.end.rows - chunk.n_rows:,} rows on there is a value that {_TOO_LARGE}")
             return twin.values
@@ -203,7 +204,7 @@ class AsFloat32:
         return values
 
     def close(self) -> None:
-        """It is no longer needed."""
+        """Release the second reading."""
         self.needed = False
         if self._twin is not None:
             self._twin.close()

@@ -22,14 +22,14 @@ _OF_THE_LOOP = ("passes", *UNWRITTEN)  # parameters that say nothing of the mode
 
 @dataclass(frozen=True)
 class Start:
-    """A learner with a model, which the training changes, and what a checkpoint knows it by."""
+    """A learner with a model that training continues, and its mark in checkpoints."""
 
     name: str  # the path of its file, or "start"
     learner: Learner
 
     @classmethod
     def read(cls, path: str | Path) -> Start:
-        """From a model file."""
+        """Read it from a model file."""
         saved = read_learner(Path(path))
         if saved.place is not None and not _of_a_pipe(saved.place):
             raise ValueError(f"{path} is a checkpoint of a training that was stopped; go on with it by resuming that.")
@@ -42,7 +42,7 @@ class Start:
 
     @classmethod
     def of(cls, start: Any) -> Start:
-        """From a path, or from a copy of a learner or an estimator."""
+        """Make it from a path, a learner or an estimator (which is copied)."""
         if isinstance(start, str | Path):
             return cls.read(start)
         if not isinstance(start, Learner):
@@ -56,7 +56,7 @@ class Start:
         return self.learner.n_seen_
 
     def mark(self) -> dict[str, int]:
-        """Facts that tell this model from others: its examples, and a checksum of counts and intercepts."""
+        """Facts that identify a model: its examples, and a checksum of counts and intercepts."""
         model = self.learner.model
         counts = np.ascontiguousarray(model.tally, np.int64).tobytes()
         numbers = np.ascontiguousarray(model.intercepts(), np.float64).tobytes()
@@ -69,7 +69,7 @@ class Start:
         parameters: Mapping[str, Any],
         labels: Sequence[Label] | None,
     ) -> None:
-        """Raise ValueError if what was asked for besides contradicts the model. Set the parameters of the loop."""
+        """Raise ValueError if other arguments contradict the model. Sets the parameters of the loop."""
         own, name = self.learner.parameters(), type(self.learner).__name__
         if kind is not None and kind.__name__ != name:
             raise ValueError(f"{self.name} is a model of {name}, and cannot be gone on with by {kind.__name__}.")
@@ -88,15 +88,15 @@ class Start:
 
 
 def _of_a_pipe(place: Mapping[str, Any]) -> bool:
-    """True of a checkpoint whose rows cannot be read again, unless somebody sends them again."""
+    """True for a checkpoint whose rows cannot be read again unless they are sent again."""
     files = place.get("files")
     return isinstance(files, list) and None in files
 
 
 def refuse_finished(model: Path, checkpoint: Path, start: str | None, option: str) -> None:
-    """Raise ValueError if there is nothing to resume, but a model that a training from the beginning would replace.
+    """Raise ValueError if there is nothing to resume, but a finished model that would be replaced.
 
-    `start` is the path of the model that is gone on from, which may be that one, and `option` is how one is named.
+    `start` is the path of the model to continue from, perhaps the same one, and `option` is its option's name.
     """
     same = start is not None and os.path.exists(start) and model.exists() and os.path.samefile(start, model)
     if model.exists() and not same:

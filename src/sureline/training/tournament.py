@@ -32,7 +32,7 @@ from .reliability import Sampler
 from .room import AsFloat32, in_words, model_bytes, scale_bytes, shared_scale_bytes
 from .train import BATCH
 
-_UNKNOWN_MEMORY = 8 << 30  # taken for what there is, where the system does not tell
+_UNKNOWN_MEMORY = 8 << 30  # assumed if the system does not tell
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,10 @@ class Standing:
 
 
 class Tournament:
-    """Learners that are trained side by side on the chunks of a stream.
+    """Trains many learners on the chunks of a stream.
 
-    A chunk is parsed once, its labels are decoded once and its rows are made once. The cores then take learners from a
-    queue, those that took longest first, so that nobody waits long for the last one; the next chunks are parsed
-    meanwhile. Each learner sees all chunks in their order, and ends with the bits that it would have alone.
+    Each chunk is parsed once, and its labels and rows are made once. Threads take learners from a queue, slowest first,
+    while the next chunks are parsed. Each learner sees all chunks in order, and ends with the bits of training alone.
     """
 
     def __init__(
@@ -115,10 +114,10 @@ class Tournament:
         on_begin: Callable[[str], None] | None = None,
         on_progress: Callable[[Standing], None] | None = None,
     ) -> None:
-        """Read the stream. What is wrong with it ends the tournament, and is told in `problem`.
+        """Read the stream. An error in the data ends the tournament, and is told in `problem`.
 
-        `on_begin` is called before the first learner begins, with a sentence on the memory that they may take. Raises
-        KeyboardInterrupt if `interrupt` was called; all that is known by then can still be told.
+        `on_begin` is called before learning begins, with a sentence on the memory limit. Raises KeyboardInterrupt after
+        `interrupt`; results so far remain available.
         """
         started = time.monotonic()
         try:
@@ -160,7 +159,7 @@ class Tournament:
             raise KeyboardInterrupt
 
     def _settle(self) -> None:
-        """Let those that came by name alone have the best of their settings, by the first rows."""
+        """Choose settings by the first rows, for learners without parameters."""
         open_ones = [candidate for candidate in self.candidates if candidate.others]
         if not open_ones:
             return
@@ -170,7 +169,7 @@ class Tournament:
         largest = max(model_bytes(one, first.n_columns, first.n_classes, first.n_rows, self.batch) for one in learners)
         scales = scale_bytes(first.n_columns) * len({one.dtype for one in learners})
         at_a_time = min(self.workers, max(0, self.limit - scales) // largest)
-        if at_a_time == 0:  # there is no room for them at all, which is said in its place
+        if at_a_time == 0:  # there is no room at all, which is reported later
             return
         losses = iter(
             first.losses(
@@ -203,7 +202,7 @@ class Tournament:
             self.problem = f"{said[0].lower()}{said[1:].removesuffix('.')}"
 
     def _take(self, chunk: Chunk, pool: ThreadPoolExecutor, on_begin: Callable[[str], None] | None) -> None:
-        """Let all learn from a chunk; from its rows before the first whose label is refused, and then refuse it."""
+        """Teach a chunk to all learners, up to a row with a refused label, then raise the refusal."""
         good = self.classes.before_refusal(chunk)
         file = self.source.paths[min(chunk.end.file, len(self.source.paths) - 1)]
         if good.n_rows:
@@ -265,10 +264,10 @@ class Tournament:
     # -- memory ----------------------------------------------------------------------------------------------
 
     def _make_room(self, chunk: Chunk, on_begin: Callable[[str], None] | None) -> None:
-        """Say what the models may take; let learners go, the largest and of those the worst, if it is too much.
+        """Announce the memory limit; remove learners above it, the largest first, and among equals the worst.
 
-        Learners that take more the more rows have come (BCW) count as after the chunk at hand; at the start as after
-        all rows of the stream, where its length is known.
+        Learners that grow with the rows (BCW) count with their size after this chunk; at the start after the whole
+        stream, if its length is known.
         """
         n_columns, n_classes = max(self.columns, chunk.n_columns), len(self.classes.labels)
         n_rows = self.rows + chunk.n_rows
@@ -325,14 +324,14 @@ class Tournament:
         return Standing(int(self.seen.sum()), self.seconds, self.source.progress, len(self._alive()), name, score)
 
     def best(self) -> Candidate | None:
-        """The one with the least loss of those that have seen all; None if there was nothing to tell apart."""
+        """The run with the least loss among complete ones; None if there is nothing to compare."""
         finished = [candidate for candidate in self.candidates if self.has_seen_all(candidate)]
         if not finished or np.count_nonzero(self.seen) < 2:
             return None
         return min(finished, key=self._loss)
 
     def has_seen_all(self, candidate: Candidate) -> bool:
-        """True if it is still there, and has learned from all that has been read."""
+        """True for a run that is not dropped and has learned all rows read."""
         waits = isinstance(candidate, BatchCandidate) and candidate.done < self.rows
         return candidate.alive and candidate.begun and not waits
 
@@ -383,6 +382,6 @@ class Tournament:
 
 
 def _together(sizes: Mapping[Candidate, int], n_columns: int) -> tuple[int, int]:
-    """Bytes of models of these sizes in all, and how many of them are scales that they share."""
+    """Total bytes of models of these sizes, and the bytes of scales that they share."""
     shared = shared_scale_bytes((candidate.learner for candidate in sizes), n_columns)
     return sum(sizes.values()) + shared, shared

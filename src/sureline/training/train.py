@@ -98,7 +98,7 @@ class Training:
     # -- which learner ---------------------------------------------------------------------------------------
 
     def choose(self, learners: Sequence[Learner], metric: Metric | None = None) -> Choice:
-        """Before it begins, take the one of these learners that makes the fewest mistakes on the first rows."""
+        """Before it begins, choose the learner with the fewest mistakes on the first rows."""
         labels = self.labels if self.classes.fixed else None
         choice = choose(self.source, labels, learners, metric=metric, shuffle=self.order.shuffle)
         self.learner = choice.learner
@@ -106,7 +106,7 @@ class Training:
         return choice
 
     def enter(self, learners: Sequence[OnlineLearner], metric: MetricName = "error", *, committee: bool = True) -> None:
-        """Before it begins, let these learners race along the stream; the model is that of their committee."""
+        """Before it begins, let these learners race along the stream; the model is their committee's."""
         for learner in learners:
             attach(learner, self.stream, self.labels if self.classes.fixed else None)
         of_stream = {"long": is_long(self.stream), "mixed": self.order.mixes_times}
@@ -125,10 +125,10 @@ class Training:
         checkpointing: Checkpointing | None = None,
         on_progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        """Learn from what is left of the stream.
+        """Learn from the rest of the stream.
 
-        `on_progress` is called after the first example, the second, the fourth and so on, and after each chunk.
-        Raises KeyboardInterrupt, between two chunks, if `interrupt` was called: the training can then be saved.
+        `on_progress` is called after the first example, the second, the fourth and so on, and after each chunk. Raises
+        KeyboardInterrupt between two chunks after `interrupt`; the training can then be saved.
         """
         started = time.monotonic()
         if checkpointing is not None:
@@ -178,7 +178,7 @@ class Training:
         return self.order.chunks(self.source, self.position, self.pass_number)
 
     def _end_pass(self) -> None:
-        """See that what is read again is what was read before."""
+        """Check that data read again are unchanged."""
         rows = self.position.rows
         if self.passes > 1:
             self.files.refuse_changed()
@@ -221,7 +221,7 @@ class Training:
         self.pass_over(chunk)
 
     def take_whole(self, chunk: Chunk, tell: Callable[[], None]) -> None:
-        """Learn from a chunk row by row, but for those rows that have been, before it was complete."""
+        """Learn from a chunk row by row, except for rows already learned when it was incomplete."""
         if chunk.n_rows:
             batch = self._labelled(chunk)
             width = max(chunk.n_columns, self.learner.n_features_in_ if self.begun else 0)
@@ -255,7 +255,7 @@ class Training:
             return LabelledChunk(chunk, targets_of(chunk, self._file(chunk), self.position.rows, self.stream.schema))
         codes = self.codes_of(chunk)
         labelled = LabelledChunk(chunk, codes, self.classes.array())
-        labelled.record = self.pass_number == 1  # predictions of what was learned from say nothing of others
+        labelled.record = self.pass_number == 1  # predictions of learned rows say nothing about others
         return labelled
 
     def pass_over(self, chunk: Chunk) -> None:
@@ -299,7 +299,7 @@ class Training:
 
     @property
     def warning(self) -> str | None:
-        """The reason why the model is worse than its progressive error, in a sentence; None if there is none."""
+        """The reason why the model is worse than its progressive error; None if there is none."""
         runs = None if self.asking is not None else self.order.warning(self.classes.runs)
         return either(runs, doubts(self.learner, self.labels, self.stream))
 
@@ -316,7 +316,7 @@ class Training:
 
     @property
     def labels(self) -> list[Label]:
-        """The classes so far; none of a regressor."""
+        """The classes so far; None for a regressor."""
         return self.classes.labels
 
     @property
@@ -339,13 +339,13 @@ class Training:
 
     @property
     def since_start(self) -> dict[str, Any] | None:
-        """Of a training that went on from a model: examples since then, and how they were predicted."""
+        """After a continued training: examples since the start, and how they were predicted."""
         if self.start is None:
             return None
         return since(self._before, self._measures(), classes=self.mistakes is not None)
 
     def progress(self, seconds: float = 0.0) -> Progress:
-        """Progress so many seconds after the run began."""
+        """Progress at a time, in seconds since the run began."""
         mistakes = self.mistakes if self.asking is None else round((self.asking.error or 0.0) * self.rows)
         told = seconds, self._share(), self.pass_number, self.losses, self.frozen.error
         return Progress(self.rows, mistakes, *told)
@@ -357,21 +357,18 @@ class Training:
     # -- saving and going on ---------------------------------------------------------------------------------
 
     def save_model(self, path: Path, *, compact: bool = False) -> None:
-        """Write what has been learned so far; `compact` as for `sureline.save`."""
+        """Write the model so far; `compact` as for `sureline.save`."""
         write_learner(path, self.learner, compact=compact)
 
     def save_checkpoint(self, path: Path, *, beginning: Beginning | None = None) -> None:
-        """Write all that is needed to go on; at the `beginning` of a pipe, by which nothing is decided, from there."""
+        """Write a checkpoint; at the `beginning` of a pipe, where nothing is decided, training restarts there."""
         if not self.can_be_saved:
             raise ValueError("There is nothing to go on from: the training has not begun, or stopped inside a chunk.")
         save_checkpoint(self, path, beginning)
         self.own_checkpoints.add(path)
 
     def done_with(self, path: Path) -> None:
-        """Remove a checkpoint that this training wrote or went on from, and what a killed run has left of one.
-
-        One of another training is left.
-        """
+        """Remove checkpoints that this training wrote or continued, and leftovers of a killed run. Others' are kept."""
         if path in self.own_checkpoints:
             path.unlink(missing_ok=True)
         remove_stale(path)
@@ -389,5 +386,5 @@ class Training:
 
     @property
     def batch_size(self) -> int | None:
-        """Rows of a batch; None of a learner that takes none."""
+        """Rows of a batch; None for learners without batches."""
         return self.batch if isinstance(self.learner, BatchLearner) else None

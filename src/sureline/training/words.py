@@ -7,7 +7,7 @@ import math
 from .._inputs import clean
 
 _GAP = "\N{NO-BREAK SPACE}"
-NOTHING = "\N{EN DASH}"  # in place of what is not known
+NOTHING = "\N{EN DASH}"  # shown for unknown values
 
 
 def shortened(text: str, most: int) -> str:
@@ -17,7 +17,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """So many significant digits, with commas in thousands; a dash for what is not known."""
+    """A number with that many significant digits and commas; a dash if it is unknown."""
     if value is None or not math.isfinite(value):
         return NOTHING
     if value == 0:
@@ -30,12 +30,12 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def percent(value: float | None, digits: int = 3, places: int | None = None) -> str:
-    """A share in per cent, with so many significant digits, or so many after the point."""
+    """A share in per cent, with that many significant digits, or decimals."""
     return NOTHING if value is None or not math.isfinite(value) else f"{_in_percent(value, digits, places)}{_GAP}%"
 
 
 def percent_range(low: float, high: float, digits: int = 3, places: int | None = None) -> str:
-    """From one share to another, in per cent."""
+    """A range of shares in per cent."""
     return f"{_in_percent(low, digits, places)} to {_in_percent(high, digits, places)}{_GAP}%"
 
 
@@ -79,7 +79,7 @@ def duration(seconds: float | None) -> str:
 
 
 def size(n_bytes: float | None) -> str:
-    """Of memory or a file."""
+    """A size of memory or of a file."""
     if n_bytes is None:
         return NOTHING
     value = float(n_bytes)
@@ -98,7 +98,7 @@ def listed(words: list[str], most: int = 6) -> str:
 
 
 def sentence(text: str | None, end: str = ".") -> str:
-    """The text with that at its end, and not twice."""
+    """The text, ending with that punctuation once."""
     return (text or "").strip().rstrip(".") + end
 
 

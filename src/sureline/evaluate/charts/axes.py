@@ -16,20 +16,20 @@ _FIRST_DIGIT = "round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9
 
 @dataclass(frozen=True)
 class Axis:
-    """One of the two axes of a chart."""
+    """An axis of a chart."""
 
-    label: str  #: what is measured, with its unit
-    log: bool = False  #: by logarithms, as far as there are values above 0; those at 0 and below are then left out
+    label: str  #: : the measure, with its unit
+    log: bool = False  #: : logarithmic if some values are above 0; values at 0 and below are then left out
     percent: bool = False  #: values are shares, and the ticks say per cent
-    limits: tuple[float, float] | None = None  #: from where to where; by default what the data need and a little more
+    limits: tuple[float, float] | None = None  #: : the ends; by default those of the data, with a margin
     whole: bool = False  #: values are counts: no tick between two whole numbers
     seconds: bool = False  #: values are times in seconds, and the ticks say ms, s and so on
     with_zero: bool = False  #: a logarithmic axis has a place for 0
     falling: bool = False  #: the largest value comes first
-    bound: str = ""  #: the limits are the parameters BOUND_low and BOUND_high, of a chart whose rows change
+    bound: str = ""  #: : the limits are the parameters BOUND_low and BOUND_high of a chart whose rows change
 
     def over(self, values: Iterable[float | None], margin: float) -> Axis:
-        """The same with its limits set, so that it shows these values; linear if none is above 0."""
+        """A copy whose limits show these values; linear if none is above 0."""
         finite = [v for v in values if v is not None and math.isfinite(v)]
         log = self.log and (self.with_zero or any(v > 0 for v in finite) or bool(self.limits and self.limits[0] > 0))
         if self.limits is not None and self.limits[0] < self.limits[1] and (self.limits[0] > 0 or not log):
@@ -52,7 +52,7 @@ class Axis:
         return replace(self, log=log, limits=limits)
 
     def shown(self, value: float | None) -> float | None:
-        """The value, or None if there is no place for it."""
+        """The value; None if it cannot be shown."""
         if value is None or not math.isfinite(value) or (self.log and not self.with_zero and value <= 0):
             return None
         return float(value)
@@ -67,7 +67,7 @@ class Axis:
         return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:.4g}"
 
     def scale(self) -> Any:
-        """For Altair, once the limits are set."""
+        """The Altair scale, once the limits are set."""
         alt, _ = modules()
         kind = "symlog" if self.log and self.with_zero else "log" if self.log else "linear"
         more: dict[str, Any] = ({"zero": False} if kind == "linear" else {}) | (
@@ -79,9 +79,9 @@ class Axis:
         return alt.Scale(type=kind, domain=domain, nice=False, **more)
 
     def guide(self, length: int | str, room: int, *, across: bool = False, **more: Any) -> Any:
-        """Ticks for Altair, about so many pixels from each other; a chart as wide as its place counts them itself.
+        """Altair's ticks, about this many pixels apart. A chart as wide as its container counts them itself.
 
-        Of an axis that goes `across`, labels that would leave the picture at its ends are left out.
+        On an axis that goes `across`, labels that would overflow the picture are left out.
         """
         alt, _ = modules()
         expression = _PLAIN

@@ -1,4 +1,4 @@
-"""The base of all charts: drawing with Altair, which is imported then, and files (.png, .svg, .pdf, .html)."""
+"""The base of all charts: drawing with Altair, imported at the first use, and files (.png, .svg, .pdf, .html)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def modules() -> tuple[Any, Any]:
 class Moment:
     """The part of a figure that changes while it is shown."""
 
-    key: str  #: figures with the same key differ in the rest alone
+    key: str  #: : figures with the same key differ only in the rest
     rows: list[dict[str, Any]]  #: for the data source "rows"
     values: dict[str, Any]  #: of the parameters, by name
 
@@ -45,10 +45,10 @@ class Figure(ABC):
 
     @abstractmethod
     def chart(self, colours: Mapping[str, str], width: int | str, page: bool, number: int = 0) -> Any:
-        """The Altair chart but for fonts and frame, so that it can stand beside others; `number` is its place."""
+        """The Altair chart without fonts and frame, for use in a larger chart; `number` is its position."""
 
     def draw(self, *, colours: Mapping[str, str] = LIGHT, width: int | str = 640, page: bool = False) -> Any:
-        """The Altair chart. `page` leaves out title and legend, which a page has beside it."""
+        """The Altair chart. `page` leaves out title and legend, which a page shows itself."""
         alt, _ = modules()
         frame = (14, colours["card"]) if not page else (2, "transparent")
         with alt.utils.schemapi.debug_mode(False):  # checking every piece of it would take most of the time
@@ -74,17 +74,17 @@ class Figure(ABC):
 
 
 def titles(title: str, label: str, page: bool) -> Any:
-    """The title, and below it what the upright axis measures. On a page the title is a heading above the chart."""
+    """The title, and below it the measure of the upright axis. On a page the title is a heading above the chart."""
     alt, _ = modules()
     if page:
-        return alt.TitleParams(clean(label), limit=alt.ExprRef("width - 50"))  # beside it is what zooms
+        return alt.TitleParams(clean(label), limit=alt.ExprRef("width - 50"))  # the zoom button is next to it
     if not title:
         return alt.TitleParams(clean(label))
     return alt.TitleParams(clean(title), fontSize=15, **({"subtitle": clean(label)} if label.strip() else {}))
 
 
 def _config(colours: Mapping[str, str]) -> dict[str, Any]:
-    """Fonts, and the colours of all that is no data."""
+    """Fonts, and colours of all parts without data."""
     ink, soft, line = colours["ink"], colours["soft"], colours["line"]
     strong = {"fontSize": 13, "fontWeight": 600}
     below = {"subtitleColor": ink, "subtitleFontSize": 13, "subtitlePadding": 8}
@@ -105,7 +105,7 @@ def _config(colours: Mapping[str, str]) -> dict[str, Any]:
 
 
 def version() -> str:
-    """Of Vega-Lite, as vl_convert names it: the one that Altair writes for, or the newest that there is."""
+    """The version of Vega-Lite for vl_convert: the one that Altair writes, or the newest."""
     alt, convert = modules()
     wanted = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
     known: list[str] = convert.get_vegalite_versions()
@@ -113,7 +113,7 @@ def version() -> str:
 
 
 def svg(specification: dict[str, Any]) -> str:
-    """A chart as SVG for a file of its own, with the colours of both schemes; the same for the same chart."""
+    """A chart as an SVG file with light and dark colours; reproducible to the byte."""
     head, rest = _slim(_svg(specification)).split(">", 1)
     numbers: dict[str, int] = {}  # Vega counts on from chart to chart
     rest = re.sub(r'(?<=[#"]clip)\d+(?=[)"])', lambda found: str(numbers.setdefault(found[0], len(numbers))), rest)
@@ -127,7 +127,7 @@ def _slim(drawn: str) -> str:
 
 
 def still_svg(specification: dict[str, Any], width: int, margin: int) -> str:
-    """A chart as SVG to stand in a page, of that width; without clipping, whose names would be there twice."""
+    """A chart as SVG to embed in a page, of that width. Without clipping, whose ids would occur twice in a page."""
     drawn = _svg({**specification, "width": width, "padding": margin})
     return re.sub(r' clip-path="[^"]*"|<clipPath.*?</clipPath>', "", _slim(drawn))
 
@@ -139,7 +139,7 @@ def _svg(specification: dict[str, Any]) -> str:
 
 
 def javascript(script: str) -> str:
-    """A script, together with the libraries that draw charts in a browser, which it may call as `vegaEmbed`."""
+    """A script together with the chart libraries; it may call `vegaEmbed`."""
     _, convert = modules()
     made: str = convert.javascript_bundle(script, vl_version=version())
     return made

@@ -52,7 +52,7 @@ LIGHT, DARK = ({name: pair[k] for name, pair in _COLOURS.items()} for k in (0, 1
 
 
 def variables(root: str = ":root") -> str:
-    """The colours as variables of CSS: light, and dark for those who prefer that, but not on paper."""
+    """The colours as CSS variables: light, and dark for readers who prefer it, but not in print."""
     light, dark = (";".join(f"--{name}:{value}" for name, value in colours.items()) for colours in (LIGHT, DARK))
     return (
         f"{root}{{color-scheme:light dark;{light}}}@media screen and (prefers-color-scheme:dark){{{root}{{{dark}}}}}\n"

@@ -31,15 +31,15 @@ class Bars(Figure):
     """Horizontal bars from zero to the left and to the right, with whiskers of one standard deviation."""
 
     title: str
-    label: str  #: what the axis measures
+    label: str  #: : the measure of the axis
     bars: Sequence[Bar]
-    left: str = ""  #: what negative and positive values speak for, written above them
+    left: str = ""  #: : the meaning of negative and positive values, written above them
     right: str = ""
     description: str = ""
-    changes: bool = False  #: it is drawn without bars and limits, which `moment` has
+    changes: bool = False  #: : drawn without bars and limits, which `moment` has
 
     def moment(self) -> Moment:
-        """Its bars and limits, for a page that has drawn one of the same key with `changes`."""
+        """The bars and limits, for a page that drew a figure of the same key with `changes`."""
         low, high, (start, end) = self._ends()
         stds = any(bar.std is not None for bar in self.bars)
         key = repr((self.title, self.label, len(self.bars), stds, self.left, low < 0, self.right, high > 0))
@@ -114,7 +114,7 @@ def _shorter(text: str, most: int) -> str:
 
 @dataclass(frozen=True)
 class Histogram(Figure):
-    """How many there are of each size, over the edges between the bins."""
+    """A histogram: counts over bins, given by their edges."""
 
     title: str
     x: Axis
@@ -159,8 +159,8 @@ class HeatMap(Figure):
     x: Sequence[str]  #: their values, as written at columns and rows
     y: Sequence[str]
     cells: Mapping[tuple[int, int], MapCell]  #: by column and row
-    best: tuple[int, int] | None = None  #: the one to be framed
-    measure: str = "error"  #: what the values are, for the scale below
+    best: tuple[int, int] | None = None  #: : the cell to be framed
+    measure: str = "error"  #: : the measure of the values, for the scale below
     higher_is_better: bool = False
     percent: bool = True  #: they are shares
     description: str = ""
@@ -214,7 +214,7 @@ class HeatMap(Figure):
         return sorted(cell.value for cell in self.cells.values() if cell.value is not None)
 
     def _bounds(self) -> tuple[float, float]:
-        """The best value and the one at which the colours end: a few bad settings must not make all others alike."""
+        """The best value, and the value where the colours end: a few bad settings must not hide other differences."""
         known = self._known()
         if self.higher_is_better:
             known.reverse()

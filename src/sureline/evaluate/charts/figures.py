@@ -12,7 +12,7 @@ from .axes import Axis
 from .base import Figure, Moment, modules, titles
 
 _MARKERS = 9  # on a curve of many points
-_LONGEST_BESIDE = 28  # letters of a name beside a point
+_LONGEST_BESIDE = 28  # letters of a name next to a point
 
 N_STYLES = 8
 # In a square from -1 to 1, of about the same area: a marker for each of the styles, and a dash.
@@ -34,19 +34,19 @@ DASHES: tuple[Sequence[float], ...] = (
 
 @dataclass(frozen=True)
 class Series:
-    """Points of one name."""
+    """Points with one name."""
 
     name: str
-    #: Where a value is None or not finite, or not above 0 on a logarithmic axis, the line is broken.
+    #: : The line is broken where a value is None, not finite, or not positive on a logarithmic axis.
     x: Sequence[float]
     y: Sequence[float | None]
-    style: int | None = 0  #: which colour, marker and dash; None for one of the many in the background
+    style: int | None = 0  #: : the number of colour, marker and dash; None for a series in the background
     line: bool = True  #: whether a line is drawn of it, and markers
     markers: bool = True
-    low: Sequence[float | None] | None = None  #: an interval around y: a band beside a line, whiskers without one
+    low: Sequence[float | None] | None = None  #: : an interval around y: a band along a line, whiskers at points
     high: Sequence[float | None] | None = None
-    label: bool = True  #: whether its name is to be written beside it, where it is a point
-    notes: Sequence[str] | None = None  #: for each point what is shown when the pointer rests on it
+    label: bool = True  #: : whether the name is written next to a point
+    notes: Sequence[str] | None = None  #: : a tooltip for each point
     key: str | None = None  #: ties it to the row of a table that has the same key
 
 
@@ -63,16 +63,16 @@ class Reference:
 class Chart(Figure):
     """Series over two axes."""
 
-    title: str  #: what it shows
+    title: str  #: : the title
     x: Axis
     y: Axis
-    series: Sequence[Series]  #: those in front come last
+    series: Sequence[Series]  #: : later series are drawn on top
     references: Sequence[Reference] = ()
-    #: Points of a thin stair, from the left to the right: what no other point beats in both.
+    #: : Points of a thin stair, left to right: points that no other beats in both measures.
     frontier: Sequence[tuple[float, float]] = ()
-    description: str = ""  #: in words what is to be seen
+    description: str = ""  #: : the alternative text
     height: float = 320.0
-    changes: bool = False  #: it is drawn without rows and limits, which `moment` has
+    changes: bool = False  #: : drawn without rows and limits, which `moment` has
     zooms = True
 
     def chart(self, colours: Mapping[str, str], width: int | str, page: bool, number: int = 0) -> Any:
@@ -97,7 +97,7 @@ class Chart(Figure):
             layers.append(whisker.mark_rule(clip=True, strokeWidth=1.5))
         if "line" in has:
             lines = base.transform_filter("datum.line").encode(detail="name:N", tooltip="name:N")
-            if page:  # what the pointer meets is wider than what is seen
+            if page:  # the area for the pointer is wider than the mark
                 layers.append(lines.mark_line(clip=True, strokeWidth=12).encode(alt.OpacityValue(0)))
             thickness = alt.StrokeWidthValue(2, condition={"test": "datum.rest", "value": 1.1})
             lines = lines.encode(looks.dash(), thickness, looks.faded(1.0))
@@ -114,7 +114,7 @@ class Chart(Figure):
             translate="[mousedown, window:mouseup] > window:mousemove!",
         )
         layers = layers or [base.mark_point()]
-        layers[-1] = layers[-1].add_params(looks.chosen, zoom)  # to one that has both axes
+        layers[-1] = layers[-1].add_params(looks.chosen, zoom)  # to a layer that has both axes
         if page and "beside" in has:
             layers.append(_names(base, looks))
         made = alt.layer(*layers)
@@ -129,7 +129,7 @@ class Chart(Figure):
         return made
 
     def moment(self) -> Moment:
-        """Its rows and limits, for a page that has drawn one of the same key with `changes`."""
+        """The rows and limits, for a page that drew a figure of the same key with `changes`."""
         x, y, named, rows = self._drawn()
         looks = [(name, s.style, s.line, s.key) for s, name in named]
         axes = [(axis.label, axis.log, axis.log and _decades(axis)) for axis in (x, y)]
@@ -141,11 +141,11 @@ class Chart(Figure):
         """Axes with their limits, series with the names that they are shown by, and rows."""
         x, y = self._axes()
         named = list(zip(self.series, _unique(self.series), strict=True))
-        named.sort(key=lambda one: one[0].style is not None)  # those in the background first
+        named.sort(key=lambda one: one[0].style is not None)  # series in the background first
         return x, y, named, [row for s, name in named for row in _rows(s, name, x, y)]
 
     def _axes(self) -> tuple[Axis, Axis]:
-        """With their limits. Bands may go beyond them, whiskers may not."""
+        """The axes with their limits. Bands may exceed them, whiskers may not."""
         xs = [v for s in self.series for v in s.x] + [r.value for r in self.references if r.at == "x"]
         ys: list[float | None] = [v for s in self.series for v in s.y]
         ys += [v for s in self.series if not s.line for v in (*(s.low or ()), *(s.high or ()))]
@@ -179,7 +179,7 @@ class Chart(Figure):
 
 @dataclass(frozen=True)
 class Panels(Figure):
-    """Figures side by side, of so many pixels each, with one legend for all that have the same series."""
+    """Figures next to each other, of a fixed width, with one legend for series that they all have."""
 
     title: str
     figures: Sequence[Figure]
@@ -189,14 +189,14 @@ class Panels(Figure):
         alt, _ = modules()
         sized = zip(self.figures, self.widths, strict=True)
         charts = [one.chart(colours, wide, page, k + 1) for k, (one, wide) in enumerate(sized)]
-        with warnings.catch_warnings():  # a series is chosen in all panels at once, which Altair thinks worth a word
+        with warnings.catch_warnings():  # a selection across panels makes Altair warn
             warnings.simplefilter("ignore")
             made = alt.hconcat(*charts, spacing=36).resolve_scale(color="shared", shape="shared", strokeDash="shared")
         return made.properties(title=titles(self.title, "", page)) if self.title else made
 
 
 class _Looks:
-    """How the series of a chart look: encodings of their names, shared by all layers."""
+    """The looks of a chart's series: encodings of their names, shared by all layers."""
 
     def __init__(
         self, named: Sequence[tuple[Series, str]], colours: Mapping[str, str], width: int | str, page: bool
@@ -242,17 +242,17 @@ class _Looks:
         return alt.Shape("name:N", scale=self._scaled(shapes), legend=self.legend)
 
     def faded(self, opacity: float, unless: str | None = None) -> Any:
-        """The opacity, less of it for all others if one series is chosen, and none where the expression holds."""
+        """The opacity: lower for other series if one is chosen, and zero where the expression holds."""
         alt, _ = modules()
         conditions = [{"test": unless, "value": 0}] if unless else []
         return alt.OpacityValue(0.15 * opacity, condition=[*conditions, {**self.is_chosen, "value": opacity}])
 
 
 def _rows(s: Series, name: str, x: Axis, y: Axis) -> list[dict[str, Any]]:
-    """A row for each point that can be shown, with what is to be drawn there."""
+    """A row for each point that can be shown, with its marks."""
     rows: list[dict[str, Any]] = []
     step = max(len(s.x) // (_MARKERS - 1), 1) if s.line and len(s.x) > _MARKERS + 3 else 1
-    first = 3 * (s.style or 0) % step  # at other points than those of the other curves
+    first = 3 * (s.style or 0) % step  # at other points than on other curves
     for i, (x_value, y_value) in enumerate(zip(s.x, s.y, strict=True)):
         row: dict[str, Any] = {"x": x.shown(x_value), "y": y.shown(y_value), "name": name}
         if row["x"] is None:
@@ -281,13 +281,13 @@ def _parts_of(rows: Sequence[Mapping[str, Any]]) -> set[str]:
 
 
 def _decades(axis: Axis) -> tuple[bool, bool]:
-    """How many decades an axis has, as far as its ticks depend on them."""
+    """The decades of an axis, as far as its ticks depend on them."""
     low, high = axis.limits or (1.0, 1.0)
     return (high > 8 * low, high > 1e4 * low)
 
 
 def _names(base: Any, looks: _Looks) -> Any:
-    """Names beside points. The script of the page moves them to where they lie on nothing, or hides them."""
+    """Names next to points. The page's script moves or hides names that overlap."""
     alt, _ = modules()
     colour = looks.colour()
     colour.condition = {"test": "datum.rest", "value": looks.colours["soft"]}
@@ -299,7 +299,7 @@ def _names(base: Any, looks: _Looks) -> Any:
 
 
 def _unique(series: Sequence[Series]) -> list[str]:
-    """The names, without what cannot be shown; one that has been there is told from it by a number."""
+    """The names without unprintable characters; duplicates get a number."""
     made: list[str] = []
     for s in series:
         name = plain = clean(s.name).replace("\n", " ").strip() or "\N{EN DASH}"
@@ -310,7 +310,7 @@ def _unique(series: Sequence[Series]) -> list[str]:
 
 
 def _turned(style: int | None) -> int:
-    """Which marker and dash: others than before, when the colours begin anew."""
+    """The number of marker and dash; they change when the colours repeat."""
     return 0 if style is None else (style + style // N_STYLES) % N_STYLES
 
 

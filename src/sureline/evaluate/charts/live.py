@@ -13,13 +13,13 @@ from .figures import Chart
 def template(figure: Chart | Bars) -> dict[str, Any]:
     """The specification of a figure without its rows, as Vega-Lite has it.
 
-    A page fills the data source "rows" and sets the parameters with what `figure.moment` has, as often as it likes.
-    Figures whose moments have the same key have the same template.
+    A page fills the data source "rows" and sets the parameters from `figure.moment`, any number of times. Figures whose
+    moments have the same key share a template.
     """
     made = replace(figure, changes=True).draw(colours=BY_SCHEME, width="container", page=True)
     specification: dict[str, Any] = made.to_dict(validate=False)
     if isinstance(figure, Chart):
-        specification["title"] |= {"limit": {"expr": "width"}}  # there is nothing beside it that zooms
+        specification["title"] |= {"limit": {"expr": "width"}}  # there is no zoom button next to it
     values = figure.moment().values
     own = [{"name": name, "value": value} for name, value in values.items()]
     return {**specification, "params": [*specification.get("params", []), *own]}

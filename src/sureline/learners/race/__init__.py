@@ -1,1 +1,1 @@
-"""Many learners in one pass: those that are behind leave, and the others become one linear model."""
+"""Many learners in one pass: poor ones leave, and the others become one linear model."""

@@ -7,9 +7,9 @@ from typing import Any
 from ..catalogue import LEARNERS
 from ..online import OnlineLearner
 
-# No single setting is near the best on every kind of data. Noisy tables, sparse text and streams that drift want
-# different rates, memories and measures; between them these have one for each. `benchmarks/defaults.py` chooses them.
-# The first one is used where the rows cannot decide; where there is no room for all, the last ones stay away.
+# No single setting is near the best on every kind of data. Noisy tables, sparse text and drifting streams want
+# different rates, memories and scales; this list has a setting for each. `benchmarks/defaults.py` chooses them. The
+# first one is used if the rows cannot decide; if there is no room for all, the last ones are left out.
 CANDIDATES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("SCW", {}),
     ("SCW", {"eta": 0.75, "normalize": "row"}),
@@ -39,7 +39,7 @@ CANDIDATES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("SCW", {"eta": 0.75}),
 )
 
-NARROW = 100  # columns, up to which members with a full covariance take part
+NARROW = 100  # columns, up to which full covariances take part
 
 
 def entrants(parameters: dict[str, Any]) -> list[OnlineLearner]:

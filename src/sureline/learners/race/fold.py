@@ -1,11 +1,11 @@
-"""A committee of linear models as one: the votes become weights, in the units of the member that goes on learning.
+"""Folds a committee of linear models into one: votes become weights, in the units of the member that learns on.
 
-Members divide their rows by nothing or by scales, or all of them by their lengths. A weight of a row as it is, and one
-of a row divided by scales, differ by the scale of the feature alone, so that one model has the weights of both.
+Members divide rows by nothing or by scales, or all of them by row lengths. Weights for original rows and for scaled
+rows differ by the feature's scale only, so one model can hold both.
 
-The model is one of the learner that goes on, with its rule. Its score is that of the committee in the units of this
-learner's score, and so are the standard deviations: the mean of those of the Gaussian members, by their shares. Members
-that learned from the same rows err together, so their standard deviations add up, and not their variances.
+The model has the rule of the learner that goes on, and the committee's score in that learner's units. Its standard
+deviations are the weighted mean of those of the Gaussian members. Members learned from the same rows and err together,
+so their standard deviations add up, not their variances.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..online import OnlineLearner
 
 @dataclass(frozen=True)
 class Vote:
-    """A member of a committee, and how often its score counts in that of the committee."""
+    """A member of a committee, and the factor of its score."""
 
     learner: OnlineLearner
     weight: float
@@ -48,10 +48,10 @@ def same_rows(learner: OnlineLearner, other: OnlineLearner) -> bool:
 def folded(
     base: OnlineLearner, votes: Sequence[Vote], spread: Sequence[Vote], sizes: Normalizer | None, shift: float = 0.0
 ) -> State:
-    """The state of a learner like `base` whose scores are the sum of the votes, and a shift by the intercept.
+    """The state of a learner like `base` whose scores are the sum of the votes, shifted by the intercept.
 
-    `spread` are Gaussian members with what their standard deviations count; `sizes` has the scales of features, if one
-    of them divides by scales.
+    `spread` has the Gaussian members with the shares of their standard deviations; `sizes` has the scales of features,
+    if a member divides by scales.
     """
     state = base.model.copy()
     _put_weights(state, base, votes, sizes, shift)
@@ -60,7 +60,7 @@ def folded(
 
 
 def _factor(learner: OnlineLearner, base: OnlineLearner, slots: Ints, sizes: Normalizer | None) -> Floats:
-    """From weights of this learner's rows to weights of the rows of `base`, in these slots."""
+    """Factors from weights for this learner's rows to weights for rows of `base`, in these slots."""
     if learner.normalize == base.normalize or sizes is None:
         return np.ones(len(slots))
     size = np.ones(len(slots))
@@ -84,7 +84,7 @@ def _put_weights(
             factor = vote.weight * _factor(vote.learner, base, own, sizes)
             total[np.searchsorted(slots, own)] += values.astype(np.float64) * factor
         if shift != 0:
-            total[0] += shift  # the first slot is that of the intercept
+            total[0] += shift  # the first slot is the intercept's
         numbers[slots, head, 0] = total / scale[head]
     state.refresh(base.rule)
 
@@ -114,15 +114,15 @@ def _per_head(model: State) -> Floats:
 def record_of(
     state: State, scores: Floats, variances: Floats, labels: npt.NDArray[np.int32], weights: Floats | None
 ) -> Floats:
-    """The record of these predictions, in the order of their rows, as one of all rows that the model has seen.
+    """A record of these predictions, weighted as if all of the model's rows had been predicted.
 
-    The rows are a sample of all, each of which counts as often as there are rows for one of the sample.
+    Rows are a sample: each counts for the rows of the stream per row of the sample.
     """
     record = fresh_record()
     scores, variances = np.ascontiguousarray(scores), np.ascontiguousarray(variances)
     _core.put_on_record(record, scores, variances, labels, weights)
     n, seen = max(float(record[ROWS]), 1.0), int(state.tally[:, SEEN].sum())
-    times = max(seen / n, 1.0) ** 2  # of a weight, which is the place of a row times the rows for one
+    times = max(seen / n, 1.0) ** 2  # for a weight, the product of the row's position and the rows per sampled row
     record[LOGS] *= times
     record[CELLS] *= times
     record[SQUARES] *= times * times

@@ -22,7 +22,7 @@ class Sample:
     weights: Floats
 
     def rows_for(self, normalizer: Normalizer, width: int) -> tuple[_core.Rows, Floats | None]:
-        """For models of so many columns, and the sum of squares of each row in others."""
+        """Rows for models with that many columns, and the sum of squares of each row in other columns."""
         chunk = self.chunk
         values = normalizer.apply_values(chunk.values, chunk.indices, chunk.indptr, chunk.n_columns)
         indices, indptr = chunk.indices, chunk.indptr

@@ -1,7 +1,7 @@
-"""A race along a stream: all candidates start together, those behind leave, and the others become one linear model.
+"""A race along a stream: all candidates start together, poor ones leave, and the others become one linear model.
 
-Rows come in blocks, cut by their number alone. Before anybody learns from a block, all predict rows of it: that is how
-good the models are on what comes next. The last half of these predictions judges, so that recent ones count.
+Rows come in blocks, cut by their number alone. All members predict rows of a block before any learns from it, which
+measures them on unseen rows. Only the last half of these predictions counts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ JUDGED = 1 << 14  # predictions of a member that judge it, at most
 PAGE = 4096  # bytes
 FEWEST = 50  # and at least, else nothing can be decided
 Z = 4.0  # standard errors that a member must be behind
-# At most so many are left after so many rows, with a committee and without; None if nobody looks then.
+# The number of members allowed after a number of rows, with a committee (None: no look) and without.
 LEFT: tuple[tuple[int, int | None, int], ...] = (
     (1 << 13, None, 8),
     (1 << 14, 16, 5),
@@ -66,7 +66,7 @@ class Member:
     learner: OnlineLearner
     loss: float = 0.0  # at the last look
     looked: bool = False
-    left: int | None = None  # after so many rows
+    left: int | None = None  # the number of rows after which it left
     why: str = ""
 
     @property
@@ -89,16 +89,16 @@ class Race:
     ) -> None:
         self.members = [Member(k, learner) for k, learner in enumerate(learners)]
         self.metric, self.committee, self.long = metric, committee, long
-        self.mixed = mixed  # early and late rows of a stream, whose order says nothing of what comes after it
+        self.mixed = mixed  # early and late rows of a stream whose order has no meaning
         self.limit = default_memory() if limit is None else limit
         self.rows = self.nonzeros = 0
         self.memory_bytes = 0  # that the models may take, at the width of the first rows
         self.blocks: list[Block] = []
-        self.normalizers: dict[str, Normalizer] = {}  # by kind, which members share
+        self.normalizers: dict[str, Normalizer] = {}  # by kind; members share them
 
     @classmethod
     def of_trained(cls, learners: Sequence[OnlineLearner], rows: int, *, metric: str) -> Race:
-        """A race of learners that have each learned from so many rows, and are to be judged by others: see `judge`."""
+        """A race of learners that have all learned from this many rows, and are to be judged by others: see `judge`."""
         race = cls(learners, metric=metric)
         race.rows = rows
         for learner in learners:
@@ -113,7 +113,7 @@ class Race:
         self.rows += block.n_rows
 
     def copy(self) -> Race:
-        """One that goes on by itself."""
+        """An independent copy."""
         twin = copy.copy(self)
         twin.members = [
             replace(member, learner=copy.deepcopy(member.learner) if member.alive else member.learner)
@@ -129,7 +129,7 @@ class Race:
         self._share()
 
     def _share(self) -> None:
-        """Let members that divide rows in the same way have one divisor."""
+        """Give one normalizer to members that divide rows in the same way."""
         for member in self.alive:
             if member.learner.has_begun:
                 member.learner.normalizer = self.normalizers[member.learner.normalize]
@@ -142,12 +142,12 @@ class Race:
 
     @property
     def leader(self) -> Member:
-        """The member with the least loss so far; the first one as long as nobody has looked. It has seen all rows."""
+        """The member with the least loss so far; the first one before any loss is known. It has seen all rows."""
         alive = self.alive
         return min([member for member in alive if not self._rests(member)] or alive, key=lambda member: member.loss)
 
     def _rests(self, member: Member) -> bool:
-        """True if it learns no more, but votes: a full covariance costs too much along a long stream."""
+        """True for a member that only votes: a full covariance costs too much along a long stream."""
         enough = LEFT[-1][0] if self.committee else LEFT[0][0]
         return self.long and self.rows >= enough and member.learner.shape.has_factors
 
@@ -161,7 +161,7 @@ class Race:
 
     @property
     def over(self) -> bool:
-        """True if one learner was to be chosen, and is."""
+        """True if one learner was to be chosen, and has been."""
         return not self.committee and len(self.alive) == 1
 
     # -- learning --------------------------------------------------------------------------------------------
@@ -194,14 +194,14 @@ class Race:
             self._look()
 
     def normalizer_of(self, learner: OnlineLearner) -> Normalizer:
-        """The divisor of its rows, which is that of all members that divide them in the same way."""
+        """The normalizer of a learner's rows, shared by all members that divide them in the same way."""
         return self.normalizers.setdefault(learner.normalize, learner.fresh_normalizer())
 
     def _sample(self, block: Chunk, labels: npt.NDArray[np.int32], n_classes: int) -> Sample | None:
-        """Rows that are predicted; None if the models do not know all classes yet."""
+        """Predictions on a sample of a block; None if the models do not know all classes yet."""
         n_heads = self.alive[0].learner.model.n_heads
         if n_heads != (n_classes if n_classes > 2 else 1):
-            self.blocks.clear()  # scores of other heads
+            self.blocks.clear()  # scores for other heads
             return None
         most = min(JUDGED, max(1024, (1 << 18) // n_heads))
         stride = max(1, 1 << max(self.rows // most, 1).bit_length() - 1)
@@ -283,7 +283,7 @@ class Race:
         member.learner.forget()
 
     def _drop(self, numbers: dict[int, str]) -> None:
-        """Let members go, each for its reason; whoever is left keeps its predictions."""
+        """Remove members, each with its reason; remaining ones keep their predictions."""
         alive = self.alive
         self.blocks = [
             one.of([k for k, member in enumerate(alive) if member.number not in numbers]) for one in self.blocks
@@ -295,7 +295,7 @@ class Race:
         self.normalizers = {kind: normalizer for kind, normalizer in self.normalizers.items() if kind in kinds}
 
     def _make_room(self, block: Chunk, n_classes: int) -> None:
-        """Let members go that there is no room for, or that are for narrow tables; the last ones, or the worst.
+        """Remove members that exceed the memory, or that suit narrow tables only: the last ones, or the worst.
 
         A model has a page of memory for each nonzero of the rows at most: the others were never touched.
         """
@@ -325,11 +325,11 @@ class Race:
 
     @property
     def bounds(self) -> list[int]:
-        """Of the blocks among the predictions that judge."""
+        """Bounds of the blocks among the judged predictions."""
         return [0, *np.cumsum([len(one.labels) for one in self._late()]).tolist()]
 
     def judged(self) -> Judged | None:
-        """The predictions that judge; None if they are too few, or all of one class."""
+        """The judged predictions; None if there are too few, or all of one class."""
         blocks = self._late()
         if not blocks:
             return None
@@ -342,7 +342,7 @@ class Race:
         return Judged(np.clip(scores, -1e30, 1e30), labels, weights)
 
     def _look(self) -> None:
-        """Let those go that are behind. Where one is to be chosen, those that will not learn to the end go first."""
+        """Remove members that are behind. If one is to be chosen, members that cannot learn to the end leave first."""
         resting = [member.number for member in self.alive if self._rests(member)]
         if not self.committee and 0 < len(resting) < len(self.alive):
             self._drop(dict.fromkeys(resting, "a full covariance costs too much along a long stream"))
@@ -373,7 +373,7 @@ class Race:
             self._drop(gone)
 
     def _behind(self, weights: Floats, losses: Floats) -> npt.NDArray[np.bool_]:
-        """Which columns are clearly behind the best one, on all rows and on each half of them.
+        """True for columns clearly behind the best one, on all rows and on each half of them.
 
         After a change of the stream who was best before is behind for a while.
         """

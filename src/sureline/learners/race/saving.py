@@ -1,4 +1,4 @@
-"""A race as words and tensors, for a checkpoint, and back. What comes in is checked."""
+"""A race as words and tensors for a checkpoint, and back with every value checked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .predictions import Block
 from .race import Race
 
 _FIELDS = {"rows", "nonzeros", "memory", "committee", "metric", "candidates", "alive", "left", "blocks", "leader"}
-_LATER = {"mixed"}  # what older checkpoints do not have
+_LATER = {"mixed"}  # words that older checkpoints lack
 _MOST = 1 << 62
 
 
@@ -66,7 +66,7 @@ def _array(tensor: Tensor) -> Array:
 
 
 def restore(race: Race, words: Any, tensors: Mapping[str, Array], classes: Array) -> None:
-    """Put a race of the same candidates, which has not begun, where the words and tensors have it. Else ValueError."""
+    """Restore a race of the same candidates that has not begun. ValueError if the words or tensors do not fit."""
     try:
         _restore(race, words, dict(tensors), classes)
     except (AttributeError, KeyError, TypeError, Refusal) as error:

@@ -1,4 +1,4 @@
-"""A committee of learners by their predictions: how good each was, and the weights with which they vote.
+"""Committees of learners: the quality of each member's predictions, and the weights of their votes.
 
 Scores are an array of shape (rows, members, heads), of rows that nobody had learned from. With two classes a score f of
 a member counts as log-odds c f of the second class, where c makes the labels most likely. With more the margin of the
@@ -28,11 +28,11 @@ from ..._inputs import Floats
 from ..newton import newton
 
 SHRINKAGE = 10.0  # in units of the log loss of a row
-FIRST = 3  # members of the committee that it is shrunk to
+FIRST = 3  # members in the mean that the committee is shrunk to
 MOST = 8  # members that are weighed
 STEEP = 4.0  # of the sigmoid that stands for a mistake, per unit of log-odds
 FARTHEST, STEP = 1.5, 0.025  # thresholds that are tried, in log-odds
-_SMALLEST = 1e-6  # of a scale c, in units of one over the mean size of the scores
+_SMALLEST = 1e-6  # smallest scale c, in units of one over the mean size of the scores
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Judged:
         return int(self.scores.shape[1])
 
     def margins(self, rivals: npt.NDArray[np.intp] | None = None) -> Floats:
-        """Of shape (rows, members): the score on the side of the label, over that of the rival if there are more."""
+        """Margins, of shape (rows, members): the score on the label's side, minus the rival's if any."""
         f = self.scores
         if f.shape[2] == 1:
             of_two: Floats = np.where(self.labels == 1, 1.0, -1.0)[:, np.newaxis] * f[:, :, 0]
@@ -67,7 +67,7 @@ class Judged:
         return margins
 
     def wrong(self, margins: Floats) -> npt.NDArray[np.bool_]:
-        """Which margins are mistakes: a score of exactly 0 is the first of two classes, and the first of equal ones."""
+        """True for margins that are mistakes; ties go to the first class."""
         if self.scores.shape[2] > 1:
             wrong: npt.NDArray[np.bool_] = margins < 0
             return wrong
@@ -75,7 +75,7 @@ class Judged:
 
 
 def scales_of(judged: Judged) -> Floats:
-    """For each member the factor c that makes log-odds of its scores."""
+    """The factor c of each member that turns its scores into log-odds."""
     margins, total = judged.margins(), max(float(judged.weights.sum()), 1e-300)
     size = np.maximum(judged.weights @ np.abs(margins) / total, 1e-300)
     z = margins / size
@@ -99,8 +99,8 @@ def scales_of(judged: Judged) -> Floats:
 def losses_of(judged: Judged, scales: Floats, metric: str) -> Floats:
     """The loss of each row and member by a metric, of shape (rows, members).
 
-    By the error a mistake counts 1 and its log loss as much again: both in units of their least mean over the members.
-    Mistakes are what is asked for, and log losses tell members apart that make as many.
+    For the error, mistakes and log losses are added, each relative to its least mean over the members: mistakes are the
+    goal, and log losses separate members with equal mistakes.
     """
     margins = judged.margins()
     m = np.clip(margins * scales, -500, 500)
@@ -116,13 +116,13 @@ def losses_of(judged: Judged, scales: Floats, metric: str) -> Floats:
     wrong = judged.wrong(margins).astype(np.float64)
     total = max(float(judged.weights.sum()), 1e-300)
     errors, logs = judged.weights @ wrong / total, judged.weights @ log_loss / total
-    least = max(float(errors.min()), 0.5 / len(m))  # half a mistake, where the best makes none
+    least = max(float(errors.min()), 0.5 / len(m))  # half a mistake if the best member makes none
     joint: Floats = wrong / least + log_loss / max(float(logs.min()), 1e-9)
     return joint
 
 
 def _rank_losses(judged: Judged) -> Floats:
-    """For each row the share of the rows of the other class that it is on the wrong side of."""
+    """For each row the share of rows of the other class that are ranked wrongly against it."""
     f, positive = judged.scores[:, :, 0], judged.labels == 1
     losses = np.zeros(f.shape)
     for k in range(f.shape[1]):
@@ -139,13 +139,13 @@ def _rank_losses(judged: Judged) -> Floats:
 class Stack:
     """The votes of the members of a committee."""
 
-    members: list[int]  # those that were weighed, the best first
+    members: list[int]  # its members, the best first
     weights: Floats  # of the scores as they are: a_k c_k
-    shares: Floats  # a_k, which tell what each contributes
+    shares: Floats  # a_k, the contribution of each member
     shift: float = 0.0  # of its scores
 
     def scores(self, judged: Judged) -> Floats:
-        """Those of the committee, of shape (rows, heads)."""
+        """Scores of the committee, of shape (rows, heads)."""
         f: Floats = np.einsum("nkh,k->nh", judged.scores[:, self.members], self.weights) + self.shift
         return f
 
@@ -162,9 +162,9 @@ class Stack:
 
 
 def options(judged: Judged, scales: Floats, order: list[int], *, threshold: bool = False) -> list[Stack]:
-    """The committee of the best members, which `order` has in front; their mean; and each of them alone.
+    """The committee of the best members (the first of `order`), their mean, and each of them alone.
 
-    With `threshold`, which is for two classes, also the committee and the member that errs least, moved.
+    With `threshold`, for two classes, also the committee and the best member with a shifted threshold.
     """
     best = order[:FIRST]
     mean = np.full(len(best), 1 / len(best))
@@ -176,9 +176,9 @@ def options(judged: Judged, scales: Floats, order: list[int], *, threshold: bool
 
 
 def moved(judged: Judged, stack: Stack) -> Stack:
-    """The same with the shift of its scores with which it errs least.
+    """The same, with the threshold that makes the fewest mistakes.
 
-    Mistakes are smoothed, so that a few rows near the threshold do not decide: by a sigmoid of the margin.
+    A sigmoid of the margin smooths mistakes, so that a few rows near the threshold do not decide.
     """
     side = np.where(judged.labels == 1, 1.0, -1.0)
     margins = side * stack.scores(judged)[:, 0]
@@ -198,7 +198,7 @@ def stacked(judged: Judged, scales: Floats, order: list[int]) -> Stack:
         a = _minimum(best.margins() * c, best.weights, start)
         return Stack(members, a * c, a)
     a = start
-    for _ in range(3):  # the rival is that of the committee so far
+    for _ in range(3):  # the rival by the committee so far
         together = np.einsum("nkh,k->nh", best.scores, a * c)
         together[np.arange(len(together)), best.labels] = -np.inf
         a = _minimum(best.margins(together.argmax(axis=1)) * c, best.weights, start)
@@ -206,9 +206,10 @@ def stacked(judged: Judged, scales: Floats, order: list[int]) -> Stack:
 
 
 def best_of(judged: Judged, teams: Sequence[Sequence[Stack]], metric: str, bounds: Sequence[int]) -> Stack:
-    """The better committee; or the best of what is better than that by a standard error. `teams` are of `options`.
+    """The better committee; or the best option if it is better by a standard error.
 
-    The standard error keeps small data with the committee, which differs least from one sample to the next.
+    `teams` come from `options`. The standard error favours the committee on small data, since it varies least between
+    samples.
     """
     weights, total = judged.weights, float(judged.weights.sum())
     losses = {id(stack): stack.losses(judged, metric) for stacks in teams for stack in stacks}

@@ -16,7 +16,7 @@ from .stack import Judged, Stack, best_of, losses_of, options, scales_of
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of a race: a learner with a model, and what it is made of."""
+    """The outcome of a race: a learner with a model, and its members."""
 
     learner: OnlineLearner
     members: tuple[Member, ...]  # all that took part
@@ -26,11 +26,11 @@ class Verdict:
     error: float  # on these of the model
     best: Member  # the best member
     best_error: float
-    shares: dict[int, float]  # of the members of the committee by their numbers, which add up to 1
+    shares: dict[int, float]  # shares of the committee's members by number; they sum to 1
     shift: float = 0.0  # of its threshold, in log-odds
 
     def table(self) -> list[dict[str, Any]]:
-        """A row for each candidate: what it is, its loss, when and why it left, and its share of the committee."""
+        """A row for each candidate: settings, loss, when and why it left, and its share of the committee."""
         return [
             {
                 "learner": type(member.learner).__name__,

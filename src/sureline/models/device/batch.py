@@ -1,4 +1,4 @@
-"""A batch on a device: Algorithm 1, and what is known of its rows afterwards."""
+"""A batch on a device: Algorithm 1, and measures of its rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .rows import DeviceRows, Measured
 from .space import Pass, Space
 
 WIDEST = 8192  # features
-_ALL_BELOW: int = _core.RECORD["all_below"]  # so many rows are all put on record
+_ALL_BELOW: int = _core.RECORD["all_below"]  # the first rows, all of which are recorded
 
 
 def refuse_width(n_columns: int) -> None:
@@ -30,7 +30,7 @@ def refuse_width(n_columns: int) -> None:
 
 
 def measured(rows: DeviceRows, normalizer: Normalizer, state: PrecisionState) -> Measured:
-    """Rows by what the normalizer knows."""
+    """Rows divided by the normalizer."""
     n_slots = state.n_columns + state.intercept
     result = Measured(rows, n_slots, bool(state.intercept), by_length=normalizer.kind == "row")
     if normalizer.kind == "scale":
@@ -83,7 +83,7 @@ def after(
             work = Pass(space.array(labels), prices, q, state.policy, f, a, xp.zeros(n))
             mu = pass_over(precision, state.mu, x, work, state.dtype)
         except ValueError:
-            rows.refuse()  # if it was for what is in X, this says where
+            rows.refuse()  # names the row, if the contents of X are at fault
             raise
         tally = state.tally + _counted(space, work, len(state.tally))
         record = state.record.copy()
@@ -123,7 +123,7 @@ def _put_on_record(record: Floats, x: Measured, mu: Any, work: Pass, labels: Lab
 
 
 def drawn_for_record(before: int, n: int) -> Ints:
-    """Which of n rows are put on record after so many others, as in core/confidence/record.hpp."""
+    """Which of n rows are recorded after earlier rows, as in core/confidence/record.hpp."""
     drawn, t = [np.empty(0, np.int64)], before
     while t < before + n:
         octave = max(t.bit_length() - 1, _ALL_BELOW.bit_length() - 2)

@@ -1,4 +1,4 @@
-"""A CUDA device as a space: CuPy's arrays, cuBLAS for products, and the kernels beside this module for the rest."""
+"""A CUDA device as a space: CuPy's arrays, cuBLAS for products, and our kernels for the rest."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ..numbers import Policy
 from .space import ROWS, Pass, Space, Turns
 
 _LANES = 32  # columns of a slice in `learn_chunk`
-_SHARE = 4  # the pass takes this part of a device's multiprocessors, and leaves the others to products
-_PANEL = 128  # columns that inner products are made of at a time, to leave out a quarter that nobody reads
+_SHARE = 4  # the pass takes this part of a device's multiprocessors, and leaves the rest to products
+_PANEL = 128  # columns of inner products computed at a time, which skips an unused quarter
 _PART = 64  # parts that the rows are measured in
 _NEEDED = "which is not installed: pip install 'sureline[gpu]' (cupy-cuda13x; for CUDA 12 pip install cupy-cuda12x)"
 
 
 class NoDevice(ValueError):
-    """There is no CUDA device, or no library to use it with."""
+    """Raised if there is no CUDA device, or no library to use it with."""
 
 
 @cache
 def cuda_space(device: int = 0) -> CudaSpace:
-    """The space of a CUDA device. NoDevice if there is none."""
+    """The space of a CUDA device; NoDevice if there is none."""
     try:
         import cupy
     except ImportError:
@@ -70,14 +70,14 @@ class CudaSpace(Space):
     def crossing(
         self, n: int, size: int, d: int, dtype: np.dtype[Any], fill: Callable[[Array, int], None], keep: Any = None
     ) -> Iterator[tuple[int, Any]]:
-        # Through two buffers in pinned memory, each part while the one before is worked on.
+        # Through two buffers in pinned memory: one part is sent while the one before is used.
         from cupyx import empty_pinned
 
         here, crossing = self.xp.cuda.get_current_stream(), self.xp.cuda.Stream(non_blocking=True)
         size = min(size, n)
         pinned = [empty_pinned((size, d), dtype) for _ in range(2)]
         room = [self.xp.empty((size, d), dtype) for _ in range(2)] if keep is None else []
-        crossing.wait_event(here.record())  # their memory may come from what is still worked on
+        crossing.wait_event(here.record())  # their memory may belong to unfinished work
         crossed: list[Any] = [None, None]
         used: list[Any] = [None, None]
         try:
@@ -180,7 +180,7 @@ class CudaSpace(Space):
             beside.finish()
 
     def inner_products(self, Z: Any, out: Any = None) -> Any:
-        """At least the upper triangles of Z Z' of every block of rows, of which the last may have fewer."""
+        """At least the upper triangles of Z Z' of every block of rows; the last block may have fewer rows."""
         from cupy.cuda import cublas
 
         width, n_blocks = Z.shape[1], -(-len(Z) // ROWS)
@@ -220,13 +220,13 @@ class CudaSpace(Space):
 
 
 class TurnsBeside(Turns):
-    """The pass over a chunk runs beside the products of the next one, on a stream of its own."""
+    """Runs the pass over a chunk in parallel with the products of the next one, on its own stream."""
 
     def __init__(self, space: CudaSpace, w: Any, rows: Pass) -> None:
         super().__init__(space, w, rows)
         self.space: CudaSpace = space
         self._stream = space.xp.cuda.Stream(non_blocking=True, priority=-1)
-        self._rooms: list[tuple[Any, ...]] = []  # of every other chunk
+        self._rooms: list[tuple[Any, ...]] = []  # of every second chunk
         self._learned: list[Any] = [None, None]
         self._n_chunks = 0
 

@@ -1,4 +1,4 @@
-"""Arrays on CUDA devices, of whatever library, by the DLPack protocol."""
+"""Arrays on CUDA devices, of any library, by the DLPack protocol."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CUDA, _MANAGED = 2, 13  # kDLCUDA and kDLCUDAManaged of dlpack.h
 
 
 def is_on_device(X: Any) -> bool:
-    """True of an array in the memory of a CUDA device: of PyTorch, CuPy, JAX or whatever has DLPack."""
+    """True for an array in the memory of a CUDA device, of PyTorch, CuPy, JAX or another DLPack library."""
     if type(X) is np.ndarray or not hasattr(type(X), "__dlpack_device__"):
         return False
     return int(X.__dlpack_device__()[0]) in (_CUDA, _MANAGED)
@@ -26,7 +26,7 @@ def device_of(X: Any) -> int:
 
 
 def as_cupy(X: Any) -> Any:
-    """X, which is on a device, as an array of CuPy in the same memory."""
+    """X, which is on a device, as a CuPy array over the same memory."""
     import cupy
 
     if isinstance(X, cupy.ndarray):
@@ -57,7 +57,7 @@ def on_host(values: Any) -> Any:
 
 
 def handed_back(answers: Kind, X: Any) -> Kind:
-    """Answers on a device as an array of the library that X is of; others as they are."""
+    """Answers on a device as an array of X's library; other answers unchanged."""
     if not is_on_device(answers) or type(answers) is type(X):
         return answers
     if hasattr(X, "__array_namespace__"):
@@ -69,7 +69,7 @@ def handed_back(answers: Kind, X: Any) -> Kind:
 
 
 def chosen_labels(classes: Array, best: Any) -> Any:
-    """The classes in these positions, where the positions are; text is NumPy's alone."""
+    """The classes at these positions, on the same device; text classes as NumPy arrays."""
     if not is_on_device(best):
         return classes[best]
     if classes.dtype.kind not in "biuf":

@@ -110,7 +110,7 @@ _sent: WeakKeyDictionary[Precision, There] = WeakKeyDictionary()
 
 
 def there(space: Space, precision: Precision) -> There:
-    """A precision on the device; what was sent there stays as long as the precision is used."""
+    """A precision on the device; the copy lives as long as the precision is used."""
     if isinstance(precision, TriangleThere | SpanThere) and precision.space is space:
         return precision
     sent = _sent.get(precision)
@@ -182,7 +182,7 @@ def _by_gram_matrix(old: TriangleThere, rows: Measured, C: Any, same_C: bool, dt
 
 
 def _least_eigenvalue(space: Space, R: Any) -> float:
-    """Of R'R, to one digit: some steps of the power method for the inverse."""
+    """The least eigenvalue of R'R, to one digit: some steps of the power method for the inverse."""
     xp = space.xp
     x = space.array(np.random.default_rng(0).standard_normal(len(R)))[:, np.newaxis]
     growth = 1.0
@@ -200,7 +200,7 @@ def _rotated(space: Space, R: Any, blocks: Any) -> Any:
         if not bool(xp.isfinite(R).all()):
             raise ValueError(TOO_LARGE)
     R = xp.triu(R) * xp.where(xp.diagonal(R) < 0, -1.0, 1.0)[:, np.newaxis]
-    if not bool((xp.diagonal(R) > 0.5).all()):  # P >= I, unless that has drowned in what was added
+    if not bool((xp.diagonal(R) > 0.5).all()):  # P >= I, unless rounding has lost the I
         raise ValueError(TOO_LARGE)
     return R
 
@@ -233,7 +233,7 @@ def _over_triangle(precision: TriangleThere, mu: Floats, rows: Measured, work: P
 
 
 def whitened(W: Any, rows: Measured, room: Callable[[int, int], Any]) -> Iterator[tuple[slice, Any]]:
-    """Chunks of whitened rows in float64, each in the room for so many rows of that width."""
+    """Chunks of whitened rows in float64, in memory from `room(rows, width)`."""
     space = rows.space
     for at, block in rows.blocks(W.dtype):
         Z = room(*block.shape)

@@ -32,7 +32,7 @@ class DeviceRows:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of computations: their own, or float64 where that is none of ours."""
+        """The dtype of computations: that of the rows, or float64 if the core does not support it."""
         own = np.dtype(self.X.dtype)
         return own if own in (np.float32, np.float64) else np.dtype(np.float64)
 
@@ -45,7 +45,7 @@ class DeviceRows:
             return DeviceRows(self.space, self.X[self.space.array(rows)])
 
     def parts(self, size: int) -> Iterator[tuple[slice, Any]]:
-        """The rows in their order, so many at a time, in `dtype` and on the device."""
+        """The rows in order and in `dtype`, `size` rows at a time, on the device."""
         for start in range(0, len(self), size):
             at = slice(start, min(start + size, len(self)))
             yield at, self.X[at].astype(self.dtype, copy=False)
@@ -58,7 +58,7 @@ class DeviceRows:
         return self.space.on_host(self.X).astype(self.dtype, copy=False)
 
     def refuse(self) -> None:
-        """Raise ValueError for the first value that is not finite, if there is one."""
+        """Raise ValueError for the first value that is not finite."""
         for at, part in self.parts(1 << 14):
             finite = self.space.on_host(self.space.xp.isfinite(part).all(axis=1))
             if not finite.all():
@@ -67,7 +67,7 @@ class DeviceRows:
 
 
 class HostRows(DeviceRows):
-    """Rows of the host, an array or CSR with ascending columns: they cross in parts, while others are worked on.
+    """Rows of the host, an array or CSR with ascending columns, sent in parts while others are used.
 
     They stay on the device if there is room, as they are needed more than once.
     """
@@ -107,7 +107,7 @@ class HostRows(DeviceRows):
 
 
 def refuse_row(values: Array, row: int) -> None:
-    """Raise the core's ValueError for what is wrong with a row, of which these are the values."""
+    """Raise the core's ValueError for a row with these values."""
     from scipy.sparse import csr_matrix
 
     columns = np.flatnonzero(values != 0)
@@ -122,7 +122,7 @@ class Measured:
     """Rows on a common measure: each column divided by a scale, or each row by its length; with their intercept."""
 
     rows: DeviceRows
-    n_slots: int  # of the model, the last for the intercept if there is one
+    n_slots: int  # of the model; the last is the intercept's, if there is one
     intercept: bool
     scales: Any = None  # of the columns, on the device; 0 is that of the value itself
     by_length: bool = False
@@ -149,7 +149,7 @@ class Measured:
         return self.space.prepared(part, self.scales, lengths, roots, slot, self.width, dtype)
 
     def lengths(self, part: Any) -> Any:
-        """Of rows; 1 of those that are all zeros."""
+        """Lengths of rows; 1 for rows of zeros."""
         xp = self.space.xp
         values = part.astype(np.float64)
         squares = (values * values).sum(axis=1)

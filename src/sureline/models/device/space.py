@@ -26,7 +26,7 @@ _LEAST_PANEL = 128
 
 @dataclass
 class Pass:
-    """The rows of a batch, and what becomes of them: arrays of the space, with a row for each head."""
+    """The rows of a batch, and their outcomes: arrays of the space, with a row for each head."""
 
     labels: Any  # int32
     C: Any
@@ -52,7 +52,7 @@ class Space(ABC):
 
     @contextmanager
     def here(self) -> Iterator[None]:
-        """For `with`: what is computed in here, is computed there."""
+        """A context whose computations run on the device."""
         yield
 
     @abstractmethod
@@ -61,15 +61,16 @@ class Space(ABC):
 
     @abstractmethod
     def has_room(self, n_bytes: int) -> bool:
-        """True if so many bytes are free there."""
+        """True if that many bytes are free."""
 
     @abstractmethod
     def crossing(
         self, n: int, size: int, d: int, dtype: np.dtype[Any], fill: Callable[[Array, int], None], keep: Any = None
     ) -> Iterator[tuple[int, Any]]:
-        """Rows of the host, so many at a time, with the first of each part. `fill` writes them into an array.
+        """Rows of the host in parts, with the first row of each.
 
-        They stay in `keep` if that is given; otherwise a part is gone when the next but one comes.
+        `fill` writes them into an array. They stay in `keep` if given; otherwise a part is overwritten by the next but
+        one.
         """
 
     @abstractmethod
@@ -80,15 +81,15 @@ class Space(ABC):
 
     @abstractmethod
     def sizes(self, X: Any) -> tuple[Any, Any]:
-        """For each column the sum of the sizes of its values, and how many are not zero."""
+        """For each column the sum of absolute values, and the number of nonzeros."""
 
     @abstractmethod
     def steps(self, G: Any, at: slice, rows: Pass) -> None:
-        """The steps of a block of rows in their order, of whose inner products G has the first. Scores are in f."""
+        """The steps of a block of rows in order. G begins with their inner products; scores are in f."""
 
     @abstractmethod
     def cholesky(self, P: Any) -> Any | None:
-        """The upper triangular R of P = R'R, of which the upper triangle counts; None if there is none."""
+        """The upper triangular R of P = R'R, from P's upper triangle; None if P is not positive definite."""
 
     @abstractmethod
     def solved(self, R: Any, B: Any, *, transposed: bool = False) -> Any:
@@ -103,7 +104,7 @@ class Space(ABC):
         return values
 
     def width(self, n_slots: int) -> int:
-        """Of the rows of that many slots: as much as suits the memory."""
+        """The number of rows per chunk that suits the memory."""
         return -(-n_slots // 32) * 32
 
     def chunk_rows(self, width: int) -> int:
@@ -128,7 +129,7 @@ class Space(ABC):
 
     @contextmanager
     def turns(self, w: Any, rows: Pass) -> Iterator[Turns]:
-        """For `with`: the pass over a batch. w has the weights before, and those after at the end."""
+        """A context for the pass over a batch. w has the weights before it, and at the end those after."""
         yield Turns(self, w, rows)
 
     def inner_products(self, Z: Any) -> Any:
@@ -136,7 +137,7 @@ class Space(ABC):
         return [Z[first : first + ROWS] @ Z[first : first + ROWS].T for first in range(0, len(Z), ROWS)]
 
     def learn_block(self, Z: Any, G: Any, w: Any, start: int, rows: Pass) -> None:
-        """The pass over one block, with its inner products; its first row is row `start` of the batch."""
+        """The pass over one block, with its inner products; it begins with row `start` of the batch."""
         at = slice(start, start + len(Z))
         self.product(w, Z.T, rows.f[:, at])
         self.steps(G, at, rows)
@@ -157,7 +158,7 @@ class Turns:
         return self._room[:n_rows]
 
     def learn(self, Z: Any, start: int) -> None:
-        """Learn a chunk that is in its room, and starts with row `start` of the batch."""
+        """Learn a chunk in its buffer, which begins with row `start` of the batch."""
         for k, G in enumerate(self.space.inner_products(Z)):
             first = k * ROWS
             self.space.learn_block(Z[first : first + ROWS], G, self.w, start + first, self.rows)

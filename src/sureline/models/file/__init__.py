@@ -1,7 +1,6 @@
 """Model files: safe to load, whole or not there, and specified byte by byte in docs/model-file.md.
 
-Nothing in a file is run, and nothing in it is believed: what was changed, cut short or made up is refused with a
-reason.
+Loading runs no code and trusts nothing: changed, truncated or forged files are refused with a reason.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ __all__ = [
     "write_model",
 ]
 
-FORMAT = 1  # the version that is written, and the only one that is read
+FORMAT = 1  # the version written, and the only one read
 _FIELDS = {"format", "library", "kind", "class", "parameters", "labels", "state", "extra"}
 _IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]{0,99}")
 _PRINTABLE = re.compile("[ -~]{1,100}")
@@ -48,15 +47,15 @@ Label = bool | int | float | str
 class ModelContents:
     """The contents of a model file."""
 
-    kind: str  #: "model", or what the file was written as
-    class_name: str  #: the learner: any identifier, which whoever makes an object of it looks up in a list
+    kind: str  #: : "model", or another kind given on writing
+    class_name: str  #: : the learner: any identifier, which callers look up in a list
     parameters: dict[str, Any]
-    labels: list[Label]  #: one for each class, each only once
+    labels: list[Label]  #: : one for each class, all different
     state: AnyState
-    metadata: dict[str, Any]  #: what was written as `extra_metadata`
+    metadata: dict[str, Any]  #: : the `extra_metadata` given on writing
     tensors: dict[str, Array]  #: and as `extra_tensors`
-    library: str  #: what wrote the file, such as "sureline 0.1.0"
-    scales: Normalizer | None = None  #: what features are divided by, if there is something
+    library: str  #: : the writer, such as "sureline 0.1.0"
+    scales: Normalizer | None = None  #: : the divisors of features, if there are any
 
 
 def write_model(

@@ -16,7 +16,7 @@ from .checks import MOST_ROUNDS, everywhere, increasing, index_dtype
 from .container import Tensor
 from .errors import Refusal
 
-AVERAGE = "average"  # the field of a state that has one, which is true
+AVERAGE = "average"  # the field of states with an average; its value is true
 
 
 def tensors_of_average(state: State, average: _core.Average, sums: Array) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""JSON in one form only: every value is written in one way, and what is written in any other is not read."""
+"""Canonical JSON: each value has exactly one form, and other forms are refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def canonical(value: Any) -> str:
 
 
 def parse(text: str) -> Any:
-    """The value of a canonical text; any other is refused."""
+    """The value of a canonical text; other texts are refused."""
     try:
         value = json.loads(text)
         _refuse_depth(value)
@@ -47,9 +47,9 @@ def _refuse_depth(value: Any) -> None:
 
 
 def pack(value: Any, what: str, depth: int = 0) -> Any:
-    """A value as JSON can hold it: tuples and floats that are not finite become objects with a key that begins with $.
+    """A value in JSON's types: tuples and non-finite floats become objects with a key that begins with $.
 
-    Raises TypeError or ValueError, with `what` in the message, for what a model file cannot hold.
+    Raises TypeError or ValueError, with `what` in the message, if a model file cannot hold it.
     """
     if isinstance(value, np.generic) and value.dtype.kind in "biufU":
         value = value.item()

@@ -1,4 +1,4 @@
-"""The checks that every kind of state needs when it is read."""
+"""Checks that every kind of state needs when it is read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def integer(value: Any, what: str, least: int, most: int) -> int:
 
 
 def take_tensor(tensors: dict[str, Array], name: str, dtype: Any, shape: tuple[int, ...] | None = None) -> Array:
-    """The tensor of that name, which belongs to the state from now on."""
+    """Remove and return the tensor of that name."""
     array = tensors.pop(name, None)
     if array is None or array.dtype != dtype or shape not in (None, array.shape):
         raise Refusal(f"the tensor {name} is missing, or its type or shape does not fit the others")
@@ -47,12 +47,12 @@ def everywhere(check: Callable[[Array], Array], numbers: Array, overlap: int = 0
 
 
 def index_dtype(n_places: int) -> np.dtype[Any]:
-    """That of places in an array of so many."""
+    """The dtype of positions in an array of that size."""
     return np.dtype(np.uint32 if n_places <= 1 << 32 else np.int64)
 
 
 def increasing(places: Array, n_places: int) -> bool:
-    """True if they ascend, so that none is there twice and the last is the largest, and are in range."""
+    """True if positions ascend strictly and are in range."""
     return everywhere(lambda block: block[1:] > block[:-1], places, overlap=1) and (
         len(places) == 0 or 0 <= int(places[0]) <= int(places[-1]) < n_places
     )

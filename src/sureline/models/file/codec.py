@@ -1,4 +1,4 @@
-"""A state as tensors and a few words, and back. What comes in is checked, every field against the others."""
+"""Converts a state to tensors and words, and back with every field checked against the others."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _bytes_of(state: State) -> int:
 
 
 def _weights(state: State) -> dict[str, Tensor]:
-    """All numbers, or if that takes less room the places of those weights that are not all zero bits, and theirs."""
+    """All numbers; or, if smaller, the positions of weights with nonzero bits, and their numbers."""
     width, dtype = state.shape.width, state.dtype
     numbers = state.weights[: state.n_columns + 1].reshape(-1, width)
     touched = Touched(numbers)
@@ -316,13 +316,13 @@ def _checked_selection(
 
 
 def _checked_members(words: Any, take: Callable[..., Array], n_heads: int, n_slots: int) -> tuple[int, int, Array]:
-    """How many weights there may be and how many there are, and which may be nonzero."""
+    """The budget, the count, and the positions that may be nonzero, checked."""
     if not isinstance(words, dict) or words.keys() != {"max", "active"}:
         raise Refusal("the budget is not one, or the shape has none")
     members = take("members", "int64")
     most = integer(words["max"], "the budget", 1, 1 << 60)
     active = integer(words["active"], "the number of active weights", 0, members.size)
-    # Not the intercepts, which are the first slot.
+    # Without the intercepts, in slot 0.
     if members.ndim != 1 or not everywhere(lambda block: (block >= n_heads) & (block < n_slots * n_heads), members):
         raise Refusal("a member of the budget is out of range")
     return most, active, members

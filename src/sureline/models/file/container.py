@@ -1,8 +1,8 @@
-"""The container: safetensors with one form only, and a checksum over every byte. docs/model-file.md specifies it.
+"""The container: canonical safetensors with a checksum over every byte. docs/model-file.md specifies it.
 
-The file is read here and not by the package safetensors, which every file can also be read with. That one takes keys
-that come twice, and it either maps the file, so that whoever shortens it meanwhile ends the process, or holds it in
-memory twice. Here each byte is read once, into its place, and what the checksum was computed of is what is returned.
+The package safetensors can read these files too, but is not used here. It accepts duplicate keys. It either maps the
+file, so that truncating the file meanwhile kills the process, or holds it in memory twice. Here each byte is read once,
+into its place, and the returned bytes are those of the checksum.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _ENTRY = re.compile(
 
 @dataclass(frozen=True)
 class Tensor:
-    """An array that is still to be written: its numbers come in pieces, whose dtype is that of the whole."""
+    """An array to be written in pieces; their dtype is that of the whole."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -73,7 +73,7 @@ class Tensor:
 
 
 def write_container(path: str | os.PathLike[str], metadata: str, tensors: Mapping[str, Tensor]) -> None:
-    """Write the file, whose metadata is a text in ASCII; in place of an old one only when all of it is on the disk."""
+    """Write the file atomically. Its metadata is ASCII text."""
     with replacing(path) as output:
         output.overwrite(_DIGEST.start, _put(output.write, metadata, tensors))
 
@@ -87,7 +87,7 @@ def container_bytes(metadata: str, tensors: Mapping[str, Tensor]) -> bytes:
 
 
 def _put(write: Callable[[bytes | memoryview], Any], metadata: str, tensors: Mapping[str, Tensor]) -> bytes:
-    """Write all but the checksum, which is returned."""
+    """Write all but the checksum, and return the checksum."""
     ordered = sorted(tensors.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
     header = _header(metadata, ordered)
     checksum = hashlib.sha256()
@@ -152,7 +152,7 @@ def read_container(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array]]
 
 
 def container_of(data: bytes) -> tuple[str, dict[str, Array]]:
-    """As `read_container`, of the bytes of a file."""
+    """Like `read_container`, for the bytes of a file."""
     at = 0
 
     def fill(view: memoryview) -> None:
@@ -221,7 +221,7 @@ def _room(dtype: np.dtype[Any], size: int) -> Array:
 
 
 def _parsed(header: bytes) -> tuple[str, list[tuple[str, Tensor]]]:
-    """The metadata and the table of the tensors, by the grammar of the header, which has one text for one meaning."""
+    """The metadata and the table of tensors, by the canonical grammar of the header."""
     wrong = Refusal("its header is not what a model file has")
     try:
         text = header.decode("ascii")
@@ -241,7 +241,7 @@ def _parsed(header: bytes) -> tuple[str, list[tuple[str, Tensor]]]:
             raise wrong
         tensor = Tensor(dtype, tuple(int(n) for n in shape.split(",") if n), tuple)
         place = -dtype.itemsize, name
-        # In order, so that no name comes twice; one after the other, so that there are no gaps.
+        # Ascending names exclude duplicates; adjacent tensors exclude gaps.
         if not before < place or int(begin) != offset or int(end) != offset + tensor.nbytes:
             raise wrong
         if math.prod(n for n in tensor.shape if n > 0) > 1 << 48:  # empty arrays cannot have every shape

@@ -23,4 +23,4 @@ class ModelFileError(ValueError):
 
 
 class Refusal(Exception):
-    """A reason without the name of the file, which whoever knows it adds."""
+    """A reason without the file's name, which a caller adds."""

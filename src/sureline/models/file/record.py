@@ -62,7 +62,7 @@ def checked_record(tensors: dict[str, Array], state: Any) -> Floats | None:
         raise Refusal("a guard of the record is out of range")
     if not (0 <= rows <= MOST_ROUNDS and rows == int(rows) and squares >= 0 and (squares > 0) == (total > 0)):
         raise Refusal("the counts of the record do not fit each other")
-    # Of the weights w of n rows: (sum of w)^2 / n <= sum of w^2 <= (sum of w)^2, but for rounding.
+    # For weights w of n rows: (sum of w)^2 / n <= sum of w^2 <= (sum of w)^2, up to rounding.
     if squares > total * total * (1 + 1e-9) or squares * rows < total * total * (1 - 1e-9):
         raise Refusal("the counts of the record do not fit each other")
     if (not margins and logs.any()) or (margins and cells[:FIRST_MARGIN].any()):

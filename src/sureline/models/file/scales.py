@@ -23,14 +23,14 @@ def arrays_of_scales(scales: Normalizer | None) -> dict[str, Array]:
 
 
 def checked_scales(tensors: dict[str, Array], state: Any) -> Normalizer | None:
-    """Read back the tensors of `arrays_of_scales`, everything checked; None if there are none."""
+    """Read and check the tensors of `arrays_of_scales`; None if there are none."""
     if _COLUMNS not in tensors:
         return None
     columns = take_tensor(tensors, _COLUMNS, "uint32")
     single = _MEANS in tensors and tensors[_MEANS].dtype == np.float32
     means = take_tensor(tensors, _MEANS, np.float32 if single else np.float64, columns.shape)
     counts = take_tensor(tensors, _COUNTS, "int64", columns.shape)
-    # Ascending, so that none is there twice and the last is the largest.
+    # Strictly ascending, so that no column is there twice and the last is the largest.
     ascending = columns.ndim == 1 and everywhere(lambda block: block[1:] > block[:-1], columns, overlap=1)
     if not ascending or (len(columns) > 0 and int(columns[-1]) >= state.n_columns):
         raise Refusal("the columns of the scales do not ascend, or are out of range")

@@ -14,7 +14,7 @@ from .kernels import squares
 
 
 class Examples:
-    """Rows that are kept, dense or sparse as the first of them came. Never changed in place, but for its room."""
+    """Stored rows, dense or sparse like the first of them. Immutable, except for spare room."""
 
     def __init__(self, rows: Any) -> None:
         self.n, self.n_columns = int(rows.shape[0]), int(rows.shape[1])
@@ -24,7 +24,7 @@ class Examples:
 
     @classmethod
     def in_compressed_form(cls, values: Array, columns: Array, starts: Array, n_columns: int) -> Examples:
-        """Sparse rows from their arrays, which whoever calls this has checked."""
+        """Sparse rows from their arrays, which the caller has checked."""
         from scipy.sparse import csr_matrix
 
         index = np.int32 if max(n_columns, len(values)) < 2**31 else np.int64
@@ -44,7 +44,7 @@ class Examples:
         return self._squares.first(self.n)
 
     def like_these(self, X: Any, dtype: np.dtype[Any]) -> Any:
-        """X in the form and dtype of these rows, as wide as they are at least."""
+        """X in the form and dtype of these rows, and at least as wide."""
         if self.is_sparse and not is_sparse(X):
             from scipy.sparse import csr_matrix
 

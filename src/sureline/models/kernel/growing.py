@@ -1,7 +1,6 @@
-"""Arrays that grow at their end and are shared by a model and those that come of it.
+"""Arrays that grow at their end, shared by a model and its successors.
 
-What is appended lies behind the numbers that the older model has, and it does not look there. Should both go on, the
-second one to append makes a copy.
+Appended numbers lie beyond the end that an older model knows. If both models append, the second one makes a copy.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ PANEL = 128  # rows
 
 
 class Tail:
-    """An array with room behind it, which doubles when it is used up."""
+    """An array with spare room at its end, which doubles when it is used up."""
 
     def __init__(self, array: Array) -> None:
         self._buffer = array
@@ -26,7 +25,7 @@ class Tail:
         return self._buffer[:n]
 
     def appended(self, n: int, more: Array) -> Tail:
-        """With more after the first n."""
+        """A copy of the view with `more` after its first n entries."""
         tail, end = self, n + len(more)
         if self._used != n or end > len(self._buffer):
             room = max(end, 2 * n, 32) if end > len(self._buffer) else len(self._buffer)
@@ -38,9 +37,9 @@ class Tail:
 
 
 class Cholesky:
-    """L of a positive definite A = L L', in panels of rows: what is left of the diagonal block, and that block.
+    """L of a positive definite A = L L', in panels of rows: the part left of the diagonal block, and the block.
 
-    A row that is appended costs its own length: no panel is ever moved.
+    Appending a row takes time proportional to its length: panels are never moved.
     """
 
     def __init__(self) -> None:
@@ -49,7 +48,7 @@ class Cholesky:
         self._used = 0
 
     def appended(self, n: int, row: Floats, d: float) -> Cholesky:
-        """With a row after the first n: what is left of the diagonal, and the number on it."""
+        """With a row after the first n: its part left of the diagonal, and its diagonal entry."""
         k, i = divmod(n, PANEL)
         factor = self
         if self._used != n:
@@ -82,7 +81,7 @@ class Cholesky:
             stop = min(start + PANEL, n)
             if k:
                 out[start:stop] -= self._left[k][: stop - start] @ out[:start]
-            # In place, since the transposes are as Fortran has its matrices. Rows of others solve for zeros.
+            # In place: transposes are in Fortran's order. Rows of others solve for zeros.
             dtrsm(1.0, self._block[k].T, out[start : start + PANEL].T, side=1, overwrite_b=1)
             out[stop : start + PANEL] = 0
         return out[:n]
@@ -97,7 +96,7 @@ class Cholesky:
         for k in reversed(range(len(out) // PANEL)):
             start, stop = k * PANEL, min((k + 1) * PANEL, n)
             block = self._block[k].T
-            if stop < start + PANEL:  # without the rows of others, which come first here
+            if stop < start + PANEL:  # without rows of others, which come first here
                 block = np.asfortranarray(block[: stop - start, : stop - start])
             out[start:stop] = dtrsm(1.0, block, out[start:stop])
             if k:
@@ -105,7 +104,7 @@ class Cholesky:
         return out[:n, 0].copy()
 
     def rows(self, n: int) -> Floats:
-        """The first n rows, one after the other, each up to its diagonal."""
+        """The first n rows in sequence, each up to its diagonal."""
         packed = np.empty(n * (n + 1) // 2)
         for t in range(n):
             k, i = divmod(t, PANEL)
@@ -116,7 +115,7 @@ class Cholesky:
 
     @classmethod
     def of_rows(cls, packed: Floats, n: int) -> Cholesky:
-        """Rebuild a factor from what `rows` made."""
+        """Rebuild a factor from the output of `rows`."""
         factor = cls()
         for t in range(n):
             row = packed[t * (t + 1) // 2 : (t + 1) * (t + 2) // 2]

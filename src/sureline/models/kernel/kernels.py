@@ -1,4 +1,4 @@
-"""Kernels: inner products of rows in a space that is never built."""
+"""Kernels: inner products of rows in an implicit space."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KERNELS = ("linear", "rbf", "poly")
 
 @dataclass(frozen=True)
 class Kernel:
-    """k(a, b), and 1 more with an intercept, which is a feature that is always 1.
+    """k(a, b), plus 1 with an intercept, a feature that is always 1.
 
     linear: a.b; rbf: exp(-gamma |a - b|^2); poly: (gamma a.b + coef0)^degree; or a function of two matrices of rows
     that returns k of every row of the one with every row of the other.
@@ -34,7 +34,7 @@ class Kernel:
     def between(self, A: Any, B: Any, a2: Floats, b2: Floats) -> Floats:
         """k of all rows of A with all rows of B, whose squared lengths are a2 and b2; not finite where it overflows.
 
-        The one that is narrower has zeros in the columns that it does not have.
+        The narrower one counts as zero in missing columns.
         """
         if callable(self.kind):
             K = self._called(A, B)
@@ -57,7 +57,7 @@ class Kernel:
         return K
 
     def within(self, X: Any, x2: Floats) -> Floats:
-        """k of all rows of X with each other. On the diagonal is what `diagonal` says."""
+        """k of all rows of X with each other. The diagonal comes from `diagonal`."""
         K = self.between(X, X, x2, x2)
         if self.is_named:
             np.fill_diagonal(K, self.diagonal(X, x2))

@@ -1,4 +1,4 @@
-"""Lemma 1 as it is: every example that moved something is kept.
+"""Lemma 1 without a budget: every example that made a step is stored.
 
 With c_t = beta_t / (1 - beta_t v_t) a step adds c_t x_t x_t' to the inverse of the covariance. So after some steps
 S = (I + X' C X)^-1 = I - X' (K + D)^-1 X with D = C^-1 and the kernel's matrix K, which means that
@@ -10,7 +10,7 @@ l = L^-1 k the variance is k(x, x) - l.l, and the new row of L is l and 1 / sqrt
 mean is nu = L^-T z, where z gets one more number and the others stay. So a step writes n numbers, none of which is
 ever changed again, and L is the factor of a positive definite matrix whatever rounding does to l.
 
-After a model of two classes became one of more, S is a times what is said here, and beta is a beta.
+If a model of two classes has become one of more, S and beta are a times these.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 BLOCK = 32  # rows that are taken together
 _SUSPICIOUS = 1e-10  # of k(x, x): a variance below that may be all rounding
-_RESOLUTION = 1e-12  # of k(x, x): what the errors of thousands of steps stay below
+_RESOLUTION = 1e-12  # of k(x, x): a bound on the errors of thousands of steps
 
 
 class Head:
-    """The parts of a score: the examples that it moved for, L, z, 1 / diag L, and what bounds S^-1 from above."""
+    """The parts of a score: the examples that it stored, L, z, 1 / diag L, and the bound of S^-1."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -75,12 +75,12 @@ class Head:
 
 
 class Block:
-    """Some rows on their way into a model.
+    """A block of rows to be learned.
 
-    What the examples from before the block make of them are matrix products. After that all happens among the rows of
-    the block: F has their scores, G has x_i' S x_j / a, and a step changes both. The products have the same shape
-    wherever a call of the user ends within the block, so that cutting a stream into other calls changes no bit: rows
-    that a former call brought are there again if they were kept, and zeros if not.
+    Contributions of earlier examples are matrix products. The steps then involve only the rows of the block: F has
+    their scores, G has x_i' S x_j / a, and a step changes both. The products have the same shape wherever a caller's
+    batch ends within the block, so batches do not change the bits: rows of an earlier call are present again if they
+    were stored, and zeros otherwise.
     """
 
     def __init__(self, model: KernelModel, X: Any, at: int, first_row: int) -> None:
@@ -116,7 +116,7 @@ class Block:
                 self._step(h, int(self.places[member - self.n_before]), z, b)
 
     def _values(self, kernel: Kernel, old: Any, old2: Floats, recent: Any, positions: Any) -> tuple[Floats, Floats]:
-        """k of the old examples with the rows of the block, and of those with each other; zeros where there is none."""
+        """k of the earlier examples with the rows of the block, and of those with each other; 0 for missing ones."""
         if kernel.is_named and not self.model.examples.is_sparse:
             rows = np.zeros((BLOCK, self.X.shape[1]))
             rows[positions] = np.concatenate([recent, self.X])
@@ -186,7 +186,7 @@ class Block:
 
 
 def sound_variance(v: float, kappa: float, precision: float) -> float:
-    """x'Sx / a, which was computed as a difference from k(x, x) = kappa, kept from what rounding may do to it.
+    """x'Sx / a, computed as a difference from k(x, x) = kappa, bounded against rounding errors.
 
     S^-1 a is I + sum c_t x_t x_t' over all steps so far, c = beta / (1 - beta x'Sx), of which no eigenvalue exceeds
     `precision` = 1 + sum c_t k(x_t, x_t). So x'Sx / a is at least kappa / precision, which is never 0.
@@ -199,12 +199,12 @@ def sound_variances(v: Floats, kappa: Floats, precision: float) -> Floats:
 
 
 def sound_beta(beta: float, kappa: float) -> float:
-    """beta, held below what would magnify rounding errors: x'Sy is known to some 1e-16 k(x, x), and beta its square."""
+    """beta, bounded so that it does not magnify rounding errors: it multiplies x'Sy, known to some 1e-16 k(x, x)."""
     return min(beta, 1 / (_RESOLUTION * kappa))
 
 
 def step_of(rule: _core.Rule, m: float, v: float, s: float) -> _core.Step | None:
-    """The step for margin m, variance v and weight s; None if it moves nothing. ValueError if there is no number."""
+    """The step for margin m, variance v and weight s; None if nothing moves. ValueError if it is not finite."""
     if not (np.isfinite(m) and np.isfinite(v)):
         raise _core.Refused(-1, _core.Reason.score)
     if not v > 0:  # a row of zeros

@@ -18,11 +18,11 @@ from .kernels import Kernel, squares
 from .learning import BLOCK, Block, Head, sound_variances
 
 _AT_ONCE = 1 << 22  # kernel values that are in memory when rows are judged
-Heads = list[tuple[int, int]]  # those of a problem, with their signs
+Heads = list[tuple[int, int]]  # heads of a problem, with their signs
 
 
 class KernelModel:
-    """Weights with a Gaussian distribution in the space of a kernel. Learning makes a new one of it.
+    """Weights with a Gaussian distribution in the space of a kernel. Learning makes a new model.
 
     For each head the mean is sum nu_p x_p and the covariance a I + sum pi_pq x_p x_q', over the examples x. All-zero
     rows of a head's pi and nu are examples that it did not move for.
@@ -38,7 +38,7 @@ class KernelModel:
         self.tally: Ints = fresh_tally(max(n_classes, 2))
         self.heads = [Head() for _ in range(self.n_heads)]
         self.born = Tail(np.empty(0, np.int64))  # of each example, how many rows came before it
-        self.begun = 0  # how many rows came before the block that is under way
+        self.begun = 0  # rows before the current block
         self.record = fresh_record()
         self._told: list[tuple[Floats, Floats, int]] = []  # predictions of the batch at hand
 
@@ -90,10 +90,10 @@ class KernelModel:
         return model
 
     def grown(self, n_columns: int, n_classes: int, policy: Policy) -> Self:
-        """With at least that many columns and classes.
+        """The model with at least that many columns and classes.
 
-        A model of two classes that becomes one of more decides as before: under policy ovr both have the weights,
-        each with its own sign; under rival, where the difference of two scores decides, half of them and half of the
+        If two classes become more, decisions stay the same. Under policy ovr both classes get the weights, each with
+        its own sign. Under rival the difference of two scores decides, so each gets half of the weights and of the
         covariance.
         """
         model = copy.copy(self)
@@ -127,7 +127,7 @@ class KernelModel:
         return [[(label, 1), (int(np.argmax(others)), -1)]]
 
     def count(self, f: Floats, v: Floats, label: int, *, moved: bool) -> None:
-        """An example with these scores and variances, which came before its label."""
+        """Count an example, whose scores and variances were computed before its label was known."""
         self._told.append((f, v, label))
         predicted = int(f[0] > 0) if self.policy is Policy.binary else int(np.argmax(f))
         self.tally[label, SEEN] += 1
@@ -153,7 +153,7 @@ class KernelModel:
         return v
 
     def _kernel_values(self, X: Any) -> Any:
-        """k of the examples with some rows of X, and those rows, again and again. X may be wider than the model."""
+        """Yield k of the examples with some rows of X, and those rows. X may be wider than the model."""
         X = self.examples.like_these(X, self.dtype)
         size = max(1, _AT_ONCE // max(self.examples.n, 1))
         examples = self.examples.widened(X.shape[1]) if not self.kernel.is_named else self.examples
@@ -164,14 +164,14 @@ class KernelModel:
     # -- what a user sees ------------------------------------------------------------------------------------
 
     def nu(self) -> Floats:
-        """Of shape (heads, examples)."""
+        """The means nu, of shape (heads, examples)."""
         nu = np.zeros((self.n_heads, self.examples.n))
         for row, head in zip(nu, self.heads, strict=True):
             row[head.members] = head.factor.solve_transposed(head.z)
         return nu
 
     def pi(self) -> Floats:
-        """Of shape (heads, examples, examples)."""
+        """The covariances pi, of shape (heads, examples, examples)."""
         n = self.examples.n
         pi = np.zeros((self.n_heads, n, n))
         for matrix, head in zip(pi, self.heads, strict=True):
@@ -180,7 +180,7 @@ class KernelModel:
         return pi
 
     def a(self) -> Floats:
-        """The variance of a direction of which nothing is known, for each head."""
+        """The variance of an unknown direction, for each head."""
         return np.array([head.a for head in self.heads])
 
     def coefficients(self) -> Floats:
@@ -202,7 +202,7 @@ class KernelModel:
         return intercepts
 
     def intercept_variances(self) -> Floats:
-        """a + sum pi_pq: x'Sx along the feature that is always 1."""
+        """a + sum pi_pq: x'Sx of the feature that is always 1."""
         ones = np.full((self.examples.n, 1), float(self.intercept))
         variances: Floats = self._variances(ones, np.ones(1))[0]
         return variances
@@ -219,7 +219,7 @@ class KernelModel:
         return variances[slots]
 
     def only_nonzero(self) -> Self:
-        return self  # what is known is of the examples, not of features
+        return self  # knowledge is about examples, not features
 
     def _refuse_weights(self) -> None:
         if self.kernel.kind != "linear":

@@ -34,17 +34,17 @@ class Steps:
 
     @classmethod
     def of_batch(cls, n_rows: int, n_heads: int) -> Steps:
-        """Of rows that are still to come."""
+        """Steps for rows still to come."""
         return cls(np.zeros((n_rows, n_heads)), np.zeros(n_rows))
 
     def of(self, rows: slice) -> tuple[Floats, Floats]:
-        """Those of some rows, to be filled in."""
+        """Views of the steps of some rows, to be filled in."""
         return self.moves[rows], self.squares[rows]
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows with what they are to count."""
+    """Rows with their weights."""
 
     X: Any  # an array or CSR
     labels: Labels
@@ -67,7 +67,7 @@ class Batch:
         return not is_sparse(self.X) and self.same_C
 
     def blocks(self, dtype: Any, size: int | None = None) -> Iterator[tuple[slice, Array]]:
-        """Dense blocks of rows in C order, which the caller may overwrite. The next one is in the same memory."""
+        """Dense blocks of rows in C order, which the caller may overwrite. They share one buffer."""
         size = size or max(64, min(BLOCK_BYTES // (self.n_slots * np.dtype(dtype).itemsize), self.n_rows))
         memory = np.empty((min(size, self.n_rows), self.n_slots), dtype)
         for start in range(0, self.n_rows, size):
@@ -78,7 +78,7 @@ class Batch:
 
 
 def fill(block: Array, X: Any, intercept: bool) -> None:
-    """Write the rows of X into a dense block, with the intercept's column of ones if there is one."""
+    """Write the rows of X into a dense block, with a column of ones for the intercept."""
     at = block
     if intercept:
         block[:, -1] = 1
@@ -92,17 +92,17 @@ def fill(block: Array, X: Any, intercept: bool) -> None:
 
 
 def refuse_too_wide(n_slots: int) -> None:
-    """Raise ValueError if a matrix of that size, and one to work with, exceed the memory of this machine."""
+    """Raise ValueError if a matrix of that size, and a work copy, exceed the machine's memory."""
     _refuse_bytes(2 * 8 * n_slots**2, f"the precision of all pairs of features: {n_slots} of them need")
 
 
 def refuse_too_many_weights(n_columns: int, n_heads: int) -> None:
-    """The same for what the weights take, before a batch and after it."""
+    """Raise ValueError if the weights before and after a batch exceed the machine's memory."""
     _refuse_bytes(bytes_of_weights(n_columns, n_heads), f"the weights of all features: {n_columns} of them need")
 
 
 def bytes_of_weights(n_slots: int, n_heads: int) -> int:
-    return 4 * 8 * n_slots * n_heads  # before the batch and after it, and what is added
+    return 4 * 8 * n_slots * n_heads  # before the batch, after it, and the sum of its steps
 
 
 def _refuse_bytes(need: int, what: str) -> None:
@@ -115,7 +115,7 @@ def _refuse_bytes(need: int, what: str) -> None:
 
 
 class Precision(ABC):
-    """P in some form. Nothing changes it: a batch makes a new one."""
+    """P in some form. Immutable: a batch makes a new one."""
 
     @property
     @abstractmethod
@@ -127,7 +127,7 @@ class Precision(ABC):
 
     @abstractmethod
     def grown(self, at: int, more: int) -> Precision:
-        """With more slots from `at` on, each with the precision 1 that all began with."""
+        """P with more slots from `at` on, each with the initial precision 1."""
 
     @abstractmethod
     def absorbed(self, batch: Batch) -> Precision:

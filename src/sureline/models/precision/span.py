@@ -17,24 +17,24 @@ _ROWS = 1024  # that are worked on at a time
 
 
 def span_is_smaller(n_rows: int, n_slots: int) -> bool:
-    """True if so many rows take less work than a triangle."""
+    """True if that many rows take less work than a triangle."""
     return 2 * n_rows <= n_slots
 
 
 def most_bytes_of_span(n_rows: int) -> int:
-    """While it comes to so many rows, without these: K with its factor, the one before and copies; and products."""
+    """Peak bytes for that many rows, without the rows: K and its factor, the previous one, copies, and products."""
     return 4 * 8 * n_rows * (n_rows + min(n_rows, _ROWS))
 
 
 class Span(Precision):
     """P = I + Z'Z for the rows of Z, each an example times sqrt(C_i). For fewer examples than features.
 
-    With K = I + Z Z', the size of which is the number of rows, P^-1 Z' = Z'K^-1 and Z P^-1 Z' = K^-1 Z Z'.
+    With K = I + Z Z', one row and column per example, P^-1 Z' = Z'K^-1 and Z P^-1 Z' = K^-1 Z Z'.
     """
 
     def __init__(self, Z: Any, L: Floats | None = None) -> None:
         self.Z = Z  # an array or CSR, float64
-        self._L = L  # the Cholesky factor of K, lower, once it is needed
+        self._L = L  # the Cholesky factor of K, lower, computed at first use
 
     @classmethod
     def of_sparse_rows(cls, values: Floats, columns: Array, starts: Array, n_slots: int) -> Span:
@@ -105,7 +105,7 @@ class Span(Precision):
             if not np.isfinite(K).all():
                 raise ValueError(TOO_LARGE)
             L, info = lapack.dpotrf(np.asfortranarray(K), lower=1, clean=1)
-            if info != 0:  # 1 has drowned in what was added
+            if info != 0:  # rounding has lost the 1
                 raise ValueError(TOO_LARGE)
             self._L = L
         return self._L
@@ -155,7 +155,7 @@ class Span(Precision):
         return np.maximum(v, 0)
 
     def _inner_products(self, X: Any, intercept: bool) -> Iterator[tuple[slice, Floats, Floats]]:
-        """Some rows of X at a time: which, their squared lengths, and Z X'. Sparse rows are not made dense."""
+        """Parts of the rows of X: slice, squared lengths, and Z X'. Sparse rows stay sparse."""
         if not (is_sparse(X) and is_sparse(self.Z)):
             rows = Batch(X, np.empty(0, np.int32), np.empty(0), intercept, np.dtype(np.float64))
             for at, block in rows.blocks(np.float64):

@@ -19,7 +19,7 @@ NARROW = 512  # up to here the precision is always kept as a matrix
 
 
 class PrecisionState:
-    """Weights with one precision for all heads, since that comes from the rows alone. It is never changed in place.
+    """Weights with one precision for all heads, since it depends on the rows alone. Immutable.
 
     ``mu[head]`` has the columns, and then the intercept if there is one. Everything is float64; `dtype` is that of
     the large matrix products.
@@ -70,8 +70,8 @@ class PrecisionState:
         steps = Steps.of_batch(len(labels), self.n_heads)
         mu = precision.pass_over(self.mu, batch, q, self.policy, tally, steps)
         state = PrecisionState(mu, precision, tally, self.policy, self.intercept, self.dtype, record)
-        # A batch is learned from as a whole. The prediction of a row without its label is that of mu without the step
-        # that the row made, alpha y S x, and with the covariance without the row: v / (1 - C v).
+        # A batch is learned as a whole. A row's prediction without its label leaves out the row's own step, alpha y S
+        # x, from mu, and the row from the covariance: v / (1 - C v).
         scores = state.scores(X) - steps.moves * steps.squares[:, np.newaxis]
         v = steps.squares / np.maximum(1 - C * steps.squares, 1e-3)
         variances = np.repeat(v[:, np.newaxis], self.n_heads, axis=1)
@@ -79,10 +79,10 @@ class PrecisionState:
         return state
 
     def grown(self, n_columns: int, n_classes: int, policy: Policy) -> PrecisionState:
-        """With at least that many columns and classes.
+        """The state with at least that many columns and classes.
 
-        A model of two classes that becomes one of more decides as before: under policy ovr both have the weights,
-        each with its own sign, and under rival, where the difference of two scores decides, half of them.
+        If two classes become more, decisions stay the same. Under policy ovr both classes get the weights, each with
+        its own sign. Under rival the difference of two scores decides, so each gets half of the weights.
         """
         mu, precision, tally, now, record = self.mu, self.precision, self.tally, self.policy, self.record
         if n_columns > self.n_columns:
@@ -144,7 +144,7 @@ class PrecisionState:
         return self.precision.variance_of(np.where(slots == 0, self.n_columns, slots - 1))
 
     def covariance(self) -> Floats:
-        """S of the columns and, last, the intercept, which has a variance of 1 if there is none."""
+        """S of the columns and, last, the intercept, which has variance 1 if there is none."""
         S = self.precision.covariance()
         if self.intercept:
             return S
@@ -162,6 +162,6 @@ def fresh_precision(n_slots: int) -> Precision:
 
 
 def most_bytes(n_slots: int, n_heads: int, n_rows: int) -> int:
-    """Most bytes that a model takes on its way to so many rows; not counted are these, and blocks of some MB."""
+    """Peak bytes of a model over that many rows, without the rows, and without blocks of some MB."""
     few = n_slots > NARROW and span_is_smaller(n_rows, n_slots)
     return bytes_of_weights(n_slots, n_heads) + (most_bytes_of_span(n_rows) if few else most_bytes_of_triangle(n_slots))

@@ -19,7 +19,7 @@ _PART = 1 << 16
 
 
 def most_bytes_of_triangle(n_slots: int) -> int:
-    """While it takes in a batch: the one before, the new one, P, and a copy."""
+    """Peak bytes while it absorbs a batch: the previous factor, the new one, P, and a copy."""
     return 4 * 8 * n_slots**2
 
 
@@ -45,11 +45,11 @@ class Triangle(Precision):
         return Triangle(R)
 
     def absorbed(self, batch: Batch) -> Triangle:
-        """By the cheaper way that is exact enough.
+        """Absorb a batch, by the cheapest way that is accurate enough.
 
         The Gram matrix costs N d^2 and its Cholesky factor d^3 / 3, for any number of rows; rotating the rows into R
-        costs 2 N d^2, so that is for few rows. It is also for rows so long, or C so large, that the I in P would drown
-        in rounding errors: R has the square root of the condition of P.
+        costs 2 N d^2, which suits few rows. It is also used if rows are so long, or C so large, that rounding would
+        lose the I in P: R's condition is the square root of P's.
         """
         R = None
         if 3 * batch.n_rows >= self.n_slots:
@@ -90,7 +90,7 @@ class Triangle(Precision):
                 raise ValueError(TOO_LARGE)
         R = np.triu(R)
         R *= np.where(R.diagonal() < 0, -1.0, 1.0)[:, np.newaxis]
-        if not (R.diagonal() > 0.5).all():  # P >= I, unless that has drowned in what was added
+        if not (R.diagonal() > 0.5).all():  # P >= I, unless rounding has lost the I
             raise ValueError(TOO_LARGE)
         return np.asfortranarray(R)
 
@@ -126,7 +126,7 @@ class Triangle(Precision):
 
 
 def least_eigenvalue(R: Floats) -> float:
-    """Of R'R, to one digit: some steps of the power method for the inverse."""
+    """The least eigenvalue of R'R, to one digit: some steps of the power method for the inverse."""
     from scipy.linalg import blas
 
     x = np.random.default_rng(0).standard_normal(len(R))
@@ -149,7 +149,7 @@ def inverse(R: Floats) -> Floats:
 
 
 def _learn_wide(R: Floats, batch: Batch, q: int, w: Floats, policy: Policy, tally: Ints, steps: Steps) -> int:
-    """The pass of Algorithm 1, in place of w. The first row that is refused, or -1."""
+    """Make the pass of Algorithm 1, changing w in place. Returns the first refused row, or -1."""
     for at, block in whitened(R, batch):
         moves, squares = steps.of(at)
         task = _core.BatchTask(batch.labels[at], batch.C[at], q, policy, tally, moves, squares=squares)
@@ -160,7 +160,7 @@ def _learn_wide(R: Floats, batch: Batch, q: int, w: Floats, policy: Policy, tall
 
 
 def _learn_narrow(R: Floats, batch: Batch, q: int, w: Floats, policy: Policy, tally: Ints, steps: Steps) -> int:
-    """The same by the core, which whitens the next rows while it learns from these."""
+    """Make the same pass in the core, which whitens the next rows while it learns from these."""
     W = np.ascontiguousarray(inverse(R))
     padded = np.zeros((len(w), _whole_vectors(w.shape[1])))
     padded[:, : w.shape[1]] = w
@@ -175,7 +175,7 @@ def _learn_narrow(R: Floats, batch: Batch, q: int, w: Floats, policy: Policy, ta
 
 
 def whitened(R: Floats, rows: Batch) -> Iterator[tuple[slice, Array]]:
-    """Blocks of whitened rows, in order. The next one is in the same memory."""
+    """Blocks of whitened rows, in order. They share one buffer."""
     W = inverse(R)
     if len(R) <= _core.WIDEST_NARROW:
         W = np.ascontiguousarray(W)
@@ -188,7 +188,7 @@ def whitened(R: Floats, rows: Batch) -> Iterator[tuple[slice, Array]]:
     dtype = rows.dtype
     if dtype == np.float32 and np.linalg.norm(W, 1) * np.linalg.norm(R, 1) > 1e4:
         dtype = np.dtype(np.float64)  # the rounding errors grow with the condition of R
-    # Multiplying by the inverse is what BLAS is best at.
+    # Multiplying by the inverse is what BLAS does best.
     factor = np.asfortranarray(W, dtype)
     multiply = blas_function("trmm", dtype)
     for at, block in rows.blocks(dtype, size=_WIDE_BLOCK):
@@ -247,7 +247,7 @@ def _add_gram_matrix(G: Floats, X: Array) -> Floats:
 
 
 def _gram_matrix_in_place(X: Array, intercept: bool) -> Floats:
-    """Of the rows where they are: of float64 in one product, of float32 in blocks that are added up in float64."""
+    """The Gram matrix of rows in place: float64 in one product, float32 in blocks that are summed in float64."""
     d = X.shape[1]
     G = np.zeros((d, d), order="F")
     size = len(X) if X.dtype == np.float64 else 8192

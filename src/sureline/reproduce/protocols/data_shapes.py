@@ -1,7 +1,7 @@
-"""The protocol "shapes of data": a paper's list of data sets, and what of it there is here.
+"""The protocol "shapes of data": a paper's list of data sets, compared with the data here.
 
-Of each set what the paper lists is counted: rows, features, nonzeros, classes, and the part of the features that never
-come in the training rows, which the paper on sparse online learning calls sparsity.
+For each set the paper's measures are counted: rows, features, nonzeros, classes, and the share of features absent from
+the training rows, which the paper on sparse online learning calls sparsity.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MEASURES = {
     "never active, %": 2,
     "negatives per positive": 2,
 }
-# What the shape of a set consists of, and what the claim calls it.
+# The measures of a set's shape, and their names in claims.
 _SHAPE = {
     "training rows": "rows",
     "test rows": "rows",
@@ -46,7 +46,7 @@ class Parameters:
 
 
 def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Progress) -> Findings:
-    """Count what there is of every data set."""
+    """Measure every data set that is here."""
     progress.expect(sum(sum(parameters.rows[data.name]) for data in entry.data_sets))
     made, verdicts, missing = [], [], []
     paper = {data.name: _paper(entry, data.name) for data in entry.data_sets}
@@ -99,7 +99,7 @@ def counted(split: Split) -> dict[str, float]:
 
 
 def _paper(entry: Entry, name: str) -> dict[str, float]:
-    """The paper's measures, as far as it has them; the nonzeros of a row follow from its others."""
+    """The paper's measures; the nonzeros per row follow from the others."""
     printed = {measure: entry.paper_mean(name, "paper", measure) for measure in _MEASURES}
     known = {measure: value.mean for measure, value in printed.items() if value is not None}
     if "nonzeros" in known:

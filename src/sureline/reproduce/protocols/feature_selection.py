@@ -22,7 +22,7 @@ from ..statistics import MEANS, TIMES, best_of, how_many_hold, longer, lower, me
 
 @dataclass(frozen=True)
 class Days:
-    """Rows in time order: those of a file are a day, or so many rows where one file has them all."""
+    """Rows in time order, in days: a file is a day, or a fixed number of rows of a single file."""
 
     split: str  # "next": trained on one day, tested on the next; "even to odd": trained on even days, tested on odd
     rows: int
@@ -32,7 +32,7 @@ class Days:
             raise EntryError(f"[protocol.days], 'split', must be 'next' or 'even to odd'. Got {self.split!r} instead.")
 
     def draws(self, wanted: int) -> int:
-        """Of days there are many pairs, of the even and the odd ones there is one."""
+        """Number of draws: there are many pairs of days, but one split into even and odd."""
         return wanted if self.split == "next" else 1
 
     def of(self, rows: Rows, draw: int) -> tuple[Rows, Rows]:
@@ -48,17 +48,16 @@ class Parameters:
     """The parameters of the protocol."""
 
     counts: tuple[int, ...]  # numbers of features to select
-    # How many sets of rows are drawn of a stand-in, and the first of their seeds; of files, how many random splits into
-    # rows for training and for testing there are.
+    # The number of draws, and the first seed. For generated data a draw is a new set of rows; for files a random split.
     draws: int
     first_seed: int
-    test_share: float  # which part of the rows is for testing
-    # Learners with a grid take the point that is best, at this number of features, on the last fifth of the training
-    # rows of the first draw, after training on the others.
+    test_share: float  # share of the rows for testing
+    # Learners with a grid use its best point at this number of features: on the last fifth of the training rows of the
+    # first draw, after training on the others.
     tuning_count: int
-    days: dict[str, Days] = field(default_factory=dict)  # data sets whose rows come in time order
+    days: dict[str, Days] = field(default_factory=dict)  # data sets in time order
     data: tuple[str, ...] | None = None  # only these data sets
-    rows: int | None = None  # at most so many rows of each
+    rows: int | None = None  # most rows of each
 
 
 @dataclass(frozen=True)
@@ -164,7 +163,7 @@ def _tuned(entry: Entry, learner: Learner, train: Rows, count: int, progress: Pr
 def _fitted(
     entry: Entry, learner: Learner, point: Mapping[str, float], train: Rows, test: Rows
 ) -> tuple[float, float, float]:
-    """Accuracy, seconds, and how many features have a weight: a selected one may have none."""
+    """Accuracy, seconds, and number of features with a weight: a selected feature may have none."""
     from sklearn.exceptions import ConvergenceWarning
 
     model = build(entry, learner, point)

@@ -1,4 +1,4 @@
-"""Learners judged on rows put aside, after training on others in several orders: table 2 of the SBCW paper."""
+"""Learners judged on held-out rows, after training in several orders: table 2 of the SBCW paper."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class Parameters:
 
     orders: int  # random orders of the training rows
     first_seed: int
-    folds: int  # of the cross validation, which has the first so many of the training rows
+    folds: int  # folds of the cross validation over the first of the training rows
     tuning_seed: int
     tuning_rows: int
-    split_seed: int  # of the random order whose last rows are for testing
-    test_share: dict[str, float]  # for each data set, which part of its rows that is
-    train_rows: dict[str, int] = field(default_factory=dict)  # how many of the others are for training, if not all
+    split_seed: int  # seed of the random order whose last rows are for testing
+    test_share: dict[str, float]  # test share of each data set
+    train_rows: dict[str, int] = field(default_factory=dict)  # number of training rows, if not all others
     only: dict[str, tuple[str, ...]] = field(default_factory=dict)  # the learners that the paper has, if not all
-    one_run: tuple[str, ...] = ()  # learners to which the order of the rows means nothing
-    fewer_orders: dict[str, int] = field(default_factory=dict)  # of data sets on which a pass takes minutes
+    one_run: tuple[str, ...] = ()  # learners that ignore the order of the rows
+    fewer_orders: dict[str, int] = field(default_factory=dict)  # for data sets on which a pass takes minutes
     fewer_tuning_rows: dict[str, int] = field(default_factory=dict)
     data: tuple[str, ...] | None = None  # only these data sets
-    rows: int | None = None  # at most so many rows of each
+    rows: int | None = None  # most rows of each
 
     def orders_of(self, learner: Learner, data: str) -> int:
         return 1 if learner.name in self.one_run else min(self.orders, self.fewer_orders.get(data, self.orders))
@@ -85,7 +85,7 @@ def _learners(entry: Entry, data: str, parameters: Parameters) -> list[Learner]:
 
 
 def _passes(learner: Learner, data: str, parameters: Parameters) -> float:
-    """In fits on all training rows, where those of the tuning count for a tenth: they have fewer rows."""
+    """The work in fits on all training rows. A tuning fit counts a tenth: it has fewer rows."""
     return parameters.orders_of(learner, data) + passes_of_tuning(learner, parameters.folds) / 10
 
 
@@ -102,7 +102,7 @@ def _runs(entry: Entry, learner: Learner, name: str, split: Split, parameters: P
     from sklearn.exceptions import ConvergenceWarning
 
     folds = parameters.folds
-    with warnings.catch_warnings():  # the linear SVM may stop at its most iterations: that is a part of the protocol
+    with warnings.catch_warnings():  # the linear SVM may reach its limit of iterations, which the protocol allows
         warnings.simplefilter("ignore", ConvergenceWarning)
         point = tuned(
             entry,
@@ -158,7 +158,7 @@ def _table(entry: Entry, name: str, runs: Mapping[str, Runs], split: Split, para
 
 BCW = ("BCWL1", "BCWL2")
 FIRST_ORDER = ("PA", "DCD")
-NEAR = 0.003  # errors no further apart are comparable; the paper calls so what is 0.002 apart
+NEAR = 0.003  # the largest difference of comparable errors; the paper calls 0.002 comparable
 
 Results = Mapping[str, Mapping[str, Runs]]
 

@@ -41,8 +41,8 @@ class Parameters:
 
     rho: float  # of the objective
     beta: float  # of the window; the step of the sub-gradient method is (1 - beta) / rho
-    # Of the smoothing. The first must be 0, which is none, and the last one is drawn: beta averages over as many
-    # weights as the window has rows.
+    # Averages for smoothing. The first must be 0 (none); the last one is drawn: beta averages over as many weights as
+    # the window has rows.
     kappas: tuple[float, ...]
     epochs: int  # of S-DCA, over as small a part of the rows
     orders: int  # random orders of the rows
@@ -51,7 +51,7 @@ class Parameters:
     near: float  # how close to the level of LinearSVC an error has to come to count as converged
     n_train: int
     n_test: int
-    file_test: int | None = None  # if the rows are those of files and there are more
+    file_test: int | None = None  # for files with more rows
 
     @property
     def mu(self) -> float:
@@ -281,7 +281,7 @@ def _faster(
 
 
 def _first_near(curve: Floats, looks: Ints, bound: float) -> float:
-    """From which look on the mean error stays below the bound; infinity if it does not."""
+    """The first look from which on the mean error stays below the bound; infinity if there is none."""
     above = np.flatnonzero(curve.mean(axis=0) > bound)
     if len(above) == 0:
         return float(looks[0])

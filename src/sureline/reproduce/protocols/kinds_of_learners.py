@@ -30,7 +30,7 @@ TRUNCATED, DUAL, NEITHER = "truncated gradient", "dual averaging", "non-sparse"
 class Parameters:
     """The parameters of the protocol."""
 
-    paper: dict[str, tuple[str, ...]]  # for each learner what the paper says of its order, sparsity and costs
+    paper: dict[str, tuple[str, ...]]  # for each learner the paper's order, sparsity and costs
     rows: int  # that an old feature has come in
     penalties: tuple[float, ...]  # that are tried
 
@@ -80,7 +80,7 @@ def _learned(entry: Entry, learner: Learner, X: Any, y: Any, **point: Any) -> Fl
 
 
 def movements(entry: Entry, learner: Learner, rows: int) -> tuple[float, float]:
-    """By how much an example moves the weight of an old feature and that of a new one.
+    """The changes by which an example moves an old feature's weight and a new one's.
 
     The rows of the old feature have labels in turn, so that each of them is a step. It is compared with the same
     stream that ends with an example of a third feature: so what time does to all weights is left out.
@@ -98,7 +98,7 @@ def sparsity(entry: Entry, learner: Learner, parameters: Parameters) -> str:
         return NEITHER
     sizes = np.linspace(0.1, 1, parameters.rows)
     X = np.column_stack([sizes, np.where(np.arange(parameters.rows) == 0, 0.01, 0)])
-    y = np.ones(parameters.rows)  # what labels cost may depend on those before
+    y = np.ones(parameters.rows)  # costs of labels may depend on earlier labels
     selects, same = False, True
     for lam in parameters.penalties:
         up = _learned(entry, learner, X, y, lam=lam)
@@ -111,7 +111,7 @@ def sparsity(entry: Entry, learner: Learner, parameters: Parameters) -> str:
 
 
 def weights_of_classes(entry: Entry, learner: Learner, rows: int) -> tuple[float, float]:
-    """The weights that rows of a new feature end with: those with the rare label, and those with the frequent one."""
+    """The weights of a new feature whose rows have the rare label, and of one whose rows have the frequent label."""
     history, labels = [[1, 0]] * rows, [1 if t % 10 == 9 else -1 for t in range(rows)]
     rare, frequent = (
         abs(_learned(entry, learner, [*history, *([[0, 1]] * 20)], [*labels, *([label] * 20)])[1]) for label in (1, -1)

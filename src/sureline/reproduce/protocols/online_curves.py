@@ -1,4 +1,4 @@
-"""Learners along one pass, the more rows they have seen: figure 1 of the SCW paper."""
+"""Learners along one pass: figure 1 of the SCW paper."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Curves:
-    """Mistakes, updates and seconds of each permutation (rows) after so many examples (columns)."""
+    """Mistakes, updates and seconds of each permutation (rows) at each number of examples (columns)."""
 
     point: dict[str, float]
     examples: npt.NDArray[np.intp]
@@ -102,7 +102,7 @@ def _curves(
 
 def _table(name: str, curves: Mapping[str, Curves], n_rows: int) -> Table:
     measures = ("rates", "updates", "seconds")
-    # Most of the time on small data is that of the calls, one a look, so that nobody is the fastest.
+    # On small data calls take most of the time, one per look, so no fastest learner is marked.
     best = {measure: best_of({who: one.last(measure) for who, one in curves.items()}) for measure in measures[:2]}
     rows = []
     for who, one in curves.items():
@@ -190,7 +190,7 @@ def _median(curves: Mapping[str, Curves], names: tuple[str, ...]) -> Any:
 def _groups(
     results: Results, claim: str, a: tuple[str, ...], b: tuple[str, ...], a_words: str, b_words: str
 ) -> Verdict:
-    """The median of a group stands for what is usual in it."""
+    """The median of each group is its typical value."""
     medians = {name: (_median(curves, a), _median(curves, b)) for name, curves in results.items()}
     told = [lower(ours, theirs) for ours, theirs in medians.values()]
     shown = ", ".join(

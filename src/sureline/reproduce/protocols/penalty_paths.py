@@ -1,4 +1,4 @@
-"""Tuning by cross-validation, and a metric against sparsity over a path of penalties that is chosen as it goes."""
+"""Tuning by cross-validation, and a metric against sparsity over an adaptive path of penalties."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ..learners import build
 
 Point = dict[str, float]
 
-# What the search for penalties starts from; it goes on upwards until a model has no weights left.
+# The first penalties of the search, which continues upwards until a model has no weights.
 START = [10.0**k for k in range(-8, 9, 2)]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A learner of an entry, of whose grid every `step`-th value of each parameter is tried."""
+    """A learner of an entry, with every `step`-th value of each parameter of its grid."""
 
     entry: Entry
     learner: Learner
@@ -37,7 +37,7 @@ class Candidate:
 
     @property
     def sparse(self) -> bool:
-        """It has a penalty to vary."""
+        """True if it has a penalty to vary."""
         return "lam" in self.build({}).get_params()
 
     @property
@@ -57,9 +57,9 @@ def tune(
     seed: int,
     after_fold: Callable[[], None] = lambda: None,
 ) -> tuple[Point, float]:
-    """The point of the grid with the best mean over the held-out folds, after one pass over the others each.
+    """The point of the grid with the best mean over the held-out folds, after one pass over the others.
 
-    Of equally good points it is the first one on the grid.
+    Of equally good points the first one on the grid is taken.
     """
     if not candidate.grid:
         return {}, float("nan")
@@ -84,7 +84,7 @@ def tune(
 
 
 def is_error(metric: str) -> bool:
-    """True if less of it is better."""
+    """True if smaller values are better."""
     return metric.endswith("error")
 
 
@@ -107,7 +107,7 @@ class Curve:
 
     def at(self, levels: Floats) -> Floats:
         """The metric at these sparsities, between the models on both sides; NaN below the model without penalty."""
-        # Of several models that are equally sparse the mean, but without a penalty only that one counts.
+        # Models of equal sparsity are averaged; without a penalty only that model counts.
         free = self.sparsity[self.free]
         sparser = self.sparsity > free
         sparsities = np.unique(self.sparsity[sparser])
@@ -117,10 +117,10 @@ class Curve:
 
 
 def trace(estimator: Any, rows: Split, metric: str, *, gap: float, limit: int, batch: int = 8) -> Curve:
-    """The path of a learner: every so many powers of ten, then between neighbours whose models differ too much.
+    """The path of a learner: powers of ten, then penalties between neighbours whose models differ too much.
 
-    They differ too much if their sparsity differs by more than `gap` of what the model without penalty has nonzero, or,
-    where it is high, if one has less than half as many nonzeros as the other.
+    They differ too much if their sparsity differs by more than `gap` times the density of the model without penalty. At
+    high sparsity they do if one has less than half as many nonzeros as the other.
     """
     width = rows.X.shape[1]
     paths: list[SparsityPath] = []
@@ -164,7 +164,7 @@ def _joined(paths: list[SparsityPath], metric: str) -> Curve:
 
 @dataclass(frozen=True)
 class Result:
-    """The results of a learner: a curve for each order of the rows if it is sparse, else a number."""
+    """The results of a learner: a curve for each order of the rows if it is sparse, otherwise a number."""
 
     name: str
     point: Point
@@ -174,7 +174,7 @@ class Result:
     progressive: Floats  # without penalty, before learning from each example
 
     def at(self, levels: Any) -> Floats:
-        """For each order of the rows, the metric at these sparsities."""
+        """The metric at these sparsities, for each order of the rows."""
         levels = np.atleast_1d(np.asarray(levels, float))
         if not self.curves:
             return np.repeat(self.free[:, None], len(levels), axis=1)

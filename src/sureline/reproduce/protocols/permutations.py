@@ -103,7 +103,7 @@ def _learned(entry: Entry, learner: Learner, name: str, rows: Rows, parameters: 
 
 
 def table_of(entry: Entry, name: str, runs: dict[str, Runs], data: Rows) -> Table:
-    """Ours beside the paper's; where the data are a stand-in there is no difference to speak of."""
+    """Our numbers and the paper's; for stand-ins without differences."""
     best = {measure: best_of({learner: made.of(measure) for learner, made in runs.items()}) for measure in MEASURES}
     rows = []
     for learner, made in runs.items():

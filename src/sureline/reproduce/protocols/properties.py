@@ -1,4 +1,4 @@
-"""Which properties the learners have, each by a computation: table 1 of the SCW paper.
+"""The properties of learners, each by a computation: table 1 of the SCW paper.
 
 large margin    An example that is right, but not by enough, still changes the model.
 confidence      Weights that have been learned often move less than new ones.
@@ -30,7 +30,7 @@ class Parameters:
     """The parameters of the protocol."""
 
     paper: dict[str, tuple[bool, ...]]  # for each learner, whether it has the four properties
-    variances: tuple[float, ...]  # the variances x'Sx at which the margin is looked at that a learner asks for
+    variances: tuple[float, ...]  # the variances x'Sx at which the required margin is computed
     rows: int  # of the separable data that the learner has seen before the example with the wrong label comes
     seed: int
 
@@ -40,11 +40,11 @@ class Evidence:
     """Computed properties of one learner."""
 
     margins: list[float]  # asked for at each of the variances
-    old: float  # by how much one example moves the weight of a feature that has been learned
-    new: float  # and that of a new one
+    old: float  # change of the weight of a learned feature by one example
+    new: float  # change of the weight of a new feature
     before: float  # the margin of an example with a wrong label before the step
     after: float  # and after it
-    asked: float  # the margin asked for after it: -inf if nothing is asked for at its variance
+    asked: float  # the required margin after it; -inf if there is none at its variance
 
     @property
     def has(self) -> dict[str, bool]:
@@ -110,13 +110,13 @@ def rule_of(learner: Learner) -> Any:
         given["phi"] = float(ndtri(given.pop("eta")))
     if learner.estimator == "CW":
         return rules.SCW("I", math.inf, given["phi"])
-    if learner.estimator in ("SOP", "IELLIP"):  # a and c belong to what they remember
+    if learner.estimator in ("SOP", "IELLIP"):  # their memory has a and c
         given = {name: value for name, value in given.items() if name == "b"}
     return getattr(rules, learner.estimator)(**given)
 
 
 def margin_asked(rule: Any, variance: float) -> float:
-    """The smallest margin at which the rule leaves the model alone; -inf if it always does so at this variance."""
+    """The smallest margin at which the rule makes no step; -inf if it never makes one at this variance."""
 
     def steps(margin: float) -> bool:
         step = rule.step(margin, variance)
@@ -132,7 +132,7 @@ def margin_asked(rule: Any, variance: float) -> float:
 
 
 def movements(entry: Entry, learner: Learner) -> tuple[float, float]:
-    """How far one example moves a weight that 20 examples have been about, and how far one that is new.
+    """The changes by which one example moves a weight after 20 examples, and a new weight.
 
     The 20 rows have the first feature alone and labels in turn; the example has both features, equally large.
     """
@@ -148,10 +148,10 @@ def movements(entry: Entry, learner: Learner) -> tuple[float, float]:
 
 
 def wrong_label(entry: Entry, learner: Learner, n_rows: int, seed: int) -> tuple[float, float, float]:
-    """The margin of an example with a wrong label before and after it is learned from, and its variance after that.
+    """The margin of a mislabelled example before and after it is learned, and its variance after that.
 
-    It is the one of the rows, separable by a wide gap, that has the largest margin, with its label turned around, and
-    made a twentieth as long: so it takes a large change of the weights to satisfy it.
+    The rows are separable by a wide gap. The example is the row with the largest margin, with the opposite label and a
+    twentieth of its length, so a large change of the weights would be needed to satisfy it.
     """
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_rows, 2))

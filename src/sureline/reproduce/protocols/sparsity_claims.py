@@ -25,7 +25,7 @@ _SPARSITIES = np.concatenate([np.linspace(0, 0.99, 991), 1 - np.geomspace(0.01, 
 
 
 def kept_until(result: Result) -> float:
-    """The highest sparsity whose error is, in the mean, at most half a point above that without a penalty."""
+    """The highest sparsity whose mean error is at most half a point above that without a penalty."""
     at = result.at(_SPARSITIES)
     known = ~np.isnan(at).any(axis=0)
     rise = (at[:, known] - result.free[:, None]).mean(axis=0)
@@ -34,13 +34,13 @@ def kept_until(result: Result) -> float:
 
 
 def _verdict(claim: str, holds: Iterable[bool | None], evidence: str) -> Verdict:
-    """Of several things that must all be true; where only some are, the evidence begins with how many."""
+    """The verdict on several statements that must all hold; if only some do, the evidence begins with their number."""
     told = list(holds)
     return Verdict(claim, all_of(told), how_many_hold(told) + evidence)
 
 
 def _lowest(runs: Mapping[str, Floats], ours: str) -> bool | None:
-    """True if one learner is below all others, each over the orders of the rows."""
+    """True if a learner is below all others, over the orders of the rows."""
     return all_of(lower(runs[ours], runs[other]) for other in runs if other != ours)
 
 
@@ -187,7 +187,7 @@ def _costs_help_when_sparse(data: str, results: Results, levels: Floats) -> Verd
 
 
 def _never_worse(plain: Floats, costs: Floats) -> bool | None:
-    """Better at some sparsity, and worse at none."""
+    """True if better at some sparsity, and worse at none."""
     told = [lower(plain[:, i], costs[:, i]) for i in range(plain.shape[1])]
     if False in told:
         return False

@@ -25,13 +25,13 @@ from .penalty_paths import Candidate, Result, is_error, over_orders, tune
 from .sparsity_claims import CLAIMS, kept_until
 
 METRICS = {"test_error": "test error", "test_balanced_accuracy": "balanced accuracy on the test rows"}
-_HIGH = 0.9  # from such a sparsity on, what is left is drawn on a logarithmic axis
-_MODELS = 40  # of a path, about, for the estimate of the time that is left
+_HIGH = 0.9  # from this sparsity on, the density is drawn on a logarithmic axis
+_MODELS = 40  # models of a path, roughly, for the estimate of the remaining time
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """The protocol. `effort` holds for all data sets, `sets` what differs for one of them, by its name."""
+    """The protocol. `effort` is for all data sets, `sets` for single ones by name."""
 
     metric: str
     claims: str
@@ -79,7 +79,7 @@ def candidates(entry: Entry, effort: Effort) -> list[Candidate]:
 
 
 def _work(candidate: Candidate, data: DataSet, effort: Effort, parameters: Parameters) -> tuple[float, float]:
-    """How much there is to do for tuning and then, about: passes over the rows times the values that a pass touches."""
+    """The work of tuning and of the path, roughly: passes over the rows times values touched by a pass."""
     points = float(np.prod([len(values) for values in candidate.grid.values()])) if candidate.grid else 0.0
     rows = effort.n_train or data.rows or 1000
     shape = STREAM_SHAPES.get(data.arguments.get("name", ""))
@@ -194,7 +194,7 @@ def _in_per_cent(values: Any) -> Mean:
 def _picture(
     entry: Entry, data: DataSet, parameters: Parameters, rows: Split, results: Mapping[str, Result], start: float
 ) -> Picture:
-    """All of the curves, or those from a sparsity on: where it is high, against what is left, on a logarithmic axis."""
+    """All curves; or their part of high sparsity, against the density on a logarithmic axis."""
     left = start >= _HIGH
     levels = 1 - np.geomspace(1 - start, 1e-3 * (1 - start), 101) if left else np.linspace(start, 1, 101)[:-1]
     file_name = "".join(letter if letter.isalnum() else "-" for letter in data.name.lower())
@@ -212,7 +212,7 @@ def _picture(
 
 def _series(result: Result, levels: Any, left: bool) -> Series:
     x = 100 * (1 - levels) if left else 100 * levels
-    if not result.curves:  # a model without penalty is as it is
+    if not result.curves:  # a model without penalty is drawn as a level
         level = 100 * float(result.free.mean())
         return Series(result.name, (float(x[0]), float(x[-1])), (level, level))
     values = 100 * result.at(levels)

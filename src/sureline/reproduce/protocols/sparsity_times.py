@@ -41,7 +41,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Timed:
-    """A learner with several penalties, none first: sparsities of its models, seconds of a pass, the updates in it."""
+    """A learner with several penalties, none first: sparsities of its models, seconds and updates of a pass."""
 
     name: str
     point: Point
@@ -87,7 +87,7 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
 
 @dataclass(frozen=True)
 class Chosen:
-    """A learner, tuned, and the penalties to time it with, none first, with the sparsities of its models."""
+    """A tuned learner, and the penalties to time it with, none first, with the sparsities of its models."""
 
     candidate: Candidate
     point: Point
@@ -105,7 +105,7 @@ def chosen(candidate: Candidate, rows: Split, in_order: Split, effort: Effort, p
 
 
 def timed(models: list[Chosen], rows: Split, repeats: int) -> dict[str, Timed]:
-    """The least time of several rounds. A round has one pass of each model, so that what disturbs hits all alike."""
+    """The least time of several rounds. A round has one pass of each model, so disturbances hit all alike."""
     seconds = {(one.candidate.name, lam): float("inf") for one in models for lam in one.lams}
     updates = {}
     for _ in range(repeats):
@@ -229,7 +229,7 @@ def _grows(label: str, results: Mapping[str, Timed]) -> Verdict:
 
 
 def _faster(label: str, results: Mapping[str, Timed], ours: str, others: tuple[str, ...]) -> Verdict:
-    """At every sparsity that was timed of one of two learners and that both reach."""
+    """A verdict: faster at every timed sparsity that both learners reach."""
     told: list[bool | None] = []
     shown = []
     for other in others:
@@ -248,7 +248,7 @@ def _faster(label: str, results: Mapping[str, Timed], ours: str, others: tuple[s
 
 
 def _compared(ours: Timed, theirs: Timed) -> tuple[list[float], list[float]]:
-    """Sparsities, and how many times as long the other takes there; between two models on the straight line."""
+    """Sparsities, and the ratio of the other's time there, interpolated linearly between models."""
     lowest = max(min(ours.sparsity), min(theirs.sparsity))
     highest = min(max(ours.sparsity), max(theirs.sparsity))
     levels = sorted({level for level in ours.sparsity + theirs.sparsity if lowest <= level <= highest})

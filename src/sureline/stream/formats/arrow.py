@@ -30,23 +30,23 @@ _MAGIC = b"ARROW1\0\0"
 
 
 class Batches(ABC):
-    """The record batches of a file, from one that begins at a given row or before."""
+    """The record batches of a file, from one at or before a given row."""
 
     schema: Any
-    n_rows = 0  # if it is known from the beginning
+    n_rows = 0  # if known from the start
     n_batches: int | None = None  # likewise
     names: bytes | None = None  # that came with the latest batch
 
     @abstractmethod
     def __iter__(self) -> Iterator[tuple[int, int, Any]]:
-        """For each batch the number of its first row, how far into the file one is, and the batch."""
+        """Yield the number of its first row, the position in the file, and the batch."""
 
     def close(self) -> None:  # noqa: B027
         """Let go of the file."""
 
 
 class IpcFile(Batches):
-    """An IPC file: `first` and `end` are numbers of batches, None for the rest of them."""
+    """An IPC file: `first` and `end` are numbers of batches; None means all others."""
 
     def __init__(self, reader: Reader, first: int, end: int | None, room: int) -> None:
         pa = pyarrow()
@@ -89,14 +89,14 @@ class IpcStream(Batches):
             yield row, self._reader.raw.consumed, batch
             row += batch.num_rows
             del batch
-        rest = memoryview(bytearray(1 << 16))  # a file's footer, and whatever shows that compressed data are whole
+        rest = memoryview(bytearray(1 << 16))  # a file's footer, and trailing bytes that prove compressed data complete
         while self._reader.readinto(rest):
             pass
         self._reader.check()
 
 
 class ParquetFile(Batches):
-    """A Parquet file: `first` and `end` are numbers of row groups, None for the rest of them."""
+    """A Parquet file: `first` and `end` are numbers of row groups; None means all others."""
 
     def __init__(self, reader: Reader, start: int, first: int, end: int | None, room: int) -> None:
         pyarrow()
@@ -139,11 +139,11 @@ class ParquetFile(Batches):
 
     @staticmethod
     def _where(reader: Reader) -> Any:
-        """A path, or an object that reads ranges of what is far away."""
+        """A path, or an object that reads ranges of a remote file."""
         return reader.name if reader.raw.fd >= 0 else pyarrow().PythonFile(FileContent(reader.raw), mode="r")
 
     def _refuse_large(self, group: Any) -> None:
-        """Before a page is unpacked, see that there is room for it."""
+        """Check that there is room for a page before it is unpacked."""
         for k in range(group.num_columns):
             column = group.column(k)
             start = column.data_page_offset
@@ -161,7 +161,7 @@ class ParquetFile(Batches):
 
 
 class FrameBatches(Batches):
-    """The rows of a data frame: `first` and `end` are numbers of pieces, None for the rest of them."""
+    """The rows of a data frame: `first` and `end` are numbers of pieces; None means all others."""
 
     def __init__(self, source: FrameSource, first: int, end: int | None) -> None:
         self._source, self._first = source, first
@@ -173,7 +173,7 @@ class FrameBatches(Batches):
 
 
 def _guarded(reader: Reader, action: Callable[[], T]) -> T:
-    """Do something with pyarrow; turn what it raises on damaged files into DataError."""
+    """Call pyarrow; turn its errors on damaged files into DataError."""
     pa = pyarrow()
     try:
         return action()
@@ -192,7 +192,7 @@ def _guarded(reader: Reader, action: Callable[[], T]) -> T:
 class ColumnPieces:
     """The pieces of a columnar file, each small enough to be handled at once.
 
-    From where a piece begins and what the file holds follows where it ends, as for blocks of text.
+    The end of a piece follows from its beginning and the content, as for blocks of text.
     """
 
     def __init__(self, file: int, reader: Reader, batches: Batches, start: int, options: Options) -> None:
@@ -229,7 +229,7 @@ class ColumnPieces:
             return True
 
     def _validate(self, batch: Any) -> None:
-        """Everything but the contents of list columns, which are looked at when they become rows."""
+        """Validate all but the contents of list columns, which are checked when they become rows."""
         batch.validate()
         for name in self._layout.columns:
             if not (self._layout.listed and name in ("indices", "values")):
@@ -281,9 +281,9 @@ class ColumnPieces:
 def open_batches(
     reader: Reader, source: Source, format: str, start: int, units: tuple[int, int | None], stop: Stop, room: int
 ) -> Batches:
-    """The batches of a file from row `start` on, among those of the given range of batches or row groups.
+    """The batches of a file from row `start` on, within a range of batches or row groups.
 
-    None of them, and no page of Parquet, may take more than `room` bytes.
+    No batch and no page of Parquet may take more than `room` bytes.
     """
     if isinstance(source, FrameSource):
         return FrameBatches(source, *units)
@@ -298,7 +298,7 @@ def open_batches(
 
 
 def width_of(source: Source, format: str, options: Options) -> int:
-    """How many columns names are, or were, hashed to; 0 if rows are as they are."""
+    """The number of columns that names are or were hashed to; 0 without hashing."""
     with _opened(source, format, options) as batches:
         return stated_width(batches.schema) if is_listed(batches.schema) else 1 << options.bits
 
@@ -310,9 +310,9 @@ def origin_of(source: Source, format: str, options: Options) -> dict[str, Any]:
 
 
 def first_rows(source: Source, format: str, options: Options, n: int, head: bytes | None = None) -> Any:
-    """The first n rows as a table, or those that there are; None if columns are lists of indices and values.
+    """The first n rows as a table, or fewer; None for list columns of indices and values.
 
-    `head` is the beginning of what can be read only once; of it the batches that are whole are looked at.
+    `head` is the beginning of a source that can be read only once; only its complete batches are used.
     """
     pa = pyarrow()
     if head is not None:
@@ -352,7 +352,7 @@ def _rows_of_head(head: bytes, n: int) -> Any:
 
 
 def count_units(source: Source, format: str) -> int | None:
-    """How many batches or row groups a file has; None if it has to be read in one go."""
+    """The number of batches or row groups of a file; None if it must be read sequentially."""
     with _opened(source, format, Options()) as batches:
         return batches.n_batches
 

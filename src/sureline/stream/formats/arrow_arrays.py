@@ -19,7 +19,7 @@ NUMBERS = {
 
 
 def encoded(column: Any) -> tuple[Any, npt.NDArray[np.int64]]:
-    """The distinct values of a column, and for each row which of them it has; -1 where it has none."""
+    """The distinct values of a column, and for each row the position of its value; -1 for null."""
     import pyarrow as pa
 
     column = without_views(column)
@@ -28,14 +28,14 @@ def encoded(column: Any) -> tuple[Any, npt.NDArray[np.int64]]:
     indices = numbers(column.indices).astype(np.int64)
     if column.indices.null_count:
         indices[nulls(column.indices)] = -1
-    used, places = np.unique(indices, return_inverse=True)  # others may be many
+    used, places = np.unique(indices, return_inverse=True)  # there may be many unused ones
     places = places.reshape(-1) - int(len(used) > 0 and used[0] < 0)
     taken = pa.Array.from_buffers(pa.int64(), int((used >= 0).sum()), [None, pa.py_buffer(used[used >= 0])])
     return column.dictionary.take(taken), places
 
 
 def without_views(column: Any) -> Any:
-    """Texts, also those of a dictionary, as large strings if they are views: pyarrow has few kernels for these."""
+    """Text views, also in dictionaries, as large strings: pyarrow has few kernels for views."""
     import pyarrow as pa
 
     if str(column.type) == "string_view":  # as Polars has texts
@@ -47,9 +47,9 @@ def without_views(column: Any) -> Any:
 
 
 def view_sizes(column: Any) -> npt.NDArray[np.int64] | None:
-    """How many bytes each row has of texts that are views; None if there are none.
+    """Bytes of text views in each row; None if there are none.
 
-    Very many may be views of one text, so that they take more when they are read than the file has.
+    Many may be views of one text, and so take more memory than the file has bytes.
     """
     import pyarrow as pa
 
@@ -71,7 +71,7 @@ def view_sizes(column: Any) -> npt.NDArray[np.int64] | None:
 
 
 def row_sizes(column: Any) -> npt.NDArray[np.int64] | None:
-    """How many bytes the text of each row has, views and those of a dictionary too; None if they are no texts."""
+    """Bytes of text in each row, including views and dictionaries; None for other types."""
     texts = getattr(column, "dictionary", column)
     lengths = view_sizes(texts) if (found := sizes(texts)) is None else found
     if lengths is None or texts is column:
@@ -82,7 +82,7 @@ def row_sizes(column: Any) -> npt.NDArray[np.int64] | None:
 
 
 def sizes(values: Any) -> npt.NDArray[np.int64] | None:
-    """How many bytes each text has; None if the values are no texts."""
+    """Bytes of each text; None for other types."""
     if not is_text(values.type) or not len(values):
         return None
     kind = "<i8" if str(values.type).startswith("large_") else "<i4"
@@ -90,7 +90,7 @@ def sizes(values: Any) -> npt.NDArray[np.int64] | None:
     return np.asarray(np.diff(offsets.astype(np.int64)), np.int64)
 
 
-# pyarrow would import pandas for some of these, if it is there, which takes half a second and 60 MiB.
+# For some of these, pyarrow would import pandas if it is installed, which takes half a second and 60 MiB.
 
 
 def numbers(array: Any, instead_of_null: int | None = None) -> Array:
@@ -140,7 +140,7 @@ def is_feature(type: Any) -> bool:
 
 
 def tags(column: Any) -> list[bytes] | None:
-    """The tags of the rows, None if none has one, which is seen from the offsets."""
+    """The tags of the rows; None if the offsets show that there are none."""
     wide = str(column.type).startswith("large_")
     offsets = np.frombuffer(column.buffers()[1], "<i8" if wide else "<i4")[column.offset :][: len(column) + 1]
     if offsets[0] == offsets[-1]:
@@ -153,5 +153,5 @@ def values(column: Any) -> tuple[list[Any], Any]:
     if not hasattr(column, "dictionary"):
         return column.to_pylist(), column.type
     distinct, places = encoded(column)
-    made = [*distinct.to_pylist(), None]  # the last is for rows that have none
+    made = [*distinct.to_pylist(), None]  # the last one is for rows without a value
     return [made[place] for place in places.tolist()], distinct.type

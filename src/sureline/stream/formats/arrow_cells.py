@@ -11,13 +11,13 @@ import numpy.typing as npt
 from ..._native import _core
 from .arrow_arrays import NUMBERS, nulls, numbers, sizes, view_sizes, without_views
 
-_EXACT = ("categorical", "text")  # kinds for which all digits of an integer count
+_EXACT = ("categorical", "text")  # kinds that need all digits of an integer
 _LOOKED_AT = 1 << 23  # characters, or items of lists, of a column
 _DEEPEST = 100  # structs within structs
 
 
 class FlatField(NamedTuple):
-    """A column, or one within structs: its name with dots, the column it is in, the way from there, and its type."""
+    """A column, or a field within structs: name with dots, top column, path within it, and type."""
 
     name: str
     top: str
@@ -62,7 +62,7 @@ def cells(column: Any, kind: str) -> _core.ColumnCells:
 
 
 def first_values(column: Any) -> list[Any]:
-    """Values of a column as a look at them takes them: those of the first rows, fewer if they are long."""
+    """Values of a column for guessing: those of the first rows, fewer if they are long."""
     if (views := view_sizes(column)) is not None:
         column = column.slice(0, _within(views))
     column = without_views(column)
@@ -91,7 +91,7 @@ def values_of(column: Any) -> list[Any]:
 
 
 def _rows_within(column: Any) -> int:
-    """How many rows of texts or lists are looked at: fewer if they are long, and at least one."""
+    """Rows of texts or lists to look at: fewer if they are long, at least one."""
     texts = column.dictionary if hasattr(column, "dictionary") else column
     if _is_list(texts.type):
         lengths = np.diff(numbers(texts.offsets)) if hasattr(texts, "offsets") else None
@@ -106,7 +106,7 @@ def _rows_within(column: Any) -> int:
 
 
 def _within(lengths: npt.NDArray[np.int64]) -> int:
-    """How many of them are looked at together, at least one."""
+    """How many values are looked at together, at least one."""
     return 1 + int(np.searchsorted(np.cumsum(lengths[:-1], dtype=np.int64), _LOOKED_AT))
 
 

@@ -1,4 +1,4 @@
-"""Metadata that `convert` writes to Arrow files: what the rows were made of, and the names behind their columns."""
+"""Metadata that `convert` writes to Arrow files: the source of the rows, and names of columns."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from ..._native import _core
 from ..options import FORMATS, checked_model_options
 
-METADATA = b"sureline"  # the key under which `convert` says what a file was made of
-NAMES = b"sureline.names"  # and the one for the table of names, in the metadata of the last batch
+METADATA = b"sureline"  # the key of the description of a file's source
+NAMES = b"sureline.names"  # the key of the table of names, in the metadata of the last batch
 
 
 def pyarrow() -> Any:
@@ -25,14 +25,14 @@ def pyarrow() -> Any:
 
 
 def pack_names(names: _core.NameTable) -> bytes:
-    """A table of names as text: its arrays one after the other, and before them what they are."""
+    """A table of names as text: a description, then its arrays in sequence."""
     arrays = names.to_arrays()
     header = json.dumps({name: [str(array.dtype), len(array)] for name, array in arrays.items()})
     return base64.b64encode(header.encode() + b"\n" + b"".join(array.tobytes() for array in arrays.values()))
 
 
 def unpack_names(packed: bytes) -> _core.NameTable:
-    """The table of names that `pack_names` wrote; ValueError if it is none."""
+    """The table of names from `pack_names`; ValueError if the text is invalid."""
     header, _, content = base64.b64decode(packed, validate=True).partition(b"\n")
     arrays = {}
     at = 0
@@ -48,7 +48,7 @@ def unpack_names(packed: bytes) -> _core.NameTable:
 
 
 def stated_width(schema: Any) -> int:
-    """How many columns a file that `convert` wrote says that names were hashed to; 0 if it says nothing."""
+    """The number of columns that names were hashed to, according to `convert`; 0 if unknown."""
     try:
         about = json.loads((schema.metadata or {}).get(METADATA, b"{}"))
         width = about.get("n_columns")
@@ -58,7 +58,7 @@ def stated_width(schema: Any) -> int:
 
 
 def stated_origin(schema: Any) -> dict[str, Any]:
-    """Format and options with which the rows of a file that `convert` wrote were read; empty if it says nothing."""
+    """Format and options of the source, according to `convert`; empty if unknown."""
     try:
         about = json.loads((schema.metadata or {}).get(METADATA, b"{}"))
         format, shift = about.get("format"), about.get("shift")

@@ -42,7 +42,7 @@ def is_listed(schema: Any) -> bool:
 
 
 class ColumnLayout:
-    """Which columns of a file are what, by its schema.
+    """The roles of a file's columns, by its schema.
 
     With `indices` and `values` these hold the rows, and `label`, `weight` and `tag` are looked for by these names.
     Otherwise every column but those of the label and the weight is a feature.
@@ -120,9 +120,9 @@ class ColumnLayout:
         return 1 << 16 if self.wide is None else self.wide.rows_at_once
 
     def text_ends(self, batch: Any) -> npt.NDArray[np.int64] | None:
-        """Ends of the texts of each row, as if they lay one after the other; None if none take more than they have.
+        """Ends of the texts of each row, as if stored in sequence; None if all fit.
 
-        DataError if those of a row, or of a dictionary, take more than there is room for.
+        DataError if a row, or a dictionary, takes more than there is room for.
         """
         total: npt.NDArray[np.int64] | None = None
         room = self._options.batch_room
@@ -236,7 +236,7 @@ class ColumnLayout:
         return Chunk(values, indices, starts, (np.empty(n, np.int32), []), width)
 
     def _plain_rows(self, batch: Any) -> Chunk | None:
-        """Rows as `convert` writes them, in one look by the core; None if any of them needs a second."""
+        """Rows in the form that `convert` writes, made by the core in one pass; None if that is not possible."""
         indices, values = batch.column("indices"), batch.column("values")
         kinds = _PLAIN_KINDS.get(self._options.dtype)
         if (str(indices.type.value_type), str(values.type.value_type)) != kinds:
@@ -267,14 +267,14 @@ class ColumnLayout:
         content = numbers(child, instead_of_null=0)
         if child.null_count:
             faults.add(_rows_of(nulls(child), starts), "the row has a null among its indices or values")
-        if column.null_count:  # a null list is an empty row, whatever lies beneath it
+        if column.null_count:  # a null list is an empty row, whatever its storage holds
             content, starts = _only(content, starts, ~nulls(column))
         return content, starts
 
     def _in_order(
         self, indices: Array, values: Array, starts: npt.NDArray[np.int32], faults: RowFaults
     ) -> tuple[Array, Array, npt.NDArray[np.int32]]:
-        """Rows with ascending indices; those that come twice are added up, or the row is refused."""
+        """Rows with ascending indices; duplicates are summed, or the row is refused."""
         n = len(starts) - 1
         rows = np.repeat(np.arange(n), np.diff(starts))
         order = np.lexsort((indices, rows))
@@ -305,14 +305,14 @@ def _label(value: Any, *, as_text: bool) -> Label | None:
 
 
 def _rows_of(entries: npt.NDArray[np.bool_], starts: Array) -> npt.NDArray[np.bool_]:
-    """The rows that have one of the entries."""
+    """The rows that have one of the marked entries."""
     rows = np.zeros(len(starts) - 1, bool)
     rows[np.searchsorted(starts, np.flatnonzero(entries), "right") - 1] = True
     return rows
 
 
 def _only(content: Array, starts: Array, keep: npt.NDArray[np.bool_]) -> tuple[Array, npt.NDArray[np.int32]]:
-    """The same rows, those that are not kept without entries."""
+    """The same rows; those not kept lose their entries."""
     lengths = np.diff(starts)
     kept = np.zeros(len(starts), np.int32)
     np.cumsum(np.where(keep, lengths, 0), out=kept[1:])

@@ -1,4 +1,4 @@
-"""CSV and TSV: cells, which the core makes rows of."""
+"""CSV and TSV: splits lines into cells, which the core makes rows of."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _IGNORED, _LABEL, _WEIGHT, _TAG = -1, -2, -3, -4  # roles of cells, as the core 
 
 @dataclass(frozen=True)
 class Dialect:
-    """The character between cells, and the one around them, which may be none."""
+    """The delimiter and the quote, which may be absent."""
 
     delimiter: str
     quote: str
@@ -42,16 +42,16 @@ class Dialect:
         return {name: value for name, value in self.__dict__.items() if name != "core"}
 
     def cells(self, text: bytes, most: int) -> list[list[bytes]]:
-        """Cells of the first rows; what is no row is left out."""
+        """Cells of the first rows; invalid rows are left out."""
         return _core.cells_of(text, self.core, most)[0]
 
     def cell_starts(self, row: bytes) -> list[int]:
-        """The places where the cells of a row begin, and at last where it ends; empty if it is none."""
+        """Positions where the cells of a row begin, and its end; empty for an invalid row."""
         return _core.cell_starts(row, self.core)
 
 
 def dialect_of(head: bytes, whole: bool, format: str, options: Options) -> Dialect:
-    """The dialect that was asked for, or the usual one; or, if that gives no table, the only one that does.
+    """The dialect asked for, or the usual one; if that gives no table, the only one that does.
 
     `head` is the beginning of a file, and `whole` says that it is all of it.
     """
@@ -69,7 +69,7 @@ def dialect_of(head: bytes, whole: bool, format: str, options: Options) -> Diale
     quotes = [quote for quote in _QUOTES if quote.encode() in text or quote == usual.quote]
     if options.quote is not None:
         quotes = [usual.quote]
-    for quote in quotes:  # a quote that is seldom one decides only if nothing else does
+    for quote in quotes:  # an unusual quote decides only if no usual one fits
         found = [each for each in (Dialect(delimiter, quote) for delimiter in delimiters) if _is_table(each, text)]
         if found:
             return found[0] if len(found) == 1 else usual
@@ -84,13 +84,13 @@ def is_table(head: bytes, whole: bool) -> bool:
 
 
 def _is_table(dialect: Dialect, text: bytes) -> bool:
-    """True if several rows have as many cells as each other, and more than one."""
+    """True if several rows have the same number of cells, more than one."""
     widths = [len(row) for row in dialect.cells(text, _LOOKED_AT)]
     return len(widths) > 1 and widths[0] > 1 and len(set(widths)) == 1
 
 
 def header_of(header: bytes, dialect: Dialect, options: Options) -> list[str]:
-    """The names of the columns in the first row of a file; Wrong if there is something wrong with them."""
+    """The names of the columns in the first row of a file; Wrong if the header is invalid."""
     text = header.removeprefix(_MARK)
     raw = text.rstrip(b"\r\n")
     try:
@@ -111,7 +111,7 @@ def header_of(header: bytes, dialect: Dialect, options: Options) -> list[str]:
         raise Wrong(f"{what}; --quote none reads quotes as they are", _stray(raw, dialect))
     if not options.header:
         return [str(k) for k in range(1, len(rows[0]) + 1)]
-    names = [cell.decode() or f"column {i}" for i, cell in enumerate(rows[0], 1)]  # as of the index of pandas and R
+    names = [cell.decode() or f"column {i}" for i, cell in enumerate(rows[0], 1)]  # as for the index of pandas and R
     starts = dialect.cell_starts(raw)
     seen = set()
     for i, name in enumerate(names):
@@ -124,7 +124,7 @@ def header_of(header: bytes, dialect: Dialect, options: Options) -> list[str]:
 
 
 def _stray(row: bytes, dialect: Dialect) -> int:
-    """The column of the first cell that is none."""
+    """The column of the first invalid cell."""
     at, mark = 0, dialect.delimiter.encode()
     while (end := row.find(mark, at)) >= 0 and dialect.cell_starts(row[:end]):
         at = end + 1
@@ -132,7 +132,7 @@ def _stray(row: bytes, dialect: Dialect) -> int:
 
 
 class DelimitedRows:
-    """Parser of blocks of one file."""
+    """Parser for the blocks of one file."""
 
     def __init__(self, options: Options, schema: Schema, dialect: Dialect, names: Sequence[str]) -> None:
         self._options, self._dialect, self._schema = options, dialect, schema
@@ -213,7 +213,7 @@ class DelimitedRows:
         text = bytes(block)
         columns: list[list[str]] = [[] for _ in self._kept]
         for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-            row = text[start:end].removeprefix(_MARK)  # of the first row alone: in others it is a fault
+            row = text[start:end].removeprefix(_MARK)  # only in the first row; elsewhere it is a fault
             cells = self._dialect.cells(row, 1)[0]
             for column, (_, place) in zip(columns, self._kept, strict=True):
                 column.append(cells[place].decode())
@@ -222,7 +222,7 @@ class DelimitedRows:
     def _without(
         self, chunk: Chunk, block: Any, raw: Any, bad: dict[int, str], n_faults: int, faults: list[Fault]
     ) -> tuple[Chunk, int, list[Fault]]:
-        """Leave out the rows whose labels are none."""
+        """Leave out rows with invalid labels."""
         refused = np.isin(raw.labels, list(bad))
         rows = np.flatnonzero(refused)
         if not self._options.skip:

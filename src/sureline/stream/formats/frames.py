@@ -1,4 +1,4 @@
-"""Data frames as sources of a stream: of pandas and Polars, tables of pyarrow, and whatever speaks Arrow."""
+"""Data frames as sources of a stream: pandas, Polars, pyarrow tables, and other Arrow producers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ROWS = 1 << 14  # of a piece
 
 
 def is_frame(data: Any) -> bool:
-    """True for a data frame, a lazy one, or a table."""
+    """True for a data frame, a lazy frame, or a table."""
     return hasattr(data, "__arrow_c_stream__") or is_lazy(data) or _is_pandas(data)
 
 
@@ -25,7 +25,7 @@ def _is_pandas(data: Any) -> bool:
 
 
 def arrow_table(data: Any) -> Any:
-    """A frame as a table of pyarrow; columns whose values are of several types become texts."""
+    """A frame as a pyarrow table; columns of mixed types become text."""
     import pyarrow as pa
 
     if isinstance(data, pa.RecordBatch):
@@ -66,9 +66,9 @@ class _Nothing(RawFile):
 
 
 class FrameSource(Source):
-    """A data frame. It can be gone over any number of times, and cut into pieces of some thousand rows.
+    """A data frame. It can be read any number of times, and cut into pieces of some thousand rows.
 
-    A lazy frame is collected anew for each pass, batch by batch where Polars does so, and is not cut.
+    A lazy frame is collected again for each pass, in batches if Polars supports it, and is not cut.
     """
 
     def __init__(self, data: Any) -> None:

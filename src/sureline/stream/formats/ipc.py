@@ -1,6 +1,6 @@
-"""Arrow's IPC messages, read into memory of our own, and what becomes of them before it does.
+"""Reads Arrow's IPC messages into our own memory, after a check of their size.
 
-Nothing is mapped: a file that is cut off or written over while it is read must not take the process with it.
+Files are not mapped: truncating or overwriting a file during the read must not kill the process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _CONTINUATION = b"\xff\xff\xff\xff"
 
 
 class TooLarge(ValueError):
-    """A batch for which there is no room."""
+    """Raised for a batch that exceeds the memory."""
 
 
 class Content(Protocol):
@@ -26,7 +26,7 @@ class Content(Protocol):
 
 
 class FileContent:
-    """A regular file, or one that is far away, as pyarrow reads files. With no `room` any length is read."""
+    """A regular or remote file with pyarrow's file interface. Without `room` reads of any length are allowed."""
 
     closed = False
 
@@ -97,7 +97,7 @@ class StreamContent:
 
 
 class Messages:
-    """Looks at what pyarrow reads, and refuses a batch that would unpack to more than there is room for.
+    """Inspects pyarrow's reads, and refuses a batch that would unpack to more than there is room for.
 
     pyarrow reads the length of a message, its metadata and its body, one by one, or two or all of them at once.
     """
@@ -127,14 +127,14 @@ class Messages:
             if end < len(data):  # with the body
                 self.refuse_large(unpacked_size(self._metadata, memoryview(data)[end:]))
                 self._metadata = b""
-        elif len(data) == 4:  # the length after a continuation, or that of an old stream, which has none
+        elif len(data) == 4:  # the length after a continuation mark, or the length in an old stream without marks
             self._expected = int.from_bytes(data, "little")
         elif metadata:
             self.refuse_large(unpacked_size(metadata, data))
 
 
 def unpacked_size(metadata: bytes, body: bytes | memoryview) -> int:
-    """How many bytes the compressed buffers of a batch say that they have; 0 if none is compressed.
+    """The unpacked size of a batch's compressed buffers, by their own account; 0 without compression.
 
     The metadata are a table of flatbuffers: Message { version, header type, header, ... }, whose header is RecordBatch
     { length, nodes, buffers, compression } or DictionaryBatch { id, data, ... }.
@@ -167,7 +167,7 @@ class _Table:
         self._size = struct.unpack_from("<H", data, self._fields)[0]
 
     def field(self, number: int) -> int | None:
-        """The place of a field; None if it is not there."""
+        """The position of a field; None if it is absent."""
         place = 4 + 2 * number
         if place + 2 > self._size:
             return None

@@ -65,7 +65,7 @@ class JsonLines(TableParser):
             raise Wrong(f"not JSON: {error}", _refused_at(row)) from None
 
     def flat(self, row: str) -> dict[str, Any] | None:
-        """The names and values of a line, those of the label and the weight included; None if it is no row.
+        """The names and values of a line, including label and weight; None if the line is not a row.
 
         Any list is taken: whether it can be read is for the rows to say, since its column may be ignored.
         """
@@ -78,7 +78,7 @@ class JsonLines(TableParser):
             raise Wrong(str(error)) from None
 
     def _wrong_at(self, row: str, wrong: Wrong) -> int:
-        """The column of the name that is wrong: the second one if it comes twice."""
+        """The byte column of a wrong name; of a duplicate name, the second one."""
         if not isinstance(wrong, _Twice):
             return self._place(row, wrong.name or "")
         found = [place.key for place in places(row) if place.name == wrong.name]
@@ -132,7 +132,7 @@ class JsonLines(TableParser):
             if depth > _DEEPEST:
                 raise Wrong("it is nested too deeply", name=prefix[:-1])
             for key, value in inner.items():
-                if len(prefix) + len(key) > longest:  # before it is put together
+                if len(prefix) + len(key) > longest:  # checked before it is assembled
                     raise Wrong(f"a name has more than {longest:,} bytes (max_name)", name=prefix + key)
                 name = prefix + key
                 if isinstance(value, dict):
@@ -145,7 +145,7 @@ class JsonLines(TableParser):
 
 
 def _room_of(name: str, items: list[Any]) -> int:
-    """Characters of the names that a list of texts becomes; Wrong if it is a list of something else."""
+    """Total length of the names that a list of texts becomes; Wrong for other lists."""
     kinds = set(map(type, items))
     if not (kinds <= {str} or kinds <= {int, float}):
         raise Wrong(
@@ -157,7 +157,7 @@ def _room_of(name: str, items: list[Any]) -> int:
 
 
 def _lift(record: dict[str, Any], name: str) -> None:
-    """Bring what a name with dots means, such as that of the label, to where names without are."""
+    """Move the value of a dotted name, such as the label's, to the top level."""
     if name in record:
         return
     *path, last = name.split(".")
@@ -169,7 +169,7 @@ def _lift(record: dict[str, Any], name: str) -> None:
 
 
 def _looked_up(record: dict[str, Any], name: str) -> Any:
-    """The value of a name, which may have dots; _ABSENT if there is none."""
+    """The value of a name, which may have dots; _ABSENT if it is missing."""
     if name in record:
         return record[name]
     inner: Any = record
@@ -199,7 +199,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(name: str) -> None:
-    """NaN is a missing value; infinity is none."""
+    """NaN for missing values; Wrong for infinity."""
     if name != "NaN":
         raise Wrong(f"{name} is not a number that can be learned from")
 
@@ -255,7 +255,7 @@ class _Walk:
             self.at += 1
 
     def members(self, prefix: str, depth: int) -> Iterator[Place]:
-        """Those of the object or list at the present place, and of all within."""
+        """Yield places in the object or list at the present position, and in nested ones."""
         begin = self.at
         closing = "}" if self.text[begin] == "{" else "]"
         self.at += 1
@@ -282,7 +282,7 @@ class _Walk:
 
 
 def places(text: str) -> Iterator[Place]:
-    """All that has a name in a line, as far as it is JSON."""
+    """Yield all named places in a line, as far as it is valid JSON."""
     walk = _Walk(text)
     with suppress(ValueError, IndexError, RecursionError):
         walk.pass_over(_BLANKS)

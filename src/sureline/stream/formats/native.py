@@ -22,7 +22,7 @@ CoreParse = Callable[..., Any]  # of a block: a chunk of the core
 
 
 class NativeParser:
-    """Parser of a block of one of the two formats."""
+    """Parser for blocks of LIBSVM or VW."""
 
     def __init__(self, format: str, options: Options) -> None:
         self._options, self._hashed, self._reader = options, format == "vw", LabelReader(options.max_label)
@@ -52,8 +52,8 @@ class NativeParser:
     def from_file(self, file: int, start: int, end: int, wait: bool) -> Chunk | None:
         """Parse a part of an open file while it is read, without the text in memory.
 
-        None if it cannot be read, or not without waiting and `wait` is false. None as well if there is a fault to stop
-        at: its place has to be looked for in the text.
+        None if it cannot be read, or not without waiting while `wait` is false. Also None for a fault to stop at, since
+        finding its place needs the text.
         """
         raw = self._core[1](file, start, end, wait, **self._how_at(start))
         if raw is None:
@@ -66,7 +66,7 @@ class NativeParser:
         return {**self._how, **names, "first_block": start == 0}
 
     def _parsed(self, raw: Any) -> tuple[Chunk, Any, dict[int, str]]:
-        """Rows; what the core made of them; and which of its labels are none, and why."""
+        """Rows, the core's result, and the invalid labels with reasons."""
         options, hashed = self._options, self._hashed
         codes, labels, bad = self._reader.read(raw.labels, raw.label_names)
         chunk = Chunk(
@@ -80,7 +80,7 @@ class NativeParser:
             names=raw.names if hashed and options.collect_names else None,
             block=BlockFacts(raw.n_lines, raw.n_faults, [Fault(*fault) for fault in raw.faults]),
         )
-        if hashed and options.need_label and (raw.labels < 0).any():  # a row of LIBSVM has one
+        if hashed and options.need_label and (raw.labels < 0).any():  # a LIBSVM row always has one
             bad[-1] = "the row has no label"
         return chunk, raw, bad
 
@@ -101,7 +101,7 @@ def line_start(block: Any, line: int) -> int:
 def _without_bad_labels(
     chunk: Chunk, core: CoreParse, block: Any, codes: Any, bad: dict[int, str], options: Options
 ) -> Chunk:
-    """Leave out the rows whose labels are none. Rare, so that where they are is found by parsing again."""
+    """Leave out rows with invalid labels. They are rare, so a second parse finds them."""
     refused = np.isin(codes, list(bad))
     rows = np.flatnonzero(refused)
     n_faults, faults = chunk.block.n_faults, chunk.block.faults
@@ -116,7 +116,7 @@ def _without_bad_labels(
 
 
 def _fault(core: CoreParse, block: Any, row: int, reason: str) -> Fault:
-    """The fault of a row that the core could read: its line is the first by the end of which it has been read."""
+    """The fault of a row that the core could read. Its line is the first one by whose end the row is complete."""
     text = bytes(block)
     ends = [*(np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n")) + 1).tolist(), len(text)]
     low, high = 0, len(ends) - 1

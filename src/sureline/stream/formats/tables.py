@@ -1,4 +1,4 @@
-"""Lines that are read in Python to names and values, which the core makes rows of: raw text, and JSON elsewhere."""
+"""Lines parsed in Python to names and values, of which the core makes rows: text here, JSON in json_lines."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .native import line_start
 
 Row = dict[str, Any]  # cells by the names of their columns
 
-BLANKS = " \t"  # around a label; others belong to it
+BLANKS = " \t"  # stripped from labels; other white space is kept
 _AT_ONCE = 1 << 23  # characters of names that wait to be hashed
 
 
 class Wrong(Exception):
-    """A row that cannot be read: why, and at which column of bytes, or at which of its names."""
+    """Raised for an unreadable row: the reason, and its byte column or name."""
 
     def __init__(self, reason: str, column: int | None = None, name: str | None = None) -> None:
         super().__init__(reason)
@@ -38,7 +38,7 @@ class Encoder:
         self._options, self._table, self._open = options, table, open
 
     def __call__(self, rows: list[Row]) -> tuple[Chunk, dict[int, Wrong]]:
-        """The rows without labels; those that cannot be read are empty, and why."""
+        """Rows without labels; unreadable ones are empty, and listed with reasons."""
         options = self._options
         raw, wrongs = _core.encode_rows(
             self._table,
@@ -99,21 +99,21 @@ class _Rows:
 
 
 class TableParser(ABC):
-    """Makes rows of a block; what a row is and what is in it is up to the format."""
+    """Makes rows of a block; subclasses define rows and their contents."""
 
     def __init__(self, options: Options, encode: Encoder) -> None:
         self._options, self._encode = options, encode
 
     @abstractmethod
     def _rows(self, block: Any, first: bool) -> Iterator[tuple[int, bytes | str]]:
-        """The lines at which rows begin, from 1, and the rows; as bytes if they are not known to be UTF-8."""
+        """Yield line numbers from 1, and rows; as bytes if they may not be UTF-8."""
 
     @abstractmethod
     def _read(self, row: str) -> Found | None:
-        """Names and values, label and weight; None if the row is none. Raises Wrong with a column."""
+        """Names and values, label and weight; None for an empty row. Raises Wrong with a column."""
 
     def _place(self, row: str, name: str) -> int:
-        """The column, in bytes from 1, of what has this name in a row; 1 where names have no place of their own."""
+        """The byte column, from 1, of a name in a row; 1 if the format has no names."""
         return 1
 
     def _unlabelled(self, row: str) -> Wrong:
@@ -158,7 +158,7 @@ class TableParser(ABC):
         return replace(chunk, block=BlockFacts(n_lines, len(faults), faults[:KEPT]))
 
     def _chunk(self, some: _Rows, faults: list[Fault]) -> Chunk:
-        """The rows that can be hashed; those that cannot are put among the faults."""
+        """The rows that can be hashed; others are added to the faults."""
         chunk, bad = self._encode(some.rows)
         chunk = replace(
             chunk,
@@ -205,7 +205,7 @@ def column_of(text: str, at: int) -> int:
 
 
 def label_of(text: str, options: Options) -> Label:
-    """The label that a text is; BadLabel if it is none."""
+    """The label of a text; BadLabel if it is invalid."""
     refuse_long(text, options.max_label)
     commas = options.schema is not None and options.schema.target == "comma"
     return (as_written if commas else from_text)(text)
@@ -218,7 +218,7 @@ def weight_of(number: float | None) -> float:
 
 
 class TextLines(TableParser):
-    """A label, a tab and a text, whose words of two and more letters or digits are counted, in lower case."""
+    """Lines of a label, a tab and a text; words of two or more letters or digits are counted, in lower case."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options, Encoder(options, options.words.of_lines(), open=False))
