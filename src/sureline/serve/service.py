@@ -16,6 +16,8 @@ from .bodies import UNSET, Ask, Learn, Predict, decoded
 from .bytes_in import whole_body
 from .errors import Refused
 from .limits import Limits
+from .lineup import Read
+from .members import FAULT
 from .models import House
 from .records import Learned
 from .replies import Reply, reply
@@ -124,12 +126,11 @@ class Service:
         body = decoded(await whole_body(request, self.limits), _learn, self.limits)
         served.refuse_unteachable()
         entry = entry_of(served, body, self.limits)
-        chunk = checked(served, entry, self.limits)
-        outcome = await served.learn(entry, chunk)
+        outcome = await served.learn(entry, checked(served, entry, self.limits))
         refused = [{"index": k, "error": why} for k, why in enumerate(outcome.refused) if why is not None]
         learned = len(outcome.refused) - len(refused)
         if refused and not learned:
-            raise Refused(422, str(refused[0]["error"]))
+            raise Refused(500 if refused[0]["error"] is FAULT else 422, str(refused[0]["error"]))
         return reply({"version": outcome.version, "learned": learned, "refused": refused})
 
     # -- ask -------------------------------------------------------------------------------------------------
@@ -199,7 +200,7 @@ def rows_of_predictions(served: Served, ids: Sequence[str], limits: Limits) -> l
     return [predictions.find(one)[1] for one in ids]
 
 
-def checked(served: Served, entry: Learned, limits: Limits) -> Any:
+def checked(served: Served, entry: Learned, limits: Limits) -> Read:
     """The rows as the champion reads them. Refused if they cannot be learned from, before they are in the log."""
     for label in entry.y:
         served.champion.refuse_label(label)
@@ -207,4 +208,5 @@ def checked(served: Served, entry: Learned, limits: Limits) -> Any:
         raise Refused(422, "A weight is a number that is finite and not negative.")
     if served.waiting + len(entry.y) > limits.waiting:
         raise Refused(429, f"{served.waiting:,} rows wait to be learned from.", {"Retry-After": "1"})
-    return served.champion.rows.read(entry.x)
+    rows = served.champion.rows
+    return Read(rows, rows.read(entry.x))

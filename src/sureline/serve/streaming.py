@@ -18,6 +18,7 @@ from .bodies import UNSET, Learn, decoded_line
 from .bytes_in import lines
 from .errors import Refused
 from .limits import Limits
+from .lineup import Read
 from .records import Learned
 from .replies import SAFE
 from .served import Served
@@ -235,8 +236,9 @@ async def _learn_together(served: Served, entries: list[tuple[int, Learned]], to
     ids = [one for _, entry in entries for one in (entry.p or [])]
     plain = all(weight == 1.0 for weight in weights)
     try:
-        chunk = served.champion.rows.read(rows)
-        outcome = await served.learn(Learned(rows, labels, None if plain else weights, ids or None), chunk)
+        reader = served.champion.rows
+        read = Read(reader, reader.read(rows))
+        outcome = await served.learn(Learned(rows, labels, None if plain else weights, ids or None), read)
     except Refused as refused:
         for place, _ in entries:
             told[place]["error"] = refused.message
