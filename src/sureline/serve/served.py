@@ -218,22 +218,27 @@ class Served:
     async def learn(self, entry: Learned, read: Read | None) -> Learnt:
         """Learn from rows when they are in the log as durably as was asked for."""
         self.refuse_unteachable()
-        predictions, n = self.predictions, len(entry.y)
-        assert predictions is not None
-        future = self._put(entry, read)
-        self.waiting += n
-        for prediction in entry.p or ():
-            predictions.begin_label(prediction)
-
-        def end(future: asyncio.Future[Any]) -> None:
-            self.waiting -= n
-            learned = not future.cancelled() and future.exception() is None
-            for prediction in entry.p or ():
-                predictions.end_label(prediction, learned=learned)
-
-        future.add_done_callback(end)
+        future = self.put(entry, read)
+        self.begin_labels(entry)
+        future.add_done_callback(
+            lambda done: self.end_labels(entry, learned=not done.cancelled() and done.exception() is None)
+        )
         outcome: Learnt = await asyncio.shield(future)  # if whoever asked has gone, the record goes its way
         return outcome
+
+    def begin_labels(self, entry: Learned) -> None:
+        """Labels are on their way to the log."""
+        assert self.predictions is not None
+        self.waiting += len(entry.y)
+        for prediction in entry.p or ():
+            self.predictions.begin_label(prediction)
+
+    def end_labels(self, entry: Learned, *, learned: bool) -> None:
+        """They are there, or will not be."""
+        assert self.predictions is not None
+        self.waiting -= len(entry.y)
+        for prediction in entry.p or ():
+            self.predictions.end_label(prediction, learned=learned)
 
     def refuse_unteachable(self) -> None:
         """Refused if the champion does not learn from one row after the other."""
@@ -243,10 +248,11 @@ class Served:
 
     async def change(self, entry: Entry, learner: Learner | None = None) -> str:
         """Promote, replace, add or remove a model, which was read from its file; the version after that."""
-        await asyncio.shield(self._put(entry, learner))
+        await asyncio.shield(self.put(entry, learner))
         return self.version
 
-    def _put(self, entry: Entry, read: Read | Learner | None) -> asyncio.Future[Any]:
+    def put(self, entry: Entry, read: Read | Learner | None) -> asyncio.Future[Any]:
+        """Have a record logged, and then applied; the future has what comes of it. Refused if that cannot be."""
         payload = packed(entry)
         if self.parted is not None:
             raise Refused(503, self.parted)

@@ -121,7 +121,7 @@ def _by_parser(served: Served, block: bytes, line: int, wanted: Wanted) -> Itera
             for answer in answers:
                 answer["version"] = served.version
             yield _encode_lines(answers)
-            tell_page(served, [], answers, chunk, verdicts, time.perf_counter() - began, requests=0)
+            tell_page(served, [], answers, chunk, verdicts, time.perf_counter() - began)
         facts = chunk.block
         if not facts.faults:
             return
@@ -169,7 +169,7 @@ def _one_by_one(served: Served, block: bytes, line: int, wanted: Wanted, remembe
         for place, answer in zip(places, answers, strict=True):
             answer["version"] = served.version
             out[place] = answer
-        tell_page(served, rows, answers, chunk, verdicts, time.perf_counter() - began, requests=0)
+        tell_page(served, rows, answers, chunk, verdicts, time.perf_counter() - began)
         break
     return _encode_lines(out)
 
