@@ -110,7 +110,8 @@ def test_a_service_that_is_killed_under_load_loses_nothing(
     assert set(acknowledged) <= {next(iter(row)) for row, _ in rows}
     expected = undisturbed(models["names"], rows, tmp_path / "undisturbed.sureline")
     with serving(Settings(state, keeping=Keeping(durability))) as again:
-        assert again("GET", "/v1/models/names").json["version"].split(".")[1] == str(len(rows))
+        records = len(list(read_log(folder, 0)))  # labels that came together are one
+        assert again("GET", "/v1/models/names").json["version"].split(".")[1] == str(records)
         assert again("GET", "/v1/models/names/model").body == expected
     requests = tmp_path / "answers.jsonl"
     requests.write_text("".join(json.dumps(one) + "\n" for one in answers))

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..stream import Chunk
 from .errors import Refused
-from .lineup import Lineup
+from .lineup import Lineup, Read
 from .members import Member, Verdicts
 
 MOST_EXPLAINED = 1000  # features of a row
@@ -47,7 +47,7 @@ def answers_of(lineup: Lineup, rows: Sequence[Any], wanted: Wanted) -> tuple[lis
     if wanted.shadows:
         beside: list[dict[str, Any]] = [{} for _ in answers]
         for name, member in lineup.shadows.items():
-            read = lineup.read(member, rows, chunk)
+            read = lineup.read(member, rows, Read(champion.rows, chunk))
             told = [None] * len(answers) if read is None else _plain(member, member.judge(read))
             for each, one in zip(beside, told, strict=True):
                 each[name] = one

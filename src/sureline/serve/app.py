@@ -136,7 +136,7 @@ class Application:
         """Ready to answer and to learn."""
         house = self.house
         unwritable = [name for name in house.names() if house.get(name).snapshot_failed]
-        ready = house.ready
+        ready = house.ready and not any(house.get(name).parted for name in house.names())
         told = {"status": "ready" if ready else "not ready", "models": house.names(), "no_snapshot": unwritable}
         return reply(told, 200 if ready else 503)
 

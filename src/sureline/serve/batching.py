@@ -105,20 +105,14 @@ def tell_page(
             answered = champion.answered(verdicts, served.keeping.max_error)
     except Refused:
         pass
-    if requests == len(rows):
-        for k in range(len(rows)):
-            part = slice(k, k + 1)
-            watch.answered(
-                rows=1,
-                seconds=seconds,
-                confidences=verdicts.confidences[part],
-                novelties=None if novelties is None else novelties[part],
-                answered=None if answered is None else answered[part],
-            )
-    else:
-        watch.answered(
-            rows=len(rows), seconds=seconds, confidences=verdicts.confidences, novelties=novelties, answered=answered
-        )
+    watch.answered(
+        rows=len(verdicts.confidences),
+        seconds=seconds,
+        confidences=verdicts.confidences,
+        novelties=novelties,
+        answered=answered,
+        requests=requests,
+    )
     if not served.champion.can_learn:
         return
     wants, sure = champion.wants(verdicts, _RATE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
@@ -92,14 +92,35 @@ async def lines(request: Request, limits: Limits) -> AsyncIterator[bytes]:
 
 
 async def _message(request: Request, limits: Limits) -> Any:
+    receiving: Any = request.receive()
     try:
-        async with asyncio.timeout(limits.body_time):
-            message = await request.receive()
-    except TimeoutError:
-        raise Refused(408, f"No more of the body came for {limits.body_time:g} s.", {"Connection": "close"}) from None
+        waits_for = receiving.send(None)
+    except StopIteration as done:  # it was there already, and no clock is set
+        message = done.value
+    else:
+        try:
+            async with asyncio.timeout(limits.body_time):
+                message = await _Begun(receiving, waits_for)
+        except TimeoutError:
+            why = f"No more of the body came for {limits.body_time:g} s."
+            raise Refused(408, why, {"Connection": "close"}) from None
     if message["type"] == "http.disconnect":
         raise ClientDisconnect
     return message
+
+
+class _Begun:
+    """The rest of a coroutine that was run until it waits for something."""
+
+    def __init__(self, coroutine: Any, waits_for: Any) -> None:
+        self._coroutine, self._waits_for = coroutine, waits_for
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        try:
+            yield self._waits_for
+        except BaseException as error:
+            yield self._coroutine.throw(error)
+        return (yield from self._coroutine.__await__())
 
 
 def _refuse_dripping(size: int, began: float, limits: Limits) -> None:

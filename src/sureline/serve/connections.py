@@ -27,7 +27,9 @@ def protocol_with(limits: Limits) -> type[HttpToolsProtocol]:
             super().__init__(*positional, **named)
             self._timer: asyncio.TimerHandle | None = None
             self._in_head = True
-            self._head = self._unfinished = 0
+            self._come = self._piece = self._unfinished = (
+                0  # bytes: at most of this head, of the latest, of no whole head
+            )
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -41,34 +43,33 @@ def protocol_with(limits: Limits) -> type[HttpToolsProtocol]:
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
+            self._piece = len(data)
+            self._come += self._piece
             super().data_received(data)
             if self._in_head and self.transport is not None and not self.transport.is_closing():
-                self._unfinished += len(data)
+                self._unfinished += self._piece
                 if self._unfinished > limits.head:
                     self._refuse(too_large)
+                else:
+                    self._wait()
 
         def on_message_begin(self) -> None:
             super().on_message_begin()
-            self._in_head, self._head, self._unfinished = True, 0, 0
-            self._wait()
-
-        def on_url(self, url: bytes) -> None:
-            super().on_url(url)
-            self._head += len(url)
-
-        def on_header(self, name: bytes, value: bytes) -> None:
-            super().on_header(name, value)
-            self._head += len(name) + len(value) + 4
+            self._in_head, self._unfinished = True, 0
 
         def on_headers_complete(self) -> None:
             self._in_head = False
             self._stop()
-            if self._head > limits.head:
+            come, self._come = self._come, self._piece  # what is left of the piece may have the next head
+            if come > limits.head and self._head_bytes() > limits.head:
                 app, self.app = self.app, refusal(too_large)
                 super().on_headers_complete()
                 self.app = app
             else:
                 super().on_headers_complete()
+
+        def _head_bytes(self) -> int:
+            return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
         def _wait(self) -> None:
             if self._timer is None:

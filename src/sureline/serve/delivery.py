@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .errors import Refused, StateError
+from .lineup import Lesson
 from .log import FULL
 from .records import Learned
 from .served import Learnt
@@ -19,7 +20,7 @@ def deliver(outcomes: Sequence[tuple[Writing, int | OSError]]) -> None:
     at = 0
     while at < len(outcomes):
         writing, seq = outcomes[at]
-        served, entry, _, future, size = writing.told
+        served, entry, read, future, size = writing.told
         if isinstance(seq, OSError):
             _tell(future, refusal_of(seq))
             at += 1
@@ -27,9 +28,9 @@ def deliver(outcomes: Sequence[tuple[Writing, int | OSError]]) -> None:
         if not isinstance(entry, Learned):
             served.grown(size)
             try:
-                served.lineup.change(seq, entry)
+                served.alter(seq, entry, read)
                 _tell(future, None)
-            except (Refused, StateError, OSError) as error:
+            except (Refused, StateError) as error:
                 _tell(future, error if isinstance(error, Refused) else Refused(500, str(error)))
             at += 1
             continue
@@ -40,15 +41,15 @@ def deliver(outcomes: Sequence[tuple[Writing, int | OSError]]) -> None:
                 break
             group.append((seq, writing.told))
             at += 1
+        for _, (_, _, _, _, size) in group:
+            served.grown(size)
         try:
-            told = served.apply([(n, one[1]) for n, one in group], [one[2] for _, one in group])
-        except Exception as error:  # a fault of ours: those who wait get an answer, and so do those after them
-            for _, (_, _, _, future, size) in group:
-                served.grown(size)
+            told = served.apply([Lesson(seq, one[1], one[2]) for seq, one in group])
+        except Exception as error:  # those who wait get an answer, and so do those after them
+            for _, (_, _, _, future, _) in group:
                 _tell(future, error)
             continue
-        for (_, (_, _, _, future, size)), refused in zip(group, told, strict=True):
-            served.grown(size)
+        for (_, (_, _, _, future, _)), refused in zip(group, told, strict=True):
             _tell(future, Learnt(served.version, refused))
 
 

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .errors import Refused
 from .replies import refusal
 
+_MOST_KNOWN = 100
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -23,19 +24,31 @@ class Guard:
 
     def __init__(self, app: ASGIApp, *, hosts: frozenset[str] | None, same_origin: bool) -> None:
         self._app, self._hosts, self._same_origin = app, hosts, same_origin
+        self._known: set[bytes] = set()  # hosts that were asked for and are served
+
+    def _serves(self, host: bytes) -> bool:
+        if self._hosts is not None and _without_port(host.decode("latin-1").lower()) not in self._hosts:
+            return False
+        if len(self._known) < _MOST_KNOWN:
+            self._known.add(host)
+        return True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (self._hosts is not None or self._same_origin):
             host = origin = None
             for name, text in scope["headers"]:
                 if name == b"host":
-                    host = text.decode("latin-1").lower()
+                    host = text
                 elif name == b"origin":
-                    origin = text.decode("latin-1").lower()
-            if self._hosts is not None and host is not None and _without_port(host) not in self._hosts:
+                    origin = text
+            if host is not None and host not in self._known and not self._serves(host):
                 await refusal(Refused(403, "This host is not served here."))(scope, receive, send)
                 return
-            if self._same_origin and origin is not None and origin.partition("://")[2] != host:
+            if (
+                self._same_origin
+                and origin is not None
+                and origin.lower().partition(b"://")[2] != (host or b"").lower()
+            ):
                 await refusal(Refused(403, "A page of another origin may not ask."))(scope, receive, send)
                 return
         await self._app(scope, receive, send)

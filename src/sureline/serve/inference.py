@@ -115,7 +115,7 @@ class Inference:
         wanted = Wanted(probabilities="probabilities" in names)
         answers, chunk, verdicts = answers_of(served.lineup, rows, wanted)
         finish(served, rows, answers, [True] * len(rows))
-        tell_page(served, rows, answers, chunk, verdicts, time.perf_counter() - began, requests=0)
+        tell_page(served, rows, answers, chunk, verdicts, time.perf_counter() - began)
         outputs = []
         for name in names:
             datatype, shape = known[name]

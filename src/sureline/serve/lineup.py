@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,11 +15,67 @@ from ..learners.saving import read_learner
 from ..models.file import ModelFileError
 from ..stream import Chunk
 from .errors import Refused, StateError
-from .members import Member
-from .records import Entry, Learned, Promoted, Replaced, Shadowed, Unshadowed
+from .members import FAULT, Member
+from .records import Absent, Entry, Learned, Promoted, Replaced, Shadowed, Unshadowed
+from .rows import Rows
 
 PREVIOUS = "previous"  # the champion before
 Judge = Callable[[str | None, Member, list[Chunk | None], list[Learned]], None]
+
+
+class Read(NamedTuple):
+    """Rows of a record, and who has read them."""
+
+    by: Rows
+    chunk: Chunk
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A record of rows: its number, what was read of it already, and which rows each model missed when it was new."""
+
+    seq: int
+    entry: Learned
+    read: Read | None = None
+    missed: Absent | None = None
+
+    def missed_by(self, name: str | None) -> Sequence[int]:
+        """Rows that a model is not to learn from."""
+        return () if self.missed is None else self.missed.get(name or "", ())
+
+    def misses_all(self, name: str | None) -> bool:
+        """True if a model missed all of it."""
+        return self.missed is not None and len(self.missed_by(name)) == len(self.entry.y)
+
+
+class Fault(Exception):
+    """Something of ours failed while models learned: the rows that each did not learn from, by record and model.
+
+    Attributes
+    ----------
+    told : list of list of str or None
+        As `Lineup.learn` returns it.
+    """
+
+    def __init__(self, told: list[list[str | None]]) -> None:
+        super().__init__("a fault in learning")
+        self.told, self.rows = told, dict[int, dict[str, list[int]]]()
+
+    def add(self, seq: int, name: str | None, rows: Sequence[int], error: Exception) -> None:
+        """Rows of a record that were missed."""
+        if rows:
+            self.rows.setdefault(seq, {})[name or ""] = list(rows)
+            self.__cause__ = self.__cause__ or error
+
+    def __str__(self) -> str:
+        cause = self.__cause__
+        frames = traceback.extract_tb(None if cause is None else cause.__traceback__)[-3:]
+        places = ", ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)  # and nothing of the rows
+        records = ", ".join(f"{seq:,}" for seq in list(self.rows)[:5])
+        return f"rows of record {records} were not learned from, by a fault: {type(cause).__name__} at {places}"
+
+    def has(self, seq: int, name: str | None) -> bool:
+        return (name or "") in self.rows.get(seq, {})
 
 
 class Lineup:
@@ -43,10 +101,10 @@ class Lineup:
         """The champion, which has no name, and the shadows."""
         return [(None, self.champion), *self.shadows.items()]
 
-    def read(self, member: Member, rows: Sequence[object], chunk: Chunk | None = None) -> Chunk | None:
-        """The rows as a member reads them; None if it cannot. `chunk` has them as the champion does."""
-        if chunk is not None and (member is self.champion or member.rows.same_as(self.champion.rows)):
-            return chunk
+    def read(self, member: Member, rows: Sequence[object], read: Read | None = None) -> Chunk | None:
+        """The rows as a member reads them; None if it cannot. `read` has them as some reader does."""
+        if read is not None and (member.rows is read.by or member.rows.same_as(read.by)):
+            return read.chunk
         try:
             return member.rows.read(rows)
         except Refused:
@@ -54,56 +112,83 @@ class Lineup:
 
     # -- records ---------------------------------------------------------------------------------------------
 
-    def learn(
-        self, batch: Sequence[tuple[int, Learned]], chunks: Sequence[Chunk | None], judge: Judge | None = None
-    ) -> list[list[str | None]]:
+    def learn(self, lessons: Sequence[Lesson], judge: Judge | None = None) -> list[list[str | None]]:
         """Learn from records in their order. For each of their rows why the champion refused it, or None.
 
-        `judge` gets each member before it learns.
+        `judge` gets each member before it learns. Raises Fault if something else than a refusal kept a model from
+        learning: then these models are not those of the log.
         """
-        entries = [entry for _, entry in batch]
+        entries = [lesson.entry for lesson in lessons]
         told: list[list[str | None]] = []
-        by_champion = [self.read(self.champion, entry.x, chunk) for entry, chunk in zip(entries, chunks, strict=True)]
+        faults = Fault(told)
+        by_champion: list[Read | None] = [lesson.read for lesson in lessons]
         for name, member in self.members:
-            read = (
-                by_champion
-                if name is None
-                else [self.read(member, entry.x, chunk) for entry, chunk in zip(entries, by_champion, strict=True)]
-            )
+            read: list[Chunk | None] = []
+            for k, lesson in enumerate(lessons):
+                chunk = None
+                try:
+                    if not lesson.misses_all(name):
+                        chunk = self.read(member, lesson.entry.x, by_champion[k])
+                except Exception as error:
+                    faults.add(lesson.seq, name, range(len(lesson.entry.y)), error)
+                read.append(chunk)
+                if name is None and chunk is not None:
+                    by_champion[k] = Read(member.rows, chunk)
             if judge is not None:
                 judge(name, member, read, entries)
-            for entry, chunk in zip(entries, read, strict=True):
-                refused = member.learn(chunk, entry.y, entry.w) if chunk is not None else member.refuse(len(entry.y))
+            for lesson, chunk in zip(lessons, read, strict=True):
+                entry, missed = lesson.entry, lesson.missed_by(name)
+                if chunk is not None:
+                    refused = member.learn(chunk, entry.y, entry.w, missed)
+                    if member.fault is not None:
+                        failed = [k for k, why in enumerate(refused) if why is FAULT and k not in missed]
+                        faults.add(lesson.seq, name, failed, member.fault)
+                elif lesson.misses_all(name) or faults.has(lesson.seq, name):
+                    refused = [FAULT] * len(entry.y)
+                else:
+                    refused = member.refuse(len(entry.y))
                 if name is None:
                     told.append(refused)
-        self.seq = batch[-1][0]
+        self.seq = lessons[-1].seq
+        if faults.rows:
+            raise faults
         if any(member.outgrew_calibration for _, member in self.members):
             self.calibrate()
         return told
 
-    def change(self, seq: int, entry: Entry) -> None:
-        """Another record than rows. Refused if it cannot be, and then nothing is changed but the number."""
+    def change(self, seq: int, entry: Entry, learner: Learner | None = None) -> None:
+        """Another record than rows, with the model of its file if that was read already.
+
+        Refused if it cannot be, and then nothing is changed but the number.
+        """
         self.seq = seq
-        shadows = self.shadows
+        champion, shadows, files = self.champion, dict(self.shadows), dict(self.files)
         if isinstance(entry, Shadowed):
-            self.files[entry.digest] = seq
-            shadows[entry.name] = Member(self._model(entry.digest), seq)
+            files[entry.digest] = seq
+            shadows[entry.name] = Member(learner or self._model(entry.digest), seq)
         elif isinstance(entry, Replaced):
-            self.files[entry.digest] = seq
-            shadows[PREVIOUS], self.champion = self.champion, Member(self._model(entry.digest), seq)
+            files[entry.digest] = seq
+            shadows[PREVIOUS], champion = champion, Member(learner or self._model(entry.digest), seq)
         elif isinstance(entry, Unshadowed | Promoted):
             if entry.name not in shadows:
                 raise Refused(404, f"There is no shadow {entry.name}.")
             member = shadows.pop(entry.name)
             if isinstance(entry, Promoted):
-                shadows[PREVIOUS], self.champion = self.champion, member
-        self.calibrate()
+                shadows[PREVIOUS], champion = champion, member
+        else:  # it is about an earlier record
+            return
+        members = [champion, *shadows.values()]
+        calibrations = [member.calibrated(seq) for member in members]
+        self.champion, self.shadows, self.files, self.calibrated = champion, shadows, files, seq
+        for member, calibration in zip(members, calibrations, strict=True):
+            member.calibration = calibration
 
     def calibrate(self) -> None:
         """Fit the confidences to what is on record now."""
+        made = [member.calibrated(self.seq) for _, member in self.members]
         self.calibrated = self.seq
-        for _, member in self.members:
-            member.calibration = member.calibrated(self.seq)
+        for (_, member), calibration in zip(self.members, made, strict=True):
+            member.calibration = calibration
 
     def _model(self, digest: str) -> Learner:
         path = model_path(self._folder, digest)

@@ -185,7 +185,7 @@ class Log:
         try:
             _write(self._fd, data)
             if self.durability == "fsync":
-                os.fdatasync(self._fd)
+                _sync(self._fd)
                 self._synced = begin + len(data)
             else:
                 self.unsynced = True
@@ -199,7 +199,7 @@ class Log:
     def sync(self) -> None:
         """Bring to the disk what was only written."""
         if self._fd is not None and self.unsynced:
-            os.fdatasync(self._fd)
+            _sync(self._fd)
             self._synced, self.unsynced = self._end, False
 
     def _take_back(self, end: int) -> None:
@@ -208,7 +208,7 @@ class Log:
             os.ftruncate(self._fd, end)
             os.lseek(self._fd, end, os.SEEK_SET)
             if self.durability == "fsync":
-                os.fdatasync(self._fd)
+                _sync(self._fd)
         except OSError as error:  # what is in the file is not known: nothing more is put behind it
             self._broken = error
 
@@ -216,7 +216,7 @@ class Log:
         """Begin the next segment. The one before is complete."""
         if self._fd is not None:
             if self.durability != "none":
-                os.fdatasync(self._fd)
+                _sync(self._fd)
             os.close(self._fd)
             self._fd = None
         path = self.folder / segment_name(self.next_seq)
@@ -229,7 +229,7 @@ class Log:
                 _write(fd, MAGIC)
                 end = len(MAGIC)
             if self.durability == "fsync":
-                os.fdatasync(fd)
+                _sync(fd)
                 _sync_folder(self.folder)
         except OSError:
             os.close(fd)
@@ -242,7 +242,7 @@ class Log:
         if self._fd is not None:
             with suppress(OSError):
                 if self.durability != "none":
-                    os.fdatasync(self._fd)
+                    _sync(self._fd)
             os.close(self._fd)
             self._fd = None
 
@@ -251,6 +251,11 @@ def _write(fd: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
+
+
+def _sync(fd: int) -> None:
+    """Bring a file to the disk. macOS cannot leave out its times."""
+    (os.fdatasync if hasattr(os, "fdatasync") else os.fsync)(fd)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,7 @@ from .errors import Refused
 from .rows import Rows, in_one_sentence
 
 LONGEST_LABEL = 1000  # characters
+FAULT = "The row was not learned from, by a fault of the service; its log says which."
 _PROMISES = 64  # different values of max_error that are kept
 
 
@@ -94,9 +96,14 @@ class Member:
         self.learner = learner
         self.rows = Rows(learner)
         self.learned = self.wrong = self.refused = 0  # rows since it is served
+        self.fault: Exception | None = None  # the first one in learning
         self._explainer: Explainer | None = None
         self._labels: list[Any] = learner.labels
         self.calibration = self.calibrated(seq)
+
+    def counts_of(self, other: Member) -> None:
+        """Go on counting where another one ended."""
+        self.learned, self.wrong, self.refused = other.learned, other.wrong, other.refused
 
     @property
     def is_classifier(self) -> bool:
@@ -241,8 +248,13 @@ class Member:
         self.refused += n
         return ["The row is none for this model."] * n
 
-    def learn(self, chunk: Chunk, labels: list[Any], weights: list[float] | None) -> list[str | None]:
-        """Learn from the rows in their order; why each was refused, or None."""
+    def learn(
+        self, chunk: Chunk, labels: list[Any], weights: list[float] | None, missed: Sequence[int] = ()
+    ) -> list[str | None]:
+        """Learn from the rows in their order, but for those that were missed; why each was refused, or None.
+
+        A row that fails by a fault is told as `FAULT`, and `fault` says by which. Then the model is of no further use.
+        """
         learner: Any = self.learner
         if not self.can_learn:
             return ["The model does not learn from single rows."] * len(labels)
@@ -250,12 +262,18 @@ class Member:
         ends = chunk.indptr.tolist()
         values = chunk.values.astype(np.float64)
         for k, label in enumerate(labels):
+            if k in missed:
+                told.append(FAULT)
+                continue
             part, weight = slice(ends[k], ends[k + 1]), 1.0 if weights is None else weights[k]
             try:
                 learner.learn_one((chunk.indices[part], values[part]), label, weight)
                 told.append(None)
             except (ValueError, OverflowError) as error:
                 told.append(" ".join(str(error).split()))
+            except Exception as error:
+                told.append(FAULT)
+                self.fault = self.fault or error
         learner.origin.learned(chunk)
         self.learned += len(told)
         self.refused += sum(one is not None for one in told)

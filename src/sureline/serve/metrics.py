@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import accumulate
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from .models import House
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-_AT_ONCE = 64  # requests
 
 
 class Metrics:
@@ -20,41 +21,53 @@ class Metrics:
 
     def __init__(self, house: House) -> None:
         self._registry = CollectorRegistry()
-        self._requests = Counter("sureline_requests", "Requests.", ["route", "status"], registry=self._registry)
-        self._seconds = Histogram(
-            "sureline_request_seconds", "Time until the answer.", ["route"], registry=self._registry, buckets=_SECONDS
-        )
-        self._children: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
-        self._seen: dict[tuple[str, int], list[float]] = {}  # that are to be counted when somebody looks
+        self._times: dict[tuple[str, int], _Times] = {}
+        self._registry.register(_Requests(self._times))
         self._registry.register(_Models(house))
 
     def count(self, route: str, status: int, seconds: float) -> None:
         """A request was answered."""
         key = route, status
-        seen = self._seen.get(key)
-        if seen is None:
-            seen = self._seen[key] = []
-        seen.append(seconds)
-        if len(seen) == _AT_ONCE:
-            self._account(key, seen)
-
-    def _account(self, key: tuple[str, int], seen: list[float]) -> None:
-        found = self._children.get(key)
-        if found is None:
-            route, status = key
-            found = self._requests.labels(route, str(status)), self._seconds.labels(route)
-            self._children[key] = found
-        found[0].inc(len(seen))
-        for seconds in seen:
-            found[1].observe(seconds)
-        seen.clear()
+        times = self._times.get(key)
+        if times is None:
+            times = self._times[key] = _Times()
+        times.counts[bisect_left(_SECONDS, seconds)] += 1
+        times.sum += seconds
 
     def text(self) -> bytes:
         """All of it."""
-        for key, seen in self._seen.items():
-            if seen:
-                self._account(key, seen)
         return generate_latest(self._registry)
+
+
+class _Times:
+    """How many requests took how long."""
+
+    __slots__ = ("counts", "sum")
+
+    def __init__(self) -> None:
+        self.counts, self.sum = [0] * (len(_SECONDS) + 1), 0.0
+
+
+class _Requests(Collector):
+    """Requests by route and status, and their times."""
+
+    def __init__(self, times: dict[tuple[str, int], _Times]) -> None:
+        self._times = times
+
+    def collect(self) -> Iterator[Metric]:
+        requests = CounterMetricFamily("sureline_requests", "Requests.", labels=["route", "status"])
+        routes: dict[str, _Times] = {}
+        for (route, status), times in self._times.items():
+            requests.add_metric([route, str(status)], sum(times.counts))
+            of_all = routes.setdefault(route, _Times())
+            of_all.counts = [one + other for one, other in zip(of_all.counts, times.counts, strict=True)]
+            of_all.sum += times.sum
+        yield requests
+        seconds = HistogramMetricFamily("sureline_request_seconds", "Time until the answer.", labels=["route"])
+        bounds = [*map(str, _SECONDS), "+Inf"]
+        for route, times in routes.items():
+            seconds.add_metric([route], list(zip(bounds, accumulate(times.counts), strict=True)), times.sum)
+        yield seconds
 
 
 class _Models(Collector):

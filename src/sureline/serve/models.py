@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from ..learners.learner import Learner
 from ..learners.saving import read_learner
 from ..models.file import ModelFileError
 from .delivery import deliver
@@ -21,15 +22,15 @@ from .lineup import model_path
 from .members import Calibration
 from .names import RULE, checked_name, is_name
 from .records import Replaced, Shadowed
-from .served import Keeping, Served, file_digest
-from .snapshots import read_json
+from .served import Keeping, Served
+from .snapshots import file_digest, read_json
 from .writer import Writer, Writing
 
 _EVERY = 0.25  # seconds between looks at what is to be calibrated or saved
 _OURS = re.compile(
     r"\.?name\.json(\.[0-9a-f]{16}\.tmp)?$|\.?(snapshot|log|model|predictions|upload)-"
 )  # files in the folder of a name
-_SHARE = 10  # of the time, one in so many may go into calibrations
+_SHARE = 50  # of the time, one in so many may go into calibrations, so that hardly one answer in a hundred meets one
 
 
 class House:
@@ -106,7 +107,7 @@ class House:
     def _begin(self, served: Served) -> None:
         assert self.writer is not None
         began = time.monotonic()
-        served.begin(self.writer)
+        served.begin(self.writer, self._say)
         for note in served.notes:
             self._say(note)
         seconds = time.monotonic() - began
@@ -114,13 +115,19 @@ class House:
 
     async def _look_after(self) -> None:
         """Calibrate and save, now and then."""
+        calibrate_at = 0.0
         while True:
             began = time.monotonic()
             for served in list(self._served.values()):
-                await self._calibrate(served)
+                if began >= calibrate_at:
+                    await self._calibrate(served)
+            if began >= calibrate_at:
+                now = time.monotonic()
+                calibrate_at = now + _SHARE * (now - began)
+            for served in list(self._served.values()):
                 if served.wants_snapshot:
                     await self._snapshot(served)
-            await asyncio.sleep(max(_EVERY, _SHARE * (time.monotonic() - began)))
+            await asyncio.sleep(_EVERY)
 
     @staticmethod
     async def _calibrate(served: Served) -> None:
@@ -174,13 +181,13 @@ class House:
     async def upload(self, name: str, file: Path, *, replace: bool) -> Served:
         """Serve the model of a file, which is taken away, as a new name or in place of a champion."""
         checked_name(name)
-        await asyncio.to_thread(_readable, file)
+        learner = await asyncio.to_thread(_readable, file)
         if name in self._served:
             if not replace:
                 raise Refused(409, f"There is a model {name}; replace=true replaces it.")
             served = self._served[name]
             digest = await asyncio.to_thread(_taken_in, served.folder, file)
-            await self._referred(served, Replaced(digest), digest)
+            await self._referred(served, Replaced(digest), digest, learner)
             return served
         if len(self._served) >= self.limits.models:
             raise Refused(409, f"There are {len(self._served)} models, and no more are taken.")
@@ -196,17 +203,17 @@ class House:
     async def add_shadow(self, served: Served, name: str, file: Path) -> str:
         """Have a model learn and answer beside the champion."""
         checked_name(name)
-        await asyncio.to_thread(_readable, file)
+        learner = await asyncio.to_thread(_readable, file)
         if name not in served.lineup.shadows and len(served.lineup.shadows) >= self.limits.models:
             raise Refused(409, f"There are {self.limits.models} shadows, and no more are taken.")
         digest = await asyncio.to_thread(_taken_in, served.folder, file)
-        return await self._referred(served, Shadowed(name, digest), digest)
+        return await self._referred(served, Shadowed(name, digest), digest, learner)
 
     @staticmethod
-    async def _referred(served: Served, entry: Shadowed | Replaced, digest: str) -> str:
+    async def _referred(served: Served, entry: Shadowed | Replaced, digest: str, learner: Learner) -> str:
         """Have a record refer to a file, which goes if that cannot be."""
         try:
-            return await served.change(entry)
+            return await served.change(entry, learner)
         except Refused:
             if digest not in served.lineup.files:
                 await asyncio.to_thread(model_path(served.folder, digest).unlink, True)
@@ -236,9 +243,9 @@ def _is_left_behind(path: Path) -> bool:
     return all(_OURS.match(each.name) for each in path.iterdir())
 
 
-def _readable(file: Path) -> None:
+def _readable(file: Path) -> Learner:
     try:
-        read_learner(file)
+        return read_learner(file).learner
     except ModelFileError as error:
         raise Refused(422, f"That is no model: it {error.reason}.") from None
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from .errors import Refused, StateError
-from .log import Record
+from .log import Record, read_log
 from .names import is_digest, is_name
 
 
@@ -46,8 +47,20 @@ class Replaced(msgspec.Struct, tag="replace", tag_field="k"):
     digest: str
 
 
-Entry = Learned | Shadowed | Unshadowed | Promoted | Replaced
+class Missed(msgspec.Struct, tag="missed", tag_field="k"):
+    """What a fault kept from being done of an earlier record: rows by the name of the model, "" for the champion.
 
+    Without rows it is a change that was not made.
+    """
+
+    seq: int
+    rows: dict[str, list[int]]
+
+
+Entry = Learned | Shadowed | Unshadowed | Promoted | Replaced | Missed
+Absent = Mapping[str, Sequence[int]]  # rows that were missed, by the name of the model
+
+_MISSED = b"missed"
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Entry] = msgspec.msgpack.Decoder(Entry)
 
@@ -72,6 +85,9 @@ def unpacked(payload: bytes) -> Entry:
             raise ValueError("its rows and labels differ in number")
         if not all(isinstance(label, str | int | float) for label in entry.y):
             raise ValueError("a label is none")
+    elif isinstance(entry, Missed):
+        if not all(name == "" or is_name(name) for name in entry.rows):
+            raise ValueError("it names a model that cannot be")
     elif not is_name(getattr(entry, "name", "none")) or not is_digest(getattr(entry, "digest", "0" * 64)):
         raise ValueError("it names a model that cannot be")
     return entry
@@ -84,3 +100,15 @@ def entry_of(folder: Path, record: Record) -> Entry:
     except ValueError as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise StateError(f"{folder}: record {record.seq:,} of the log cannot be read: {reason}.") from None
+
+
+def history(folder: Path, after: int) -> Iterator[tuple[int, Entry, Absent | None, int]]:
+    """The entries above `after`: number, entry, what later ones say was missed of it (or None), size in bytes."""
+    missed: dict[int, Absent] = {}
+    for record in read_log(folder, after):
+        if _MISSED in record.payload[:16]:
+            entry = entry_of(folder, record)
+            if isinstance(entry, Missed):
+                missed[entry.seq] = {**missed.get(entry.seq, {}), **entry.rows}
+    for record in read_log(folder, after):
+        yield record.seq, entry_of(folder, record), missed.get(record.seq), len(record.payload)

@@ -18,11 +18,10 @@ from .answering import Wanted, answers_of
 from .bodies import UNSET, Predict, decoded
 from .errors import Refused, StateError
 from .limits import Limits
-from .lineup import Lineup
-from .log import read_log
+from .lineup import Fault, Lesson, Lineup
 from .members import Calibration
 from .names import is_name
-from .records import Learned, entry_of
+from .records import Learned, history
 from .replies import encode
 from .snapshots import newest_snapshot, read_json, snapshots
 
@@ -69,7 +68,7 @@ class Past:
         snapshot, _ = newest_snapshot(folder, first)
         self._folder = folder
         self._lineup = Lineup(folder, snapshot.seq, snapshot.champion, snapshot.shadows)
-        self._records = read_log(folder, snapshot.seq)
+        self._entries = history(folder, snapshot.seq)
         self._uses = Counter(version.calibrated for version in versions)
         self._calibrations: dict[int, list[Calibration | None]] = {}
 
@@ -78,15 +77,20 @@ class Past:
         lineup = self._lineup
         self._calibrate_if_needed()
         while lineup.seq < version.seq:
-            record = next(self._records, None)
-            if record is None:
+            seq, entry, missed, _ = next(self._entries, (0, None, None, 0))
+            if entry is None:
                 raise StateError(f"{self._folder}: the log ends with record {lineup.seq:,}, before {version.seq:,}.")
-            entry = entry_of(self._folder, record)
             if isinstance(entry, Learned):
-                lineup.learn([(record.seq, entry)], [None])
+                try:
+                    lineup.learn([Lesson(seq, entry, None, missed)])
+                except Fault as fault:
+                    why = type(fault.__cause__).__name__
+                    raise StateError(f"{self._folder}: record {seq:,} cannot be learned from: {why}.") from None
+            elif missed is not None:
+                lineup.seq = seq
             else:
                 with suppress(Refused):
-                    lineup.change(record.seq, entry)
+                    lineup.change(seq, entry)
             self._calibrate_if_needed()
         made = self._calibrations[version.calibrated]
         self._uses[version.calibrated] -= 1

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import hashlib
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ..learners.learner import ClassLearner
-from ..models.weights import Weight
-from ..stream import Chunk
-from .errors import Refused
-from .lineup import Lineup, model_path, together
+from ..learners.learner import ClassLearner, Learner
+from .errors import Refused, StateError
+from .judging import Judging
+from .lineup import Fault, Lesson, Lineup, Read, model_path
 from .log import Log, read_log, segments
 from .members import Calibration, Member
 from .predictions import Predictions
-from .records import Entry, Learned, entry_of, packed
+from .records import Entry, Learned, Missed, history, packed
 from .snapshots import (
+    file_digest,
     newest_snapshot,
     read_json,
     remove_snapshot,
@@ -77,6 +74,8 @@ class Served:
         self.notes: list[str] = []  # what was found when it was opened
         self.snapshot_failed: str | None = None
         self.closed = False
+        self.parted: str | None = None  # why the models may be others than those of the log
+        self._say: Callable[[str], None] = self.notes.append
 
     # -- a folder --------------------------------------------------------------------------------------------
 
@@ -92,15 +91,15 @@ class Served:
         os.rename(temporary, folder)
 
     @classmethod
-    def open(cls, folder: Path, keeping: Keeping, *, repair: bool = True) -> Served:
-        """Go on where the log ends. StateError if that cannot be."""
+    def open(cls, folder: Path, keeping: Keeping, *, repair: bool = True, at_most: int | None = None) -> Served:
+        """The newest snapshot, or that with `at_most` so many records, to go on from. StateError if there is none."""
         told = read_json(folder / "name.json")
         lineage = str(told.get("lineage"))
         notes = []
         if repair:
             torn = Log.repaired(folder)
             notes += [] if torn is None else [str(torn)]
-        snapshot, wrong = newest_snapshot(folder)
+        snapshot, wrong = newest_snapshot(folder, at_most)
         notes += wrong
         lineup = Lineup(folder, snapshot.seq, snapshot.champion, snapshot.shadows)
         lineup.files = dict(snapshot.facts.get("files", {}))
@@ -112,43 +111,63 @@ class Served:
         served.notes = notes
         return served
 
-    def recover(self) -> int:
-        """Apply the records after the snapshot; how many there were."""
-        batch: list[tuple[int, Learned]] = []
-        n = rows = 0
+    def recover(self, until: int | None = None) -> None:
+        """Apply the records after the snapshot, or those of them up to `until`. Raises Fault if one cannot be."""
+        batch: list[Lesson] = []
+        rows = 0
 
         def flush() -> None:
             nonlocal rows
             if batch:
-                self.apply(batch, [None] * len(batch))
+                self._learn(batch)
                 batch.clear()
             rows = 0
 
-        for record in read_log(self.folder, self._lineup.seq):
-            n += 1
-            self._since_snapshot += len(record.payload)
-            entry = entry_of(self.folder, record)
+        for seq, entry, missed, size in history(self.folder, self._lineup.seq):
+            if until is not None and seq > until:
+                break
+            self._since_snapshot += size
             if isinstance(entry, Learned):
-                batch.append((record.seq, entry))
+                batch.append(Lesson(seq, entry, None, missed))
                 rows += len(entry.y)
                 if len(batch) >= _AT_ONCE or rows >= _ROWS:
                     flush()
             else:
                 flush()
+                if missed is not None:
+                    self._lineup.seq = seq
+                    continue
                 with suppress(Refused):
-                    self._lineup.change(record.seq, entry)
+                    self._lineup.change(seq, entry)
         flush()
         self._lineup.calibrate()
-        return n
 
-    def begin(self, writer: Writer) -> None:
+    def _recover_or_note(self) -> None:
+        """Recover. A row that a model cannot learn from by a fault is noted in the log as missed, and passed over."""
+        while True:
+            try:
+                return self.recover()
+            except Fault as fault:
+                cause = fault.__cause__
+                if isinstance(cause, MemoryError | OSError):  # of the machine, not of the row, which was acknowledged
+                    reason = str(cause) or "there is too little memory"
+                    raise StateError(f"{self.folder}: the log cannot be applied: {reason}.") from None
+                last = max((record.seq for record in read_log(self.folder, self._snapshot_seq)), default=0)
+                log = Log(self.folder, last + 1, "fsync", 1 << 16)
+                log.append([packed(Missed(seq, rows)) for seq, rows in fault.rows.items()])
+                log.close()
+                self.notes.append(str(fault))
+                again = Served.open(self.folder, self.keeping)
+                self._lineup, self.watch, self._since_snapshot = again.lineup, again.watch, 0
+
+    def begin(self, writer: Writer, say: Callable[[str], None]) -> None:
         """Be ready for records and predictions."""
-        keeping = self.keeping
+        keeping, self._say = self.keeping, say
         if self.predictions is None:
             self.predictions = Predictions(
                 self.folder, writer, max_bytes=keeping.predictions, max_count=keeping.most_predictions
             )
-        self.recover()
+        self._recover_or_note()
         self.champion.warm_up()
         self._writer = writer
         size = max(keeping.snapshot_every // 4, 1 << 16)
@@ -194,33 +213,32 @@ class Served:
             "shadows": [{"name": name, **_facts(member)} for name, member in self._lineup.shadows.items()],
         }
 
-    def top_features(self, n: int) -> list[tuple[str, float, float | None]]:
-        """The largest weights: name, weight, standard deviation."""
-        learner = self.champion.learner
-        weights: list[Weight] = learner.top_weights(n, learner.origin.names)
-        return [(weight.title, weight.weight, weight.std) for weight in weights]
-
     # -- learning --------------------------------------------------------------------------------------------
 
-    async def learn(self, entry: Learned, chunk: Chunk | None) -> Learnt:
+    async def learn(self, entry: Learned, read: Read | None) -> Learnt:
         """Learn from rows when they are in the log as durably as was asked for."""
         self.refuse_unteachable()
-        predictions, n = self.predictions, len(entry.y)
-        assert predictions is not None
-        future = self._put(entry, chunk)
-        self.waiting += n
-        for prediction in entry.p or ():
-            predictions.begin_label(prediction)
-
-        def end(future: asyncio.Future[Any]) -> None:
-            self.waiting -= n
-            learned = not future.cancelled() and future.exception() is None
-            for prediction in entry.p or ():
-                predictions.end_label(prediction, learned=learned)
-
-        future.add_done_callback(end)
+        future = self.put(entry, read)
+        self.begin_labels(entry)
+        future.add_done_callback(
+            lambda done: self.end_labels(entry, learned=not done.cancelled() and done.exception() is None)
+        )
         outcome: Learnt = await asyncio.shield(future)  # if whoever asked has gone, the record goes its way
         return outcome
+
+    def begin_labels(self, entry: Learned) -> None:
+        """Labels are on their way to the log."""
+        assert self.predictions is not None
+        self.waiting += len(entry.y)
+        for prediction in entry.p or ():
+            self.predictions.begin_label(prediction)
+
+    def end_labels(self, entry: Learned, *, learned: bool) -> None:
+        """They are there, or will not be."""
+        assert self.predictions is not None
+        self.waiting -= len(entry.y)
+        for prediction in entry.p or ():
+            self.predictions.end_label(prediction, learned=learned)
 
     def refuse_unteachable(self) -> None:
         """Refused if the champion does not learn from one row after the other."""
@@ -228,61 +246,81 @@ class Served:
             kind = type(self.champion.learner).__name__
             raise Refused(409, f"{kind} learns from batches or from all rows at once: it answers, and does not learn.")
 
-    async def change(self, entry: Entry) -> str:
-        """Promote, replace, add or remove a model; the version after that."""
-        await asyncio.shield(self._put(entry, None))
+    async def change(self, entry: Entry, learner: Learner | None = None) -> str:
+        """Promote, replace, add or remove a model, which was read from its file; the version after that."""
+        await asyncio.shield(self.put(entry, learner))
         return self.version
 
-    def _put(self, entry: Entry, chunk: Chunk | None) -> asyncio.Future[Any]:
+    def put(self, entry: Entry, read: Read | Learner | None) -> asyncio.Future[Any]:
+        """Have a record logged, and then applied; the future has what comes of it. Refused if that cannot be."""
         payload = packed(entry)
+        if self.parted is not None:
+            raise Refused(503, self.parted)
         if self.closed or self._writer is None or self.log is None:
             raise Refused(503, "The service is stopping.")
         if self.log_bytes + len(payload) > self.keeping.most_log:
             why = f" No snapshot could be written: {self.snapshot_failed}." if self.snapshot_failed else ""
             raise Refused(507, f"The log has reached its bound of {self.keeping.most_log:,} bytes.{why}")
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._writer.put(Writing(self.log, payload, (self, entry, chunk, future, len(payload))))
+        self._writer.put(Writing(self.log, payload, (self, entry, read, future, len(payload))))
         return future
 
-    def apply(self, batch: Sequence[tuple[int, Learned]], chunks: Sequence[Chunk | None]) -> list[list[str | None]]:
+    def apply(self, lessons: Sequence[Lesson]) -> list[list[str | None]]:
         """Learn from records of rows that are in the log. For each of their rows why it was refused, or None."""
-        told = self._lineup.learn(batch, chunks, self._judge)
-        if self.predictions is not None:
-            for _, entry in batch:
-                for prediction in entry.p or ():
-                    self.predictions.mark(prediction)
-                    self.watch.labelled(prediction)
-        return told
+        try:
+            return self._learn(lessons)
+        except Fault as fault:
+            self._note(fault.rows, str(fault), lessons[-1].seq)
+            return fault.told
 
-    def _judge(self, name: str | None, member: Member, chunks: list[Chunk | None], entries: list[Learned]) -> None:
-        """Compare the labels with what is predicted before they are learned from."""
-        if not member.is_classifier:
-            return
-        labels = [label for entry in entries for label in entry.y]
-        right = np.zeros(len(labels), np.bool_)
-        confidences = np.zeros(len(labels))
-        read = [chunk for chunk in chunks if chunk is not None]
-        verdicts = None
-        if read:
-            there = np.concatenate(
-                [np.full(len(entry.y), chunk is not None) for entry, chunk in zip(entries, chunks, strict=True)]
+    def alter(self, seq: int, entry: Entry, learner: Learner | None) -> None:
+        """Another record than rows, which is in the log. Refused if it cannot be."""
+        try:
+            self._lineup.change(seq, entry, learner)
+        except Refused:
+            raise
+        except Exception as error:
+            self._note({seq: {}}, f"record {seq:,}: a change failed by {type(error).__name__}", seq)
+            raise Refused(500, "The change was not made, by a fault of the service; its log says which.") from error
+
+    def _learn(self, lessons: Sequence[Lesson]) -> list[list[str | None]]:
+        try:
+            return self._lineup.learn(lessons, Judging(self.watch, self.keeping.max_error, self._say))
+        finally:
+            for prediction in (one for lesson in lessons for one in lesson.entry.p or ()):
+                if self.predictions is not None:
+                    self.predictions.mark(prediction)
+                self.watch.labelled(prediction)
+
+    def _note(self, missed: dict[int, dict[str, list[int]]], why: str, last: int) -> None:
+        """Have the log say what a fault kept from being done, and go on with the models that a restart would have.
+
+        Nobody knows what a model is that failed half way, and a fault of the moment may not come again.
+        """
+        self._say(f"{self.name}: {why}")
+        writer, log, old = self._writer, self.log, self._lineup
+        assert writer is not None
+        assert log is not None
+        try:
+            for seq, rows in missed.items():
+                entry = Missed(seq, rows)
+                payload = packed(entry)
+                future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+                writer.put_and_wait(Writing(log, payload, (self, entry, None, future, len(payload))))
+            again = Served.open(self.folder, self.keeping, repair=False, at_most=last)
+            again.recover(last)
+        except Exception as error:
+            self.parted = (
+                f"{self.name} learns no more until the service is restarted: after a fault its models could not be "
+                f"made again from its log ({type(error).__name__})."
             )
-            try:
-                verdicts = member.judge(together(read))
-                told = list(zip(verdicts.labels, verdicts.confidences.tolist(), strict=True))
-            except Refused:  # for one of its rows, which is a mistake
-                told = [_alone(member, chunk.part(k, k + 1)) for chunk in read for k in range(len(chunk))]
-            known = [label for label, here in zip(labels, there.tolist(), strict=True) if here]
-            right[there] = [a == b for (a, _), b in zip(told, known, strict=True)]
-            confidences[there] = [confidence for _, confidence in told]
-            member.wrong += int(len(labels) - right.sum())
-        if name is None:
-            answered = None
-            if self.keeping.max_error is not None and len(read) == len(chunks) and verdicts is not None:
-                answered = member.answered(verdicts, self.keeping.max_error)
-            self.watch.learned(right=right, confidences=confidences, answered=answered)
-        else:
-            self.watch.shadow(name, right=right)
+            self._say(self.parted)
+            return
+        self._lineup = again.lineup
+        before = dict(old.members)
+        for name, member in self._lineup.members:
+            if name in before:
+                member.counts_of(before[name])
 
     # -- calibration and snapshots ---------------------------------------------------------------------------
 
@@ -348,21 +386,6 @@ class Served:
         """So many bytes were appended to the log."""
         self.log_bytes += size
         self._since_snapshot += size
-
-
-def _alone(member: Member, row: Chunk) -> tuple[Any, float]:
-    """The label and the confidence of one row; no label if there is no telling."""
-    try:
-        verdict = member.judge(row)
-    except Refused:
-        return None, 0.0
-    return verdict.labels[0], float(verdict.confidences[0])
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _facts(member: Member) -> dict[str, Any]:

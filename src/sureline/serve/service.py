@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -16,10 +17,13 @@ from .bodies import UNSET, Ask, Learn, Predict, decoded
 from .bytes_in import whole_body
 from .errors import Refused
 from .limits import Limits
+from .lineup import Read
+from .members import FAULT
 from .models import House
 from .records import Learned
 from .replies import Reply, reply
 from .served import Served
+from .teaching import Teaching
 
 FORM = "application/x-www-form-urlencoded"  # what curl -d says, and what pages of others may send
 NDJSON = ("application/x-ndjson", "application/jsonl", "application/x-jsonlines")
@@ -39,6 +43,8 @@ def media_type(request: Request) -> str:
 
 def refuse_query(request: Request, *known: str) -> None:
     """Refused if the query has something else, or twice: what is misspelled would be without effect."""
+    if not request.scope["query_string"]:
+        return
     names = [name for name, _ in request.query_params.multi_items()]
     if len(set(names)) < len(names) or set(names) - set(known):
         told = f"may have {' and '.join(known)}, each once" if known else "has no options"
@@ -62,17 +68,25 @@ class Service:
 
     def __init__(self, house: House, limits: Limits) -> None:
         self.house, self.limits = house, limits
-        self._batching: dict[str, tuple[Served, Batching]] = {}
+        self._queues: dict[str, tuple[Served, Batching, Teaching]] = {}
 
     def served(self, request: Request) -> Served:
         return self.house.get(request.path_params["name"])
 
+    def _of(self, served: Served) -> tuple[Served, Batching, Teaching]:
+        """The queues of a model."""
+        found = self._queues.get(served.name)
+        if found is None or found[0] is not served:
+            self._queues[served.name] = found = served, Batching(served), Teaching(served)
+        return found
+
     def batching(self, served: Served) -> Batching:
         """The queue that answers single rows of a model together."""
-        found = self._batching.get(served.name)
-        if found is None or found[0] is not served:
-            self._batching[served.name] = found = served, Batching(served)
-        return found[1]
+        return self._of(served)[1]
+
+    def teaching(self, served: Served) -> Teaching:
+        """The queue that learns single labels together."""
+        return self._of(served)[2]
 
     # -- predict ---------------------------------------------------------------------------------------------
 
@@ -83,8 +97,7 @@ class Service:
             from .streaming import predict_lines
 
             return predict_lines(served, request, self.limits)
-        if request.scope["query_string"]:
-            refuse_query(request)
+        refuse_query(request)
         body = decoded(await whole_body(request, self.limits), _predict, self.limits)
         wanted = PLAIN
         if body.probabilities or body.novelty or body.explain or body.max_error is not None or body.shadows:
@@ -95,7 +108,7 @@ class Service:
         began = time.perf_counter()
         answers, chunk, verdicts = answers_of(served.lineup, rows, wanted)
         finish(served, rows, answers, [body.remember] * len(rows))
-        tell_page(served, rows, answers, chunk, verdicts, time.perf_counter() - began, requests=0)
+        tell_page(served, rows, answers, chunk, verdicts, time.perf_counter() - began)
         if body.rows is UNSET:
             return reply({**answers[0], "version": served.version})
         return reply({"version": served.version, "answers": answers})
@@ -124,12 +137,15 @@ class Service:
         body = decoded(await whole_body(request, self.limits), _learn, self.limits)
         served.refuse_unteachable()
         entry = entry_of(served, body, self.limits)
-        chunk = checked(served, entry, self.limits)
-        outcome = await served.learn(entry, chunk)
+        if body.rows is UNSET and body.prediction_ids is UNSET:
+            refuse_labels(served, entry, self.limits)
+            outcome = await asyncio.shield(self.teaching(served).learn(entry))
+        else:
+            outcome = await served.learn(entry, checked(served, entry, self.limits))
         refused = [{"index": k, "error": why} for k, why in enumerate(outcome.refused) if why is not None]
         learned = len(outcome.refused) - len(refused)
         if refused and not learned:
-            raise Refused(422, str(refused[0]["error"]))
+            raise Refused(500 if refused[0]["error"] is FAULT else 422, str(refused[0]["error"]))
         return reply({"version": outcome.version, "learned": learned, "refused": refused})
 
     # -- ask -------------------------------------------------------------------------------------------------
@@ -199,12 +215,18 @@ def rows_of_predictions(served: Served, ids: Sequence[str], limits: Limits) -> l
     return [predictions.find(one)[1] for one in ids]
 
 
-def checked(served: Served, entry: Learned, limits: Limits) -> Any:
+def checked(served: Served, entry: Learned, limits: Limits) -> Read:
     """The rows as the champion reads them. Refused if they cannot be learned from, before they are in the log."""
+    refuse_labels(served, entry, limits)
+    rows = served.champion.rows
+    return Read(rows, rows.read(entry.x))
+
+
+def refuse_labels(served: Served, entry: Learned, limits: Limits) -> None:
+    """Refused if labels or weights cannot be learned from, or too many rows wait."""
     for label in entry.y:
         served.champion.refuse_label(label)
     if entry.w is not None and not all(0 <= weight < 1e30 for weight in entry.w):
         raise Refused(422, "A weight is a number that is finite and not negative.")
     if served.waiting + len(entry.y) > limits.waiting:
         raise Refused(429, f"{served.waiting:,} rows wait to be learned from.", {"Retry-After": "1"})
-    return served.champion.rows.read(entry.x)

@@ -6,6 +6,7 @@ written under another name, brought to the disk and then renamed.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -137,6 +138,12 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise StateError(f"{path} is damaged.")
     return value
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def sync_folder(folder: Path) -> None:

@@ -18,6 +18,7 @@ from .bodies import UNSET, Learn, decoded_line
 from .bytes_in import lines
 from .errors import Refused
 from .limits import Limits
+from .lineup import Read
 from .records import Learned
 from .replies import SAFE
 from .served import Served
@@ -120,7 +121,7 @@ def _by_parser(served: Served, block: bytes, line: int, wanted: Wanted) -> Itera
             for answer in answers:
                 answer["version"] = served.version
             yield _encode_lines(answers)
-            tell_page(served, [], answers, chunk, verdicts, time.perf_counter() - began, requests=0)
+            tell_page(served, [], answers, chunk, verdicts, time.perf_counter() - began)
         facts = chunk.block
         if not facts.faults:
             return
@@ -168,7 +169,7 @@ def _one_by_one(served: Served, block: bytes, line: int, wanted: Wanted, remembe
         for place, answer in zip(places, answers, strict=True):
             answer["version"] = served.version
             out[place] = answer
-        tell_page(served, rows, answers, chunk, verdicts, time.perf_counter() - began, requests=0)
+        tell_page(served, rows, answers, chunk, verdicts, time.perf_counter() - began)
         break
     return _encode_lines(out)
 
@@ -235,8 +236,9 @@ async def _learn_together(served: Served, entries: list[tuple[int, Learned]], to
     ids = [one for _, entry in entries for one in (entry.p or [])]
     plain = all(weight == 1.0 for weight in weights)
     try:
-        chunk = served.champion.rows.read(rows)
-        outcome = await served.learn(Learned(rows, labels, None if plain else weights, ids or None), chunk)
+        reader = served.champion.rows
+        read = Read(reader, reader.read(rows))
+        outcome = await served.learn(Learned(rows, labels, None if plain else weights, ids or None), read)
     except Refused as refused:
         for place, _ in entries:
             told[place]["error"] = refused.message

@@ -100,7 +100,7 @@ class LineServer:
                 continue
             for (number, _), answer in zip(good, answers, strict=True):
                 out[number] = {**answer, "version": served.version}
-            tell_page(served, rows, answers, chunk, verdicts, time.perf_counter() - began, requests=0)
+            tell_page(served, rows, answers, chunk, verdicts, time.perf_counter() - began)
             break
         return _encode_lines(out)
 

@@ -76,13 +76,14 @@ class Watch:
         confidences: Floats,
         novelties: Floats | None = None,
         answered: Flags | None = None,
+        requests: int = 1,
     ) -> None:
-        """A request was answered in so many seconds.
+        """A request was answered in so many seconds, or several of a row each.
 
         `novelties` are the shares of features that the model has never seen; `answered` is False for rows of which
         the model would not say anything.
         """
-        self._append(rows, ("answered", self._clock(), rows, seconds, confidences, novelties, answered))
+        self._append(rows, ("answered", self._clock(), rows, seconds, confidences, novelties, answered, requests))
 
     def learned(self, *, right: Flags, confidences: Floats, answered: Flags | None = None) -> None:
         """Labels came, and were compared with the model's answers before it learned from them."""
@@ -154,16 +155,18 @@ class Watch:
         times = np.array([call[1] for call in calls])
         sizes = np.array([call[2] for call in calls], np.int64)
         took = np.array([call[3] for call in calls])
+        requests = np.array([call[7] for call in calls], np.int64)
         seconds = times.astype(np.int64)
         for second in np.unique(seconds).tolist():
             of_it = seconds == second
-            self._seconds.add(second, (int(of_it.sum()), int(sizes[of_it].sum()), 0), took[of_it])
+            counts = int(requests[of_it].sum()), int(sizes[of_it].sum()), 0
+            self._seconds.add(second, counts, np.repeat(took[of_it], requests[of_it]))
         confidences = np.concatenate([call[4] for call in calls])
         answered = _together([call[6] for call in calls], sizes, True)
         novelty = _together([call[5] for call in calls], sizes, 0.0)
         has_novelty = np.repeat([call[5] is not None for call in calls], sizes)
         self._along.add(confidences, answered, has_novelty, novelty)
-        self.requests += len(calls)
+        self.requests += int(requests.sum())
         self.rows += int(sizes.sum())
         self.answered_rows += int(answered.sum())
         self._alarms[1].add(novelty[has_novelty], float(times[-1]))

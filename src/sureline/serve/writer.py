@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from .log import Log
 
 KEEP_SECONDS = 0.01  # how long what nobody waits for may wait: each time that a thread wakes delays the answers
+_LONGEST_WAIT = 30.0  # seconds
 BATCH_SECONDS = 0.05  # with the durability "batch": how long a record may be on its way to the disk
 
 
@@ -26,12 +27,14 @@ Done = Callable[[list[tuple["Writing", int | OSError]]], None]
 
 
 class Writing:
-    """A record on its way to the disk, and what is `told` of it when it is there."""
+    """A record on its way to the disk, what is `told` of it when it is there, and who waits for that meanwhile."""
 
-    __slots__ = ("log", "payload", "told")
+    __slots__ = ("log", "outcome", "payload", "there", "told")
 
     def __init__(self, log: Log, payload: bytes, told: Any) -> None:
         self.log, self.payload, self.told = log, payload, told
+        self.there: threading.Event | None = None
+        self.outcome: int | OSError = 0
 
 
 class Writer:
@@ -59,6 +62,15 @@ class Writer:
         with self._wake:
             self._entries.append(writing)
             self._wake.notify()
+
+    def put_and_wait(self, writing: Writing) -> None:
+        """Have a record written before anything else is done. OSError if that failed."""
+        writing.there = threading.Event()
+        self.put(writing)
+        if not writing.there.wait(_LONGEST_WAIT):
+            raise TimeoutError("the disk does not answer")
+        if isinstance(writing.outcome, OSError):
+            raise writing.outcome
 
     def keep(self, keeper: Keeper) -> None:
         """Have a keeper write soon, and before any record that comes later."""
@@ -95,7 +107,12 @@ class Writer:
             for keeper in keepers:  # first, so that a prediction whose label was acknowledged is known after a kill
                 keeper.write()
             if entries:
-                self._done(self._write(entries))
+                outcomes = self._write(entries)
+                self._done(outcomes)
+                for writing, outcome in outcomes:
+                    if writing.there is not None:
+                        writing.outcome = outcome
+                        writing.there.set()
             if self._unsynced and (stop or time.monotonic() - synced >= BATCH_SECONDS):
                 for log in self._unsynced.values():
                     with suppress(OSError):
