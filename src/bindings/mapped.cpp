@@ -92,7 +92,10 @@ NewArray<int64_t> rows(const Input& array, const Vector<int64_t>& chosen, int64_
   {
     nb::gil_scoped_release release;
     const size_t bytes = size_t(width) * array.itemsize();
-    const auto find = bytes == 4 ? &find_rows<4> : bytes == 8 ? &find_rows<8> : bytes == 16 ? &find_rows<16> : &find_rows<0>;
+    const auto find = bytes == 4    ? &find_rows<4>
+                      : bytes == 8  ? &find_rows<8>
+                      : bytes == 16 ? &find_rows<16>
+                                    : &find_rows<0>;
     n = find(static_cast<const char*>(array.data()), chosen, size, bytes, found.get());
   }
   int64_t* const data = found.release();

@@ -1,4 +1,6 @@
 // Changes that shards made to a model, merged into it.
+#include "merging/merging.hpp"
+
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
@@ -6,7 +8,6 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "merging/merging.hpp"
 #include "models.hpp"
 
 namespace nb = nanobind;
@@ -80,9 +81,7 @@ void bind_merging(nb::module_& m) {
       .def(
           "__init__",
           [](HeldChange* self, const Vector<int64_t>& places, const Input& numbers, const Vector<double>& cuts,
-             double share, double part) {
-            new (self) HeldChange{places, numbers, cuts, share, part};
-          },
+             double share, double part) { new (self) HeldChange{places, numbers, cuts, share, part}; },
           "places"_a, "numbers"_a, "cuts"_a, nb::kw_only(), "share"_a, "part"_a,
           "Places slot * heads + head, ascending, their numbers, and for each problem the truncation so far. A row of "
           "the shard, which has this share of the stream, is counted 1 / part times.");

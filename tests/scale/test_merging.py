@@ -1,5 +1,8 @@
 """Shards of a stream: learned apart, merged into one model."""
 
+import hashlib
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -273,6 +276,35 @@ def test_the_core_merges_any_numbers_as_the_formulas(data: st.DataObject, seed: 
 def flipped(variances: np.ndarray) -> np.ndarray:
     bits = f"u{variances.itemsize}"
     return (np.ascontiguousarray(variances).view(bits) ^ np.ones(1, variances.dtype).view(bits)).view(variances.dtype)
+
+
+def test_merging_costs_little_more_than_checksums() -> None:
+    """Processor time of merging wide models, as a multiple of what the bytes of deltas and model must cost anyway."""
+    n, n_columns = 8, 1 << 21
+    base = begin(learner_of("AROW", dtype="float32", normalize="none"), [0, 1])
+    draw, deltas = np.random.default_rng(0), []
+    for k in range(n):
+        columns = np.flatnonzero(draw.random(n_columns) < 0.05).astype(np.int32)
+        cuts = np.linspace(0, len(columns), 101).astype(np.int32)
+        X = csr_matrix((np.ones(len(columns), np.float32), columns, cuts), (100, n_columns))
+        deltas.append(learn_shard(base, Shard(k, n, 1 / n, ArrayRows(X, draw.integers(0, 2, 100)))))
+
+    def checksums(model: bytes) -> None:
+        for data in (*deltas, model, model):  # the model is read again, as deltas may be made up
+            hashlib.sha256(data).digest()
+
+    model = merge(base, deltas)
+    assert seconds(lambda: merge(base, deltas)) < 10 * seconds(lambda: checksums(model))
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """Of a processor, the least of five."""
+    times = []
+    for _ in range(5):
+        begun = time.process_time()
+        action()
+        times.append(time.process_time() - begun)
+    return min(times)
 
 
 def test_changes_that_do_not_fit_leave_the_model_as_it_is() -> None:

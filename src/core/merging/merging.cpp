@@ -164,7 +164,8 @@ class Merger {
     }
   }
 
-  // The weight with the truncation up to `cut` that it still owes; `unit` is that of a shard, in which Ada-FOBOS counts.
+  // The weight with the truncation up to `cut` that it still owes; `unit` is that of a shard, in which Ada-FOBOS
+  // counts.
   double settled(const T* p, double cut, int64_t place, double unit) const {
     const double w = double(p[0]), size = std::fabs(w);
     const Round& round = task_.rounds[problem_of(place)];
@@ -187,7 +188,7 @@ class Merger {
   std::vector<size_t> at_;  // of each change the first place that is not added yet
   std::vector<double> sums_;
   std::vector<Covered> covered_;
-  std::array<uint64_t, kWindow / 64> marks_ = {};    // a bit for each place with a sum
+  std::array<uint64_t, kWindow / 64> marks_ = {};     // a bit for each place with a sum
   std::array<uint64_t, kWindow / 4096> marked_ = {};  // a bit for each word of them
 };
 

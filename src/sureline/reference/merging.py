@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .._inputs import Array
+Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def added(parts: Sequence[Sums]) -> Sums:
 
 
 def flip_one(variances: Array) -> Array:
+    """Between variances and how they are stored."""
     bits = f"u{variances.itemsize}"
-    return np.asarray((np.ascontiguousarray(variances).view(bits) ^ np.ones(1, variances.dtype).view(bits))).view(
-        variances.dtype
-    )
+    flipped = np.ascontiguousarray(variances).view(bits) ^ np.ones(1, variances.dtype).view(bits)
+    return np.asarray(flipped.view(variances.dtype))

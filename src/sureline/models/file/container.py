@@ -154,7 +154,7 @@ def read_container(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array]]
 
 
 def container_of(data: bytes, *, views: bool = False) -> tuple[str, dict[str, Array]]:
-    """As `read_container`, of the bytes of a file. With `views` the arrays are read-only, and may lie in these bytes."""
+    """As `read_container`, of the bytes of a file. With `views` the arrays may lie in these, and are read-only."""
     whole, at = memoryview(data), 0
 
     def fill(view: memoryview) -> None:
