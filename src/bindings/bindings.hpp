@@ -20,6 +20,7 @@ void bind_confidence(nanobind::module_& m);   // confidence.cpp: predictions tha
 void bind_alarms(nanobind::module_& m);       // alarms.cpp: rises of a mean along a stream
 void bind_asking(nanobind::module_& m);       // asking.cpp: labels that are asked for, row by row
 void bind_sdca(nanobind::module_& m);         // sdca.cpp: rows that are gone over again and again
+void bind_merging(nanobind::module_& m);      // merging.cpp: what shards learned, in one model
 void bind_groups(nanobind::module_& m);       // groups.cpp: groups of features
 void bind_parsers(nanobind::module_& m);      // text/parsers.cpp: text to rows
 void bind_hashing(nanobind::module_& m);      // text/hashing.cpp: names to columns

@@ -44,6 +44,7 @@ NB_MODULE(_core, m) {
   bind_asking(m);
   bind_alarms(m);
   bind_sdca(m);
+  bind_merging(m);
   bind_groups(m);
   bind_parsers(m);
   bind_hashing(m);

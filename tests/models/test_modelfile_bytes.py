@@ -239,6 +239,7 @@ def test_nothing_is_run_and_no_heavy_import() -> None:
         "fcntl",
         "functools",
         "hashlib",
+        "io",
         "json",
         "math",
         "numpy",

@@ -1,5 +1,8 @@
 """Shards of a stream: learned apart, merged into one model."""
 
+import hashlib
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,9 +14,13 @@ from scipy.sparse import csr_matrix
 
 import sureline
 from sureline import datasets, scale
+from sureline._native import _core
 from sureline.learners.catalogue import LEARNERS, learner_named
 from sureline.learners.saving import learner_bytes, read_learner
-from sureline.models.merging import addends, begun, total
+from sureline.models.merging import begun
+from sureline.models.numbers import Policy, Shape
+from sureline.models.state import State
+from sureline.reference.merging import Merging, Sums, added
 from sureline.scale import ArrayRows, Delta, DeltaError, Shard, learn_shard, merge
 from sureline.scale.learning import begin, in_shard, mergeable
 
@@ -157,13 +164,168 @@ def test_order_of_the_deltas_does_not_matter() -> None:
     assert merge(base, deltas) == merge(base, deltas[::-1]) == merge(base, [deltas[k] for k in (3, 0, 4, 1, 2)])
 
 
+_CUT = _core.MemoryColumn.cut.value
+
+
+def reference_of(base: State, sums: bool) -> Merging:
+    """The formulas in NumPy, for this base."""
+    kinds = [kind.name for kind in _core.merged_numbers(base.shape, sums)]
+    limit, delta = (None, None) if base.rounds is None else (base.rounds[:, column.value] for column in LIMITS)
+    in_roots = base.shape is Shape.adaptive_truncated
+    return Merging(base.weights.reshape(-1, base.shape.width), kinds, base.n_heads, limit, delta if in_roots else None)
+
+
+LIMITS = (_core.RoundColumn.limit, _core.RoundColumn.delta)
+
+
+def terms_of(base: bytes, deltas: list[bytes]) -> tuple[Merging, list[Sums]]:
+    learner = read_learner(base).learner
+    sharding = mergeable(learner)
+    found = [Delta.of(delta) for delta in deltas]
+    widest = learner.model.copy()
+    widest.widen(max(delta.change.n_columns for delta in found))
+    merging = reference_of(widest, sharding.sums)
+    terms = [
+        merging.terms(
+            delta.change.places,
+            delta.change.numbers,
+            delta.change.memory[:, _CUT],
+            delta.share,
+            sharding.part(delta.share),
+        )
+        for delta in found
+    ]
+    return merging, terms
+
+
 def test_grouping_matters_to_rounding_only() -> None:
     X, y = rows()
     base = begin(learner_of("AROW"), [0, 1])
-    a, b, c = (Delta.of(learn_shard(base, shard)).change for shard in shards(X, y, [400, 800]))
-    left, right = total([total([a, b]), c]), total([a, total([b, c])])
+    merging, (a, b, c) = terms_of(base, [learn_shard(base, shard) for shard in shards(X, y, [400, 800])])
+    left, right = added([added([a, b]), c]), added([a, added([b, c])])
     assert np.array_equal(left.places, right.places)
-    np.testing.assert_allclose(left.numbers.astype(float), right.numbers.astype(float), rtol=1e-12)
+    np.testing.assert_allclose(left.numbers, right.numbers, rtol=1e-12)
+    after = read_learner(merge(base, [learn_shard(base, shard) for shard in shards(X, y, [400, 800])])).learner.model
+    np.testing.assert_allclose(after.weights[:, 0, 0], merging.merged(right, np.zeros(1))[:, 0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", MERGEABLE)
+@pytest.mark.parametrize(("dtype", "n_classes"), [("float32", 2), ("float64", 3)])
+def test_the_core_merges_as_the_formulas(name: str, dtype: str, n_classes: int) -> None:
+    """Bit for bit: a base that has learned, shards that met different features, and one that met none."""
+    X, y = rows(600, n_classes)
+    X[:300, 8:] = 0.0
+    X[300:400, :4] = 0.0
+    X[400:500] = 0.0
+    base = in_rounds(begin(learner_of(name, dtype=dtype), list(range(n_classes))), shards(X[:200], y[:200], []))
+    deltas = [learn_shard(base, shard) for shard in shards(X[200:], y[200:], [50, 200, 300])]
+    merging, terms = terms_of(base, deltas)
+    after = read_learner(merge(base, deltas)).learner.model
+    bits = f"u{after.dtype.itemsize}"
+    expected = merging.merged(added(terms), after.memory[:, _CUT])
+    assert np.array_equal(after.weights.reshape(expected.shape)[: len(expected)].view(bits), expected.view(bits))
+
+
+@given(data=st.data(), seed=st.integers(0, 2**32), dtype=st.sampled_from(["float32", "float64"]))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+def test_the_core_merges_any_numbers_as_the_formulas(data: st.DataObject, seed: int, dtype: str) -> None:
+    """Bit for bit: places side by side and far apart, of any shape, with any truncation."""
+    shape = data.draw(st.sampled_from([shape for shape in Shape if _core.merged_numbers(shape, False)]))
+    sums = data.draw(st.booleans()) and not shape.name.endswith("truncated")
+    n_classes, policy = data.draw(st.sampled_from([(2, Policy.binary), (3, Policy.rival), (3, Policy.ovr)]))
+    n_shards, n_columns = data.draw(st.integers(2, 5)), data.draw(st.sampled_from([5, 300, 40_000]))
+    if shape.has_factors:
+        n_columns = 5
+    rng = np.random.default_rng(seed)
+    base = State(shape, dtype, n_columns, True, n_classes, policy)
+
+    def numbers(n: int) -> np.ndarray:
+        found = rng.standard_normal((n, shape.width)).astype(dtype)
+        found[:, 1:] = np.abs(found[:, 1:]) + 0.01
+        found[rng.random(found.shape) < 0.1] = 1.0
+        if shape.has_variances:
+            found[:, 1] = flipped(np.minimum(found[:, 1], 1.0))
+        return found
+
+    def some(n: int) -> np.ndarray:
+        if rng.random() < 0.5:  # side by side
+            start = int(rng.integers(n))
+            return np.arange(start, min(start + int(rng.integers(1, 9000)), n))
+        return np.flatnonzero(rng.random(n) < rng.random() ** 6)
+
+    flat = base.weights.reshape(-1, shape.width)
+    learned = some(len(flat))
+    flat[learned] = numbers(len(learned))
+    if base.rounds is not None:
+        base.rounds[:] = np.abs(rng.standard_normal(base.rounds.shape))
+        base.rounds[:, LIMITS[0].value] = rng.choice([0.5, np.inf], len(base.memory))
+    merging, changes, terms = reference_of(base, sums), [], []
+    for _ in range(n_shards):
+        places = some(len(flat))
+        moved, cuts = numbers(len(places)), np.abs(rng.standard_normal(len(base.memory)))
+        share, part = rng.random(2) * 0.5
+        changes.append(_core.ShardChange(places, moved, cuts, share=share, part=part))
+        terms.append(merging.terms(places, moved, cuts, share, part))
+    base.memory[:, _CUT] = np.abs(rng.standard_normal(len(base.memory)))
+    expected = merging.merged(added(terms), base.memory[:, _CUT])
+    _core.merge_changes(base.core, changes, sums=sums)
+    bits = f"u{base.dtype.itemsize}"
+    assert np.array_equal(flat.view(bits), expected.view(bits))
+
+
+def flipped(variances: np.ndarray) -> np.ndarray:
+    bits = f"u{variances.itemsize}"
+    return (np.ascontiguousarray(variances).view(bits) ^ np.ones(1, variances.dtype).view(bits)).view(variances.dtype)
+
+
+def test_merging_costs_little_more_than_checksums() -> None:
+    """Processor time of merging wide models, as a multiple of what the bytes of deltas and model must cost anyway."""
+    n, n_columns = 8, 1 << 21
+    base = begin(learner_of("AROW", dtype="float32", normalize="none"), [0, 1])
+    draw, deltas = np.random.default_rng(0), []
+    for k in range(n):
+        columns = np.flatnonzero(draw.random(n_columns) < 0.05).astype(np.int32)
+        cuts = np.linspace(0, len(columns), 101).astype(np.int32)
+        X = csr_matrix((np.ones(len(columns), np.float32), columns, cuts), (100, n_columns))
+        deltas.append(learn_shard(base, Shard(k, n, 1 / n, ArrayRows(X, draw.integers(0, 2, 100)))))
+
+    def checksums(model: bytes) -> None:
+        for data in (*deltas, model, model):  # the model is read again, as deltas may be made up
+            hashlib.sha256(data).digest()
+
+    model = merge(base, deltas)
+    assert seconds(lambda: merge(base, deltas)) < 10 * seconds(lambda: checksums(model))
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """Of a processor, the least of five."""
+    times = []
+    for _ in range(5):
+        begun = time.process_time()
+        action()
+        times.append(time.process_time() - begun)
+    return min(times)
+
+
+def test_changes_that_do_not_fit_leave_the_model_as_it_is() -> None:
+    base = State(Shape.diagonal, "float64", 9, True)
+    good = {"places": np.array([2, 5]), "numbers": np.ones((2, 2)), "cuts": np.zeros(1)}
+    for wrong in (
+        {"places": np.array([5, 2])},
+        {"places": np.array([5, 5])},
+        {"places": np.array([2, 10])},
+        {"places": np.array([-1, 2])},
+        {"numbers": np.ones((2, 1))},
+        {"numbers": np.ones((2, 2), np.float32)},
+        {"cuts": np.zeros(2)},
+    ):
+        changes = [_core.ShardChange(**one, share=0.5, part=0.5) for one in (good, good | wrong)]
+        with pytest.raises(ValueError, match=r"fit|ascend"):
+            _core.merge_changes(base.core, changes, sums=False)
+        assert not base.weights.any()
+    window = State(Shape.dual, "float64", 9, True)
+    with pytest.raises(ValueError, match="of this shape"):
+        _core.merge_changes(window.core, [], sums=False)
 
 
 @given(
@@ -180,22 +342,17 @@ def test_the_algebra_of_any_shards(name: str, cuts: list[int], split: int, empty
     some = shards(X, y, cuts)
     deltas = [learn_shard(base, shard) for shard in some]
     assert merge(base, deltas) == merge(base, deltas[::-1])
-    learner = read_learner(base).learner
-    sharding = mergeable(learner)
-    found = [Delta.of(delta) for delta in deltas]
-    parts = [
-        addends(delta.change, learner.model, delta.share, sharding.part(delta.share), sums=sharding.sums)
-        for delta in found
-    ]
+    merging, parts = terms_of(base, deltas)
+    trained = read_learner(merge(base, deltas)).learner
     split = min(split, len(parts) - 1)
-    left, right = total(parts), total([total(parts[:split]), total(parts[split:])])
+    left, right = added(parts), added([added(parts[:split]), added(parts[split:])])
     assert np.array_equal(left.places, right.places)
-    assert np.array_equal(left.tally, right.tally)
     rounding = 1e-12 * np.abs(right.numbers).max(initial=0.0)  # numbers that cancel leave that of what they were
     np.testing.assert_allclose(left.numbers, right.numbers, rtol=1e-12, atol=rounding)
-    np.testing.assert_allclose(left.memory, right.memory, rtol=1e-12)
+    grouped = merging.merged(right, trained.model.memory[:, _CUT])[:, 0]
+    merged = trained.model.weights.reshape(-1, merging.weights.shape[1])[: len(grouped), 0]
+    np.testing.assert_allclose(merged, grouped, rtol=1e-9, atol=1e-12 * np.abs(grouped).max(initial=1.0))
     # Two states, far apart in rounding only, are one state: shares of 0 rows in a round keep the weights of the base.
-    trained = read_learner(merge(base, deltas)).learner
     after = learner_bytes(trained)
     nothing = [Shard(k, empty + 2, 1 / (empty + 2), ArrayRows(X[:0], y[:0])) for k in range(empty + 2)]
     again = read_learner(merge(after, [learn_nothing(after, shard) for shard in nothing])).learner

@@ -92,7 +92,7 @@ class Delta:
     def of(cls, data: bytes) -> Delta:
         """The delta that these bytes are. DeltaError if they are none."""
         try:
-            text, arrays = container_of(data)
+            text, arrays = container_of(data, views=True)
             words = parse(text)
             if not isinstance(words, dict) or words.keys() != _FIELDS or words["format"] != FORMAT:
                 raise Refusal("is not a delta of this version")
@@ -159,10 +159,8 @@ def _change(arrays: dict[str, Array], n_columns: int) -> Change:
     if len(places) != len(numbers) or not (np.diff(places) > 0).all():
         raise DeltaError("The bytes of a delta: its places do not ascend, or do not fit its numbers.")
     return Change(
-        shards=1,
         n_columns=n_columns,
         places=places,
-        covered=np.zeros((len(places), 2)),
         numbers=numbers,
         memory=arrays["memory"],
         tally=arrays["tally"],

@@ -21,7 +21,7 @@ from ..learners.saving import learner_bytes, read_learner
 from ..learners.sharding import Sharding
 from ..models.file import ModelFileError
 from ..models.file.container import digest_of
-from ..models.merging import Change, addends, begun, change, merged, total
+from ..models.merging import Change, Learned, begun, change, merged
 from ..models.scaling import Normalizer
 from ..models.state import State
 from ..stream import Chunk, Label, Stream
@@ -201,15 +201,15 @@ def merge(model: bytes, deltas: Sequence[bytes]) -> bytes:
 def _merged(learner: OnlineLearner, deltas: Sequence[Delta], sharding: Sharding) -> bytes:
     base: Any = learner.model
     assert isinstance(base, State)
-    level: list[Change] = []
+    shards: list[Learned] = []
     for delta in deltas:
         if delta.change is None:
             raise DeltaError("A delta does not fit the model: it has no change.")
         _check_change(delta.change, base)
-        level.append(addends(delta.change, base, delta.share, sharding.part(delta.share), sums=sharding.sums))
+        shards.append(Learned(delta.change, delta.share, sharding.part(delta.share)))
     normalizer = _merged_scales(learner.normalizer, [delta.scales for delta in deltas if delta.scales is not None])
     with np.errstate(over="ignore", invalid="ignore"):  # what comes of that is looked at
-        learner.adopt(merged(base, total(level), learner.rule, sums=sharding.sums), normalizer)
+        learner.adopt(merged(base, shards, learner.rule, sums=sharding.sums), normalizer)
     learner.n_features_in_ = learner.model.n_columns
     for delta in deltas:
         if delta.names is not None:

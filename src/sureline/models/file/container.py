@@ -8,6 +8,7 @@ into its place, and the returned bytes are those of the checksum.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import os
@@ -80,10 +81,11 @@ def write_container(path: str | os.PathLike[str], metadata: str, tensors: Mappin
 
 def container_bytes(metadata: str, tensors: Mapping[str, Tensor]) -> bytes:
     """The bytes of such a file."""
-    out = bytearray()
-    digest = _put(out.extend, metadata, tensors)
-    out[_DIGEST] = digest
-    return bytes(out)
+    out = io.BytesIO()  # which gives its bytes away without a copy
+    digest = _put(out.write, metadata, tensors)
+    out.seek(_DIGEST.start)
+    out.write(digest)
+    return out.getvalue()
 
 
 def _put(write: Callable[[bytes | memoryview], Any], metadata: str, tensors: Mapping[str, Tensor]) -> bytes:
@@ -151,16 +153,22 @@ def read_container(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array]]
         os.close(fd)
 
 
-def container_of(data: bytes) -> tuple[str, dict[str, Array]]:
-    """Like `read_container`, for the bytes of a file."""
-    at = 0
+def container_of(data: bytes, *, views: bool = False) -> tuple[str, dict[str, Array]]:
+    """Like `read_container`, for the bytes of a file. With `views` the arrays may point into these, and are read-only."""
+    whole, at = memoryview(data), 0
 
     def fill(view: memoryview) -> None:
         nonlocal at
-        view[:] = data[at : at + len(view)]
+        view[:] = whole[at : at + len(view)]
         at += len(view)
 
-    return _read(fill, len(data))
+    def view(n: int) -> Array:
+        nonlocal at
+        octets = np.frombuffer(data, np.uint8, n, at)
+        at += n
+        return octets
+
+    return _read(fill, len(data), view if views else None)
 
 
 def digest_of(data: bytes) -> str:
@@ -168,7 +176,10 @@ def digest_of(data: bytes) -> str:
     return data[_DIGEST].decode("ascii", "replace")
 
 
-def _read(fill: Callable[[memoryview], None], size: int) -> tuple[str, dict[str, Array]]:
+def _read(
+    fill: Callable[[memoryview], None], size: int, view: Callable[[int], Array] | None = None
+) -> tuple[str, dict[str, Array]]:
+    """The contents of `size` bytes, of which `fill` gives the next, and `view` the next where they are."""
     head = bytearray(min(size, _DIGEST.stop))
     fill(memoryview(head))
     if len(head) < _DIGEST.stop or head[8 : _DIGEST.start] != _BEFORE:
@@ -193,12 +204,18 @@ def _read(fill: Callable[[memoryview], None], size: int) -> tuple[str, dict[str,
         raise Refusal(f"has {size - expected} bytes too many at its end")
     arrays = {}
     for name, tensor in table:
-        array = _room(tensor.dtype, tensor.nbytes // tensor.dtype.itemsize)
-        octets = array.view(np.uint8)
-        for start in range(0, len(octets), PIECE):
-            piece = octets[start : start + PIECE].data
-            fill(piece)
-            checksum.update(piece)
+        if view is None:
+            array = _room(tensor.dtype, tensor.nbytes // tensor.dtype.itemsize)
+            octets = array.view(np.uint8)
+            for start in range(0, len(octets), PIECE):
+                piece = octets[start : start + PIECE].data
+                fill(piece)
+                checksum.update(piece)
+        else:
+            octets = view(tensor.nbytes)
+            checksum.update(octets.data)
+            array = octets.view(tensor.dtype)
+            array = array if array.flags.aligned else array.copy()
         arrays[name] = array.astype(tensor.dtype.newbyteorder("="), copy=False).reshape(tensor.shape)
     if checksum.hexdigest().encode() != claimed:
         raise Refusal("has been changed or damaged: its checksum does not match its contents")
