@@ -231,6 +231,12 @@ class Stream:
         """True if there is something that can be read only once, and so may have no end."""
         return not all(part.source.regular for part in self._parts)
 
+    @property
+    def may_have_tags(self) -> bool:
+        """True if rows may have tags where the first have none: tables with ids, and VW that comes row by row."""
+        schema = self.schema
+        return bool(schema.ids) if schema is not None else self.endless and self.format == "vw"
+
     def stop_following(self) -> bool:
         """Let a file that is followed end after the last row that has come. False if there is none."""
         followed = [part.source for part in self._parts if isinstance(part.source, Followed)]
