@@ -48,6 +48,9 @@ def comma(number: float) -> str:
         (["123 456", "789 123"], "categorical", ""),  # a telephone
         (["1,2,3", "4,5,6"], "categorical", ""),
         (["0,125", "7,250"], "numeric", "comma"),  # no group begins with 0
+        ([f"{37 * n:,}" for n in range(100)], "numeric", "grouped"),  # 950 has no mark, 1,234 has one
+        ([f"{37 * n:,} €".replace(",", ".") for n in range(100)], "numeric", "comma"),
+        ([f"{37 * n:,}" for n in range(30, 100)], "categorical", ""),  # they may all have three decimals
         ([f"{d:02}.{m:02}.2024" for d, m in DAYS], "timestamp", "day-first"),
         ([f"{d}/{m}/2024 17:30" for d, m in DAYS], "timestamp", "day-first"),
         ([f"{m}/{d}/2024 5:30:00 PM" for d, m in DAYS], "timestamp", "month-first"),
@@ -85,6 +88,22 @@ def test_the_table_decides_where_a_column_leaves_it_open():
     assert [column.how for column in schema.columns] == ["grouped", "month-first", "grouped", "month-first"]
     schema = guess("f", open, Options(numeric=["a:comma"], timestamp=["when:month-first"]))
     assert [column.how for column in schema.columns] == ["comma", "month-first"]
+
+
+def test_how_targets_are_written_can_be_said(tmp_path):
+    """Thousands alone may be decimals. The error names the option, and the option is for numbers to be predicted."""
+    text = "y;x\n" + "".join(f"{200_000 + 1_000 * k:,};{k}\n" for k in range(60))
+    path = write(tmp_path / "a.csv", text)
+    options = {"label": "y", "covariance": "diag"}
+    with pytest.raises(DataError, match="'200,000' may be read in two ways; --numeric y:comma or --numeric y:grouped"):
+        sureline.train(path, "arow-regressor", **options)
+    for way, least in [("grouped", 200_000), ("comma", 200)]:
+        reg = sureline.train(path, "arow-regressor", numeric=[f"y:{way}"], **options)
+        assert least < reg.predict_one({"x": 30}) < 1.3 * least
+    with pytest.raises(ValueError, match="the targets of a regressor are written: AROW takes labels as they are"):
+        sureline.train(path, "arow", r=1, numeric=["y:grouped"], label="y")
+    with pytest.raises(DataError, match="--text names the column 'y', which is the label"):
+        sureline.train(path, "arow", r=1, text=["y"], label="y")
 
 
 @pytest.mark.parametrize(

@@ -86,9 +86,9 @@ def guess(file: str, samples: Mapping[str, Sequence[Any]], options: Options) -> 
     except ValueError as error:
         raise DataError(file, f"{error}; the columns are {listed([column.name for column in columns])}") from None
     labels = samples.get(options.label, [])
-    target, _ = usual.decide(usual.noticed(Column(options.label, "categorical"), labels), labels)
-    how = target.how if target.kind == "numeric" else ""
-    return Schema(tuple(columns), tuple(ids), tuple(ignored), interact, options.words, how, doubtful)
+    target, doubt = usual.decide(usual.noticed(Column(options.label, "categorical"), labels), labels)
+    how = _way_of_label(options) or (target.how if target.kind == "numeric" else "")
+    return Schema(tuple(columns), tuple(ids), tuple(ignored), interact, options.words, how, doubtful, doubt)
 
 
 def _asked(file: str, features: list[str], names: list[str], options: Options) -> dict[str, tuple[str, str]]:
@@ -101,6 +101,11 @@ def _asked(file: str, features: list[str], names: list[str], options: Options) -
     for option in _OVERRIDES:
         for given in getattr(options, option):
             pattern, how = _said(given, features, _WAYS.get(option, ()))
+            if pattern in names and pattern not in features:
+                if option == "numeric" and pattern == options.label:
+                    continue  # how targets are written
+                special = "label" if pattern == options.label else "weight"
+                raise DataError(file, f"--{option} names the column {shown(pattern)}, which is the {special}")
             found = [pattern] if pattern in features else [name for name in features if fnmatchcase(name, pattern)]
             if not found:
                 raise DataError(
@@ -118,6 +123,12 @@ def _said(given: str, features: list[str], ways: Sequence[str]) -> tuple[str, st
     """The pattern, and the way of writing that follows it after a colon."""
     pattern, colon, how = given.rpartition(":")
     return (pattern, how) if colon and how in ways and given not in features else (given, "")
+
+
+def _way_of_label(options: Options) -> str:
+    """The way in which the labels are said to be written, for a regressor."""
+    said = [_said(given, [options.label], NUMBERS) for given in options.numeric]
+    return next((how for name, how in said if name == options.label), "")
 
 
 def _as(file: str, usual: _Usual, column: Column, cells: Sequence[Any], kind: str, how: str) -> Column:
