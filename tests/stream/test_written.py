@@ -13,7 +13,7 @@ from stream_files import outcome, rows_of, write
 
 import sureline
 from sureline import stream
-from sureline.stream import DataError
+from sureline.stream import DataError, guessing
 from sureline.stream.classes import targets_of
 from sureline.stream.guessing import guess
 from sureline.stream.options import Options
@@ -395,3 +395,37 @@ def test_regressors_read_targets_as_they_are_written_and_classifiers_leave_label
     assert list(sureline.train(labels, "arow", r=1).classes_) == ["1,5", "2,5"]
     with pytest.raises(ValueError, match="the labels are written in the way 'ms'"):
         Schema.from_dict({"columns": [], "target": "ms"})
+
+
+def test_columns_of_plain_numbers_take_one_look(monkeypatch):
+    """It is what a table of half a million columns has. The guess is that of the look at each cell."""
+    draw = random.Random(1)
+    plain = ["0", "7", "-3", "12.50", "0.001", "123456789012345"]
+    others = [
+        "1e3",
+        "07",
+        "+1",
+        ".5",
+        "1.",
+        "",
+        "NA",
+        "1\n2",
+        "9007199254740993",
+        "true",
+        "1,5",
+        "2024-01-01",
+        "a",
+        "-0",
+    ]
+    columns = {
+        f"c{k}": [draw.choice(plain if k % 2 else plain + others) for _ in range(1 + k % 40)] for k in range(400)
+    }
+    columns["far"] = [str(2000 + k % 10) for k in range(50)]
+    quick = guess("f", columns, Options())
+    with monkeypatch.context() as patch:
+        patch.setattr(guessing, "_are_plain_numbers", lambda texts: False)
+        assert guess("f", columns, Options()) == quick
+    monkeypatch.setattr(guessing, "_missing", lambda cell: pytest.fail("each cell is looked at"))
+    assert {c.kind for c in guess("f", {k: columns[k] for k in ("c1", "c399", "far")}, Options()).columns} == {
+        "numeric"
+    }

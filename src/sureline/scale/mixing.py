@@ -50,6 +50,7 @@ class ClassesOfShards:
         if between is None:
             return None
         return (
-            f"{between:.0%} of the variance of the classes lies between the {len(self._counts):,} shards, each of which "
-            "learned little about classes that it has few rows of: shuffle the rows before they are cut into shards"
+            f"{between:.0%} of the variance of the classes lies between the {len(self._counts):,} shards, each of "
+            "which learned little about classes that it has few rows of: shuffle the rows before they are cut into "
+            "shards"
         )

@@ -42,6 +42,7 @@ _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+")
 _HUGE = 1e150  # numbers from which squares overflow
 _DIGIT = re.compile("[0-9]")
 _DIGITS = re.compile(r"[+-]?[0-9]{1,40}")
+_PLAIN_NUMBERS = re.compile(r"(?:-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?\n)+")  # decimal, and no identifiers
 _PADDED = re.compile(r"[+-]?0[0-9]+")
 _IDS = ("id", "uuid", "guid", "row_id", "rowid", "index", "unnamed: 0", "column 1")  # the last: pandas, and ours
 _OVERRIDES = ("numeric", "categorical", "text", "timestamp", "ignore", "id")
@@ -206,7 +207,7 @@ def _ways(column: Column, values: Sequence[Any]) -> tuple[list[str], str]:
 
 def _numeric(column: Column, values: Sequence[Any]) -> Column:
     """The column with its center, if its values lie far from 0 for their spread."""
-    numbers = numbers_in(values, column.how)
+    numbers = numbers_in(values, column.how) if len(values) >= _ALIKE else []
     if len(numbers) < _ALIKE or max(map(abs, numbers)) > _HUGE:
         return column
     mean = fsum(numbers) / len(numbers)
@@ -230,7 +231,10 @@ def _is_id(name: str, column: Column, cells: Sequence[Any]) -> bool:
 
 def _column_as(alike: dict[tuple[Any, ...], Column], usual: _Usual, name: str, cells: Sequence[Any]) -> Column:
     """The column, looked at once for all that have the same cells."""
-    if len(cells) > _ALIKE or not all(type(cell) is str for cell in cells):
+    texts = set(map(type, cells)) == {str}
+    if texts and _are_plain_numbers(cells):
+        return _numeric(Column(name, "numeric"), cells)
+    if len(cells) > _ALIKE or not texts:
         return usual.noticed(_column(name, cells), cells)
     key = tuple(cells)
     if (known := alike.get(key)) is not None:
@@ -240,6 +244,12 @@ def _column_as(alike: dict[tuple[Any, ...], Column], usual: _Usual, name: str, c
     if len(alike) < _CELLS // _ALIKE:
         alike[key] = column
     return column
+
+
+def _are_plain_numbers(texts: Sequence[str]) -> bool:
+    """True if one look tells that all are decimal numbers, which leave nothing open: of many columns most are."""
+    lines = "\n".join(texts) + "\n"
+    return _PLAIN_NUMBERS.fullmatch(lines) is not None and lines.count("\n") == len(texts)
 
 
 def _column(name: str, cells: Sequence[Any]) -> Column:
