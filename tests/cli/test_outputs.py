@@ -115,8 +115,29 @@ def test_tags_that_come_late_are_not_dropped(tmp_path: Path) -> None:
     words = ["--model", tmp_path / "m", "--output", tmp_path / "o.csv"]
     said = fail(1, "predict", tmp_path / "a.vw", tmp_path / "b.vw", *words)
     assert "b.vw: rows have tags, and the output was begun without" in said
+    assert "cat FILES | sureline predict -" in said
     succeed("predict", tmp_path / "b.vw", tmp_path / "a.vw", *words)
     assert (tmp_path / "o.csv").read_text().startswith("tag,label")
+
+
+def test_the_columns_of_a_pipe_do_not_depend_on_its_first_rows(tmp_path: Path) -> None:
+    """Tags that come late have a place in the output, as have ids that the first rows lack."""
+    (tmp_path / "a.vw").write_text("1 | a\n-1 | b\n" * 20)
+    succeed("train", tmp_path / "a.vw", "--algorithm", "pa", "--quiet", "--model", tmp_path / "m")
+    for rows, tags in [("| a\n", [""]), ("| a\n1 'late | b\n", ["", "late"])]:
+        said = succeed("predict", "-", "--model", tmp_path / "m", stdin=rows.encode())
+        assert said.splitlines()[0].startswith("tag,label")
+        assert [line.split(",")[0] for line in said.splitlines()[1:]] == tags
+    row = '{"y": %d, "x": %d%s}\n'
+    (tmp_path / "a.jsonl").write_text("".join(row % (k % 2, k % 2, f', "key": "k{k}"') for k in range(40)))
+    succeed(
+        "train", tmp_path / "a.jsonl", "--label", "y", "--id", "key", "--algorithm", "pa", "--model", tmp_path / "m"
+    )
+    for source in ("-", tmp_path / "late.jsonl"):
+        text = row % (1, 1, "")
+        (tmp_path / "late.jsonl").write_text(text)
+        said = succeed("predict", source, "--model", tmp_path / "m", stdin=text.encode())
+        assert said.splitlines()[0].startswith("tag,label")
 
 
 def test_what_cannot_be_written(folder: Path) -> None:

@@ -426,3 +426,33 @@ def test_bad_parameters(settings: dict[str, Any], message: str) -> None:
             clone(model).set_params(window="sliding").partial_fit(X_GOOD, Y_GOOD).set_params(**changed).partial_fit(
                 X_GOOD, Y_GOOD
             )
+
+
+@pytest.mark.parametrize("settings", [{}, {"smoothing": 0.0}, {"loss": "huber"}, {"window": "exponential"}], ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_fit_centres_dense_columns(settings: dict[str, Any], dtype: str) -> None:
+    """Columns may lie anywhere: predictions are those of centred ones, and training goes on from them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    X[:, 3] = 0  # a constant
+    y = X @ [1.0, -2.0, 0.5, 0.0] + 0.1 * rng.normal(size=400)
+    weight = rng.choice([0, 0.5, 2], 400)
+    centred = X - np.average(X, axis=0, weights=weight)
+    far = X * [1, 1, 10, 1] + [5, -50, 300, 7]
+    close = 1e-3 if dtype == "float32" else 1e-9
+    for given in (far, pd.DataFrame(far), np.asfortranarray(far)):
+        model = ODCARegressor(shuffle=False, dtype=dtype, **settings).fit(given, y, weight)
+        plain = ODCARegressor(shuffle=False, dtype=dtype, **settings).fit(centred, y, weight)
+        np.testing.assert_allclose(model.predict(given), plain.predict(centred), atol=close)
+        np.testing.assert_allclose(far @ model.coef_ + model.intercept_, model.predict(given), atol=10 * close)
+        assert model.score(given, y) > 0.95
+        np.testing.assert_allclose(model.scale_, np.abs(far[weight > 0]).mean(axis=0), rtol=1e-5)
+        stream = ODCARegressor(dtype=dtype, **settings).partial_fit(given, y).partial_fit(given, y)
+        assert model.partial_fit(given, y).score(given, y) > stream.score(given, y) - 0.01
+    assert ODCARegressor(regularizer="elastic_net", **settings).fit(X, y).score(X, y) > 0.8
+
+
+def test_columns_too_large_for_a_mean_are_left_as_they_are() -> None:
+    X = np.array([[1.5e308], [1.6e308], [1.7e308]])
+    model = ODCARegressor(shuffle=False).fit(X, [0.0, 1.0, 2.0])
+    assert np.isfinite(model.predict(X)).all()

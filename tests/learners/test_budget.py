@@ -2,14 +2,20 @@
 
 import copy
 import pickle
+import warnings
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 from catalogue import BUDGETED, everything, stream
 from scipy import sparse
+from stream_files import write_rows
 
+import sureline
 from sureline import FSOL, SSOL, AdaRDA
 from sureline.datasets import make_sparse_gaussian, make_sparse_stream
+from sureline.stream.runs import LabelRunsWarning
 
 every_budget = pytest.mark.parametrize("case", BUDGETED, ids=str)
 
@@ -110,3 +116,28 @@ def test_wide_rows_cost_no_more_than_their_nonzeros() -> None:
         np.testing.assert_array_equal(narrow.sparse_coef_.indices * 300, broad.sparse_coef_.indices)
         np.testing.assert_array_equal(narrow.sparse_coef_.data, broad.sparse_coef_.data)
         assert narrow.n_mistakes_ == broad.n_mistakes_
+
+
+@pytest.mark.parametrize("kind", [FSOL, SSOL, AdaRDA, partial(SSOL, covariance="full"), partial(SSOL, schedule="1/t")])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_penalty_that_cuts_nothing_is_told(kind, n_classes: int, tmp_path: Path) -> None:
+    X, y = stream(400, 40, n_classes)
+    rows = write_rows(tmp_path / "a.svm", X, y)
+    sums = kind(lam=1e-7).partial_fit(X, y, classes=np.arange(n_classes))
+    without = np.count_nonzero(sums._state.weights.reshape(41, -1, sums._state.shape.width)[1:, :, 0])
+    with pytest.warns(
+        LabelRunsWarning, match=rf"lam=1e-07 left \d+ of {without} weights nonzero: .* \(--max-nonzero N"
+    ):
+        sureline.train(rows, kind(lam=1e-7, dtype="float64"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for quiet in (kind(lam=1e4), kind(), kind(max_nonzero=5)):
+            sureline.train(rows, quiet)
+
+
+def test_one_step_is_the_unit_of_a_penalty() -> None:
+    """A feature that came once has a weight of about eta, or of eta times 1 in the unit of FSOL's penalty."""
+    X, y = sparse.identity(50, format="csr"), np.arange(50) % 2
+    for kind, step in ((SSOL, 0.18), (FSOL, 1.0)):
+        left = [kind(lam=by * step, fit_intercept=False).fit(X, y).nonzero_ for by in (0.9, 1.1)]
+        assert left == [50, 0]

@@ -6,6 +6,7 @@ import hashlib
 import json
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -23,9 +24,11 @@ from stream_files import write
 import sureline
 from sureline import scale
 from sureline.scale import learn_shard
+from sureline.scale.mixing import ClassesOfShards
 from sureline.scale.partitions import Held, Rows, Table, Text, train_held
 from sureline.stream import DataError
 from sureline.stream.arrays import rows_of
+from sureline.stream.runs import LabelRunsWarning
 
 pytestmark = pytest.mark.filterwarnings("default")  # those of the engines and their own imports
 
@@ -100,6 +103,47 @@ def test_partitions_without_a_named_learner() -> None:
     clf = train_held(held(Rows.of, (tables[["x", "z"]], tables.label.to_numpy())), "auto", Here())
     assert clf.n_seen_ == 3000
     assert clf.feature_names_in_.tolist() == ["x", "z"]
+
+
+def test_what_is_doubtful_of_partitions_is_told() -> None:
+    rows = frame().assign(day="01/02/2020")
+    with pytest.warns(LabelRunsWarning, match="the column 'day': '01/02/2020' may be read in two ways"):
+        train_held(held(Table.of, rows[:500], rows[500:]), "arow", Here(), label="label", r=1.0)
+    one = [line for line in lines() if line[0] == "1"]
+    with pytest.warns(LabelRunsWarning, match="only one class came, 1: there was nothing to tell apart"):
+        train_held(held(Text.of, one[:100], one[100:]), "arow", Here(), r=1.0)
+
+
+@pytest.mark.parametrize("algorithm", ["arow", "auto"])
+def test_partitions_of_one_class_each_are_told(algorithm: str) -> None:
+    rows, options = frame(3000), {"label": "label"} | ({"r": 1.0} if algorithm == "arow" else {})
+    for sorted_rows in (True, False):
+        given = rows.sort_values("label", kind="stable") if sorted_rows else rows
+        parts = [given.iloc[k : k + 500] for k in range(0, 3000, 500)]
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            train_held(held(Table.of, *parts), algorithm, Here(), **options)
+        said = [str(each.message) for each in told if each.category is LabelRunsWarning]
+        assert [("lies between the 6 shards" in each) for each in said] == [True] * sorted_rows
+
+
+def test_classes_of_shards() -> None:
+    classes = ClassesOfShards()
+    classes.add(np.array([400, 0]))
+    assert classes.unequal is None  # one shard
+    classes.add(np.array([0, 400]))
+    assert classes.unequal == 1.0
+    classes = ClassesOfShards()
+    for counts in ([300, 100], [100, 300]):
+        classes.add(np.array(counts))
+    assert classes.unequal == pytest.approx(0.25)  # the square of their correlation
+    draw = np.random.default_rng(0)
+    for rows in (5, 50, 5000):  # by chance shards of few rows differ much
+        for _ in range(50):
+            classes = ClassesOfShards()
+            for _ in range(20):
+                classes.add(np.bincount(draw.choice(3, rows, p=[0.6, 0.3, 0.1])))
+            assert classes.unequal is None
 
 
 def checksum(path: Path) -> str:

@@ -13,7 +13,7 @@ from stream_files import outcome, rows_of, write
 
 import sureline
 from sureline import stream
-from sureline.stream import DataError
+from sureline.stream import DataError, guessing
 from sureline.stream.classes import targets_of
 from sureline.stream.guessing import guess
 from sureline.stream.options import Options
@@ -48,6 +48,9 @@ def comma(number: float) -> str:
         (["123 456", "789 123"], "categorical", ""),  # a telephone
         (["1,2,3", "4,5,6"], "categorical", ""),
         (["0,125", "7,250"], "numeric", "comma"),  # no group begins with 0
+        ([f"{37 * n:,}" for n in range(100)], "numeric", "grouped"),  # 950 has no mark, 1,234 has one
+        ([f"{37 * n:,} €".replace(",", ".") for n in range(100)], "numeric", "comma"),
+        ([f"{37 * n:,}" for n in range(30, 100)], "categorical", ""),  # they may all have three decimals
         ([f"{d:02}.{m:02}.2024" for d, m in DAYS], "timestamp", "day-first"),
         ([f"{d}/{m}/2024 17:30" for d, m in DAYS], "timestamp", "day-first"),
         ([f"{m}/{d}/2024 5:30:00 PM" for d, m in DAYS], "timestamp", "month-first"),
@@ -85,6 +88,22 @@ def test_the_table_decides_where_a_column_leaves_it_open():
     assert [column.how for column in schema.columns] == ["grouped", "month-first", "grouped", "month-first"]
     schema = guess("f", open, Options(numeric=["a:comma"], timestamp=["when:month-first"]))
     assert [column.how for column in schema.columns] == ["comma", "month-first"]
+
+
+def test_how_targets_are_written_can_be_said(tmp_path):
+    """Thousands alone may be decimals. The error names the option, and the option is for numbers to be predicted."""
+    text = "y;x\n" + "".join(f"{200_000 + 1_000 * k:,};{k}\n" for k in range(60))
+    path = write(tmp_path / "a.csv", text)
+    options = {"label": "y", "covariance": "diag"}
+    with pytest.raises(DataError, match="'200,000' may be read in two ways; --numeric y:comma or --numeric y:grouped"):
+        sureline.train(path, "arow-regressor", **options)
+    for way, least in [("grouped", 200_000), ("comma", 200)]:
+        reg = sureline.train(path, "arow-regressor", numeric=[f"y:{way}"], **options)
+        assert least < reg.predict_one({"x": 30}) < 1.3 * least
+    with pytest.raises(ValueError, match="the targets of a regressor are written: AROW takes labels as they are"):
+        sureline.train(path, "arow", r=1, numeric=["y:grouped"], label="y")
+    with pytest.raises(DataError, match="--text names the column 'y', which is the label"):
+        sureline.train(path, "arow", r=1, text=["y"], label="y")
 
 
 @pytest.mark.parametrize(
@@ -376,3 +395,37 @@ def test_regressors_read_targets_as_they_are_written_and_classifiers_leave_label
     assert list(sureline.train(labels, "arow", r=1).classes_) == ["1,5", "2,5"]
     with pytest.raises(ValueError, match="the labels are written in the way 'ms'"):
         Schema.from_dict({"columns": [], "target": "ms"})
+
+
+def test_columns_of_plain_numbers_take_one_look(monkeypatch):
+    """It is what a table of half a million columns has. The guess is that of the look at each cell."""
+    draw = random.Random(1)
+    plain = ["0", "7", "-3", "12.50", "0.001", "123456789012345"]
+    others = [
+        "1e3",
+        "07",
+        "+1",
+        ".5",
+        "1.",
+        "",
+        "NA",
+        "1\n2",
+        "9007199254740993",
+        "true",
+        "1,5",
+        "2024-01-01",
+        "a",
+        "-0",
+    ]
+    columns = {
+        f"c{k}": [draw.choice(plain if k % 2 else plain + others) for _ in range(1 + k % 40)] for k in range(400)
+    }
+    columns["far"] = [str(2000 + k % 10) for k in range(50)]
+    quick = guess("f", columns, Options())
+    with monkeypatch.context() as patch:
+        patch.setattr(guessing, "_are_plain_numbers", lambda texts: False)
+        assert guess("f", columns, Options()) == quick
+    monkeypatch.setattr(guessing, "_missing", lambda cell: pytest.fail("each cell is looked at"))
+    assert {c.kind for c in guess("f", {k: columns[k] for k in ("c1", "c399", "far")}, Options()).columns} == {
+        "numeric"
+    }

@@ -221,6 +221,10 @@ def _description(name: str, owners: list[type[Learner]]) -> str:
         text = " ".join(found[1].split()) if found else ""
         if text:
             by_sentence.setdefault(re.split(r"(?<=\.)\s", text)[0], []).append(owner.__name__)
-    if len(by_sentence) == 1:
-        return next(iter(by_sentence))
-    return " ".join(f"{', '.join(names)}: {sentence}" for sentence, names in by_sentence.items())
+    several = " ".join(f"{', '.join(names)}: {sentence}" for sentence, names in by_sentence.items())
+    text = next(iter(by_sentence)) if len(by_sentence) == 1 else several
+    return re.sub(r"`(\w+)`", lambda named: flag(named[1]) if _is_parameter(named[1], owners) else named[0], text)
+
+
+def _is_parameter(name: str, owners: list[type[Learner]]) -> bool:
+    return any(name in {field.name for field in fields(owner)} - LEFT_OUT for owner in owners)

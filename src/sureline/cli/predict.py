@@ -167,14 +167,14 @@ def command(
         for chunk in (part for whole in source for part in answerable(learner, whole)):
             batch = Batch(learner, chunk)
             if not begun:
-                tagged = chunk.tags is not None
+                tagged = chunk.tags is not None or source.may_have_tags
                 writer.begin([tag, *columns] if tagged else columns, batch)
                 begun = True
             elif chunk.tags is not None and not tagged:
                 raise DataError(
                     source.paths[chunk.end.file],
                     "rows have tags, and the output was begun without a column for them, as those before have none: "
-                    "predict these files by themselves, or name this one first",
+                    "send all rows by a pipe, cat FILES | sureline predict -, and there is always one",
                 )
             writer.write(batch)
             if watch is not None:
@@ -182,7 +182,7 @@ def command(
             if source.endless:
                 writer.flush()
         if not begun:
-            writer.begin(columns)
+            writer.begin([tag, *columns] if source.may_have_tags else columns)
     if abstaining is not None:
         print(f"sureline predict: {abstaining.in_words()}", file=sys.stderr)
     for said in [] if watch is None else in_words(watch.alarms):

@@ -69,14 +69,26 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
     def _passes(self, X: Any, targets: Floats, weight: Any, orders: list[Any]) -> tuple[State, Normalizer]:
         """A fresh state that has learned the rows in these orders, and its normalizer."""
         state, normalizer = self.fresh_state(X.shape[1]), self.fresh_normalizer()
-        if self.scales_at_once:
-            rows = as_rows(normalizer.learn_all(in_dtype(X, state.dtype), weight), state.dtype)
+        centres = _centres(X, weight) if self.centres_columns else None
+        if self.scales_at_once or centres is not None:
+            centred = X if centres is None else X - centres
+            rows = as_rows(normalizer.learn_all(in_dtype(centred, state.dtype), weight), state.dtype)
         else:
             rows = normalizer.to_learn(as_rows(X, self.dtype))
         self.target_scale = self.fresh_target_scale()
         for order in orders:
             self.learn_targets(state, rows, targets, weight, order, journal=False)
+        if centres is not None:
+            normalizer = self._uncentred(state, normalizer, X, weight, centres)
         return state, normalizer
+
+    def _uncentred(self, state: State, centred: Normalizer, X: Any, weight: Any, centres: Floats) -> Normalizer:
+        """Let a state that has learned from centred columns be one of the columns as they are, which are divided so."""
+        normalizer, columns = self.fresh_normalizer(), np.arange(X.shape[1])
+        normalizer.learn_all(in_dtype(X, state.dtype), weight)
+        sizes = centred.sizes(columns)
+        state.uncentre(centres / sizes, normalizer.sizes(columns) / sizes)
+        return normalizer
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Continue training with more rows, in one pass and in their order.
@@ -144,6 +156,16 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         return X, as_targets(y)
+
+
+def _centres(X: Any, weight: Any) -> Floats | None:
+    """The means of dense columns; None of sparse ones, and of numbers that are too large to be added up."""
+    if not isinstance(X, np.ndarray):
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        centres: Floats = np.average(X.astype(np.float64, copy=False), axis=0, weights=weight)
+        spread = np.abs(X - centres).max(axis=0)
+    return centres if np.isfinite(centres).all() and np.isfinite(spread).all() else None
 
 
 class GaussianRegressor(OnlineRegressor):

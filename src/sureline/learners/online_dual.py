@@ -281,6 +281,12 @@ class ODCARegressor(DualAscent, TargetLearner):
     loss: str = OneOf("squared", "absolute", "huber").default("squared")
     smoothing: float = Number(0, 1).default(0.99, kw_only=True)
 
+    @property
+    def centres_columns(self) -> bool:
+        # A threshold or a sum of one would be another one after the change, as would rows that leave a window.
+        linear = self.regularizer == "l2" and self.window != "sliding"
+        return linear and self.normalize == "scale" and bool(self.fit_intercept)
+
     def _power_of_unit(self) -> int:
         if self.loss == "absolute":
             return 1

@@ -36,6 +36,11 @@ class TargetLearner(RuleLearner):
     def _policy(self) -> Policy:
         return Policy.regression
 
+    @property
+    def centres_columns(self) -> bool:
+        """True if `fit` learns from dense columns less their means, and then makes the weights those of the columns."""
+        return False
+
     def _power_of_unit(self) -> int:
         """The power of the unit of the targets in the loss, or 0 if no step depends on that unit."""
         return 0

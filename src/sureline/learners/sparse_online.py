@@ -44,8 +44,8 @@ class FSOL(OnlineLearner):
     eta : float, default=1/32
         The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
-        The penalty: the larger, the fewer nonzero weights; how many, `max_nonzero` says instead. What a penalty leaves
-        depends on the data: try 1 first, and go up or down tenfold.
+        The penalty, which makes weights zero: try 1, then up to tenfold, or `max_nonzero` instead. 1 is the size of one
+        step, so that less leaves nearly all weights. What more leaves depends on the data.
     {common}
     """
 
@@ -96,8 +96,8 @@ class SSOL(GaussianLearner):
     eta : float, default=0.18
         The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
-        The penalty: the larger, the fewer nonzero weights; how many, `max_nonzero` says instead. What a penalty leaves
-        depends on the data: try 1 first, and go up or down tenfold.
+        The penalty, which makes weights zero: try the value of `eta`, then up to tenfold, or `max_nonzero` instead. One
+        step makes a weight of about eta, so that less leaves nearly all. What more leaves depends on the data.
     r : float, default=128.0
         The larger, the more slowly S shrinks.
     {common}

@@ -274,6 +274,24 @@ class State(Growing):
         if self.rounds is not None:
             self.core.refresh(rule)
 
+    def uncentre(self, centres: Floats, factors: Floats) -> None:
+        """Make weights of columns less their centres those of the columns times 1 / factors: predictions stay.
+
+        For shapes whose weights and intercept are the same linear function of what is stored.
+        """
+        stored = self.weights.reshape(*self.weights.shape[:2], -1)[..., :2]  # theta, and u if there is one
+        numbers = stored.astype(np.float64)
+        numbers[0] -= np.einsum("j,jkl->kl", centres, numbers[1:])
+        numbers[1:] *= factors[:, None, None]
+        stored[...] = numbers
+
+    def count_nonzero_by(self, rule: Rule) -> int:
+        """How many weights would not be zero if `rule` made them of what is stored."""
+        twin = self._twin()
+        twin.rounds = None if self.rounds is None else self.rounds.copy()
+        twin.refresh(rule)
+        return twin.count_nonzero()
+
     def scores(self, rows: _core.Rows) -> Floats:
         """w.x for every row and head; w is the average if there is one."""
         if self.shape is Shape.confident_full and self.average is None:  # S theta once for all rows

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from .._atomic import remove_stale, replacing
+from .._inputs import Ints
 from .._native import _core
 from ..learners.learner import ClassLearner, Learner
 from ..learners.saving import read_learner
@@ -25,6 +26,7 @@ from ..training.chunks import attach
 from ..training.identity import facts_of
 from .delta import Delta
 from .learning import begin, learn_shard, merge, mergeable, new_labels, with_labels
+from .mixing import ClassesOfShards
 from .shards import SHARD_SIZE, FileRows, Shard, shards_of
 from .team import HELD, Team, members_of
 
@@ -120,8 +122,11 @@ def run(
     checkpoint: Path | None = None,
     resume: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
+    classes: ClassesOfShards | None = None,
 ) -> bytes:
     """Run all rounds of a plan and return the model. `checkpoint` saves each round, and `resume` continues.
+
+    `classes` is told of the rows of each class in each shard.
 
     Shards that meet labels which the model does not know are learned again once all new labels of the round are known.
     """
@@ -150,6 +155,9 @@ def run(
                 break
             model = with_labels(model, labels)
         model, skipped = merge(model, deltas), left_out
+        if classes is not None and first_pass:
+            for data in deltas:
+                classes.add(_seen(Delta.of(data)))
         if checkpoint is not None and number < len(plan.rounds):
             _write_checkpoint(checkpoint, mark, number, skipped, model)
             kept = True
@@ -174,6 +182,12 @@ def _gained(delta: Delta, base: tuple[int, int]) -> tuple[int, int]:
         return seen - base[0], mistakes - base[1]
     columns = _core.TallyColumn.seen.value, _core.TallyColumn.mistakes.value
     return int(delta.change.tally[:, columns[0]].sum()), int(delta.change.tally[:, columns[1]].sum())
+
+
+def _seen(delta: Delta) -> Ints:
+    """Rows of each class in a shard; none of one that is the whole round, or that was empty."""
+    change = (Delta.of(delta.parts[0]) if delta.parts else delta).change
+    return np.zeros(0, np.int64) if change is None else change.tally[:, _core.TallyColumn.seen.value]
 
 
 # -- checkpoints ------------------------------------------------------------------------------------------------------

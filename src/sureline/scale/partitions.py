@@ -23,8 +23,9 @@ from ..training.choosing import ROWS
 from ..training.result import MetricName
 from .driver import Engine, Plan, Progress, estimator, run, start
 from .learning import learn_shard, mergeable
+from .mixing import ClassesOfShards
 from .shards import ArrayRows, Shard, options_of, told
-from .train import begun_by, learners_of
+from .train import begun_by, learners_of, tell_doubts
 
 if TYPE_CHECKING:
     from ..estimators.saving import Estimator
@@ -248,7 +249,9 @@ def train_held(
             each.feature_names_in_ = names
     shards = [_shards(kept[r::rounds], read_as) for r in range(rounds)]
     plan = Plan.judged([some for some in shards if some], passes)
-    done = run(start(learners, stream, labels, metric), plan, engine, on_progress=on_progress)
+    classes = ClassesOfShards()
+    done = run(start(learners, stream, labels, metric), plan, engine, on_progress=on_progress, classes=classes)
+    tell_doubts(done, stream, classes)
     if model is not None:
         with replacing(Path(model)) as out:
             out.write(done)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._atomic import replacing
 from ..learners.catalogue import learner_named, learner_of
+from ..learners.class_weight import either
 from ..learners.learner import Learner
 from ..learners.online import OnlineLearner
 from ..learners.saving import read_learner
@@ -23,6 +24,7 @@ from ..training.order import decide
 from ..training.result import MetricName
 from .driver import Engine, Local, Plan, Progress, estimator, run, start
 from .learning import can_merge, mergeable
+from .mixing import ClassesOfShards
 from .shards import SHARD_SIZE
 from .team import FEW
 
@@ -115,6 +117,7 @@ def train(
             stacklevel=2,
         )
     learners = begun_by(stream, labels, learners, metric)
+    classes = ClassesOfShards()
     done = run(
         start(learners, stream, labels, metric),
         plan,
@@ -122,14 +125,21 @@ def train(
         checkpoint=None if checkpoint is None else Path(checkpoint),
         resume=resume,
         on_progress=on_progress,
+        classes=classes,
     )
-    trained = read_learner(done).learner
-    if not isinstance(stream, ArrayStream) and (said := doubts(trained, trained.labels, stream)) is not None:
-        warnings.warn(said, LabelRunsWarning, stacklevel=2)
+    tell_doubts(done, stream, None if order.found else classes)
     if model is not None:
         with replacing(Path(model)) as out:
             out.write(done)
     return estimator(done)
+
+
+def tell_doubts(model: bytes, stream: Stream, classes: ClassesOfShards | None) -> None:
+    """Warn of what is doubtful about the data that the model was trained on, and about its classes in the shards."""
+    trained = read_learner(model).learner
+    said = None if isinstance(stream, ArrayStream) else doubts(trained, trained.labels, stream)
+    if (reason := either(None if classes is None else classes.in_words(), said)) is not None:
+        warnings.warn(reason, LabelRunsWarning, stacklevel=3)
 
 
 def begun_by(

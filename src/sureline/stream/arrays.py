@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .._inputs import Array, checked_sample_weight, exact_labels, refuse_unfit, rows_between
 from . import Chunk, Faults, Label, Position, Stream
+from .options import Options
 
 _ENTRIES = 1 << 18  # of a chunk, so that it stays in cache
 
@@ -61,15 +62,11 @@ class ArrayStream(Stream):
         self.column_names = column_names
         self.paths = ["(rows in memory)"]
         self.format = "arrays"
-        self._dtype = dtype
+        self.options = Options(dtype=dtype)
         self._done = 0
 
     def __repr__(self) -> str:
         return f"<ArrayStream of {self.X.shape[0]} rows>"
-
-    @property
-    def dtype(self) -> str:
-        return self._dtype
 
     @property
     def duplicates(self) -> str:
@@ -101,7 +98,7 @@ class ArrayStream(Stream):
             part = X[start:stop]
             self._done = stop
             yield Chunk(
-                values=part.data.astype(self._dtype, copy=False),
+                values=part.data.astype(self.options.dtype, copy=False),
                 indices=part.indices.astype(np.int32, copy=False),
                 indptr=part.indptr.astype(np.int32, copy=False),
                 labels=(self.codes[start:stop], self.names_of_codes),
@@ -115,11 +112,11 @@ class ArrayStream(Stream):
         """The same rows in this order."""
         weight = None if self.weight is None else self.weight[order]
         return ArrayStream(
-            self.X[order], self.codes[order], self.names_of_codes, weight, self._dtype, self.column_names
+            self.X[order], self.codes[order], self.names_of_codes, weight, self.options.dtype, self.column_names
         )
 
     def with_options(self, **changes: Any) -> Stream:
-        dtype = changes.get("dtype", self._dtype)
+        dtype = changes.get("dtype", self.options.dtype)
         return ArrayStream(self.X, self.codes, self.names_of_codes, self.weight, dtype, self.column_names)
 
 

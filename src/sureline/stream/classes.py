@@ -15,7 +15,7 @@ from . import Chunk, DataError, Label
 from .errors import shown
 from .runs import LabelRuns
 from .schema import Schema
-from .written import number_of
+from .written import NUMBERS, number_of
 
 MAX_CLASSES = 1000  # more are taken for a mistake: a label column that holds measurements
 
@@ -99,7 +99,10 @@ def targets_of(chunk: Chunk, file: str, rows_before: int, schema: Schema | None 
     for code, number in enumerate(numbers):
         if isinstance(number, str) or number is None:
             row = rows_before + int(np.argmax(codes == code)) + 1
-            raise DataError(file, f"row {row} has the label {names[code]!r}, which is no number to be predicted")
+            name = names[code]
+            written = isinstance(name, str) and any(number_of(name, way) is not None for way in NUMBERS)
+            doubt = f": {schema.target_doubt}" if schema is not None and schema.target_doubt and written else ""
+            raise DataError(file, f"row {row} has the label {name!r}, which is no number to be predicted{doubt}")
     return np.array([float(number) for number in numbers if number is not None])[codes]
 
 

@@ -42,6 +42,7 @@ _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+")
 _HUGE = 1e150  # numbers whose squares overflow
 _DIGIT = re.compile("[0-9]")
 _DIGITS = re.compile(r"[+-]?[0-9]{1,40}")
+_PLAIN_NUMBERS = re.compile(r"(?:-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?\n)+")  # decimal, and no identifiers
 _PADDED = re.compile(r"[+-]?0[0-9]+")
 _IDS = ("id", "uuid", "guid", "row_id", "rowid", "index", "unnamed: 0", "column 1")  # the last: pandas, and ours
 _OVERRIDES = ("numeric", "categorical", "text", "timestamp", "ignore", "id")
@@ -86,9 +87,9 @@ def guess(file: str, samples: Mapping[str, Sequence[Any]], options: Options) -> 
     except ValueError as error:
         raise DataError(file, f"{error}; the columns are {listed([column.name for column in columns])}") from None
     labels = samples.get(options.label, [])
-    target, _ = usual.decide(usual.noticed(Column(options.label, "categorical"), labels), labels)
-    how = target.how if target.kind == "numeric" else ""
-    return Schema(tuple(columns), tuple(ids), tuple(ignored), interact, options.words, how, doubtful)
+    target, doubt = usual.decide(usual.noticed(Column(options.label, "categorical"), labels), labels)
+    how = _way_of_label(options) or (target.how if target.kind == "numeric" else "")
+    return Schema(tuple(columns), tuple(ids), tuple(ignored), interact, options.words, how, doubtful, doubt)
 
 
 def _asked(file: str, features: list[str], names: list[str], options: Options) -> dict[str, tuple[str, str]]:
@@ -101,6 +102,11 @@ def _asked(file: str, features: list[str], names: list[str], options: Options) -
     for option in _OVERRIDES:
         for given in getattr(options, option):
             pattern, how = _said(given, features, _WAYS.get(option, ()))
+            if pattern in names and pattern not in features:
+                if option == "numeric" and pattern == options.label:
+                    continue  # how targets are written
+                special = "label" if pattern == options.label else "weight"
+                raise DataError(file, f"--{option} names the column {shown(pattern)}, which is the {special}")
             found = [pattern] if pattern in features else [name for name in features if fnmatchcase(name, pattern)]
             if not found:
                 raise DataError(
@@ -118,6 +124,12 @@ def _said(given: str, features: list[str], ways: Sequence[str]) -> tuple[str, st
     """The pattern, and the way of writing that follows it after a colon."""
     pattern, colon, how = given.rpartition(":")
     return (pattern, how) if colon and how in ways and given not in features else (given, "")
+
+
+def _way_of_label(options: Options) -> str:
+    """The way in which the labels are said to be written, for a regressor."""
+    said = [_said(given, [options.label], NUMBERS) for given in options.numeric]
+    return next((how for name, how in said if name == options.label), "")
 
 
 def _as(file: str, usual: _Usual, column: Column, cells: Sequence[Any], kind: str, how: str) -> Column:
@@ -195,7 +207,7 @@ def _ways(column: Column, values: Sequence[Any]) -> tuple[list[str], str]:
 
 def _numeric(column: Column, values: Sequence[Any]) -> Column:
     """The column with its center, if its values lie far from 0 for their spread."""
-    numbers = numbers_in(values, column.how)
+    numbers = numbers_in(values, column.how) if len(values) >= _ALIKE else []
     if len(numbers) < _ALIKE or max(map(abs, numbers)) > _HUGE:
         return column
     mean = fsum(numbers) / len(numbers)
@@ -219,7 +231,10 @@ def _is_id(name: str, column: Column, cells: Sequence[Any]) -> bool:
 
 def _column_as(alike: dict[tuple[Any, ...], Column], usual: _Usual, name: str, cells: Sequence[Any]) -> Column:
     """The column, guessed once for all columns with the same cells."""
-    if len(cells) > _ALIKE or not all(type(cell) is str for cell in cells):
+    texts = set(map(type, cells)) == {str}
+    if texts and _are_plain_numbers(cells):
+        return _numeric(Column(name, "numeric"), cells)
+    if len(cells) > _ALIKE or not texts:
         return usual.noticed(_column(name, cells), cells)
     key = tuple(cells)
     if (known := alike.get(key)) is not None:
@@ -229,6 +244,12 @@ def _column_as(alike: dict[tuple[Any, ...], Column], usual: _Usual, name: str, c
     if len(alike) < _CELLS // _ALIKE:
         alike[key] = column
     return column
+
+
+def _are_plain_numbers(texts: Sequence[str]) -> bool:
+    """True if one look tells that all are decimal numbers, which leave nothing open: of many columns most are."""
+    lines = "\n".join(texts) + "\n"
+    return _PLAIN_NUMBERS.fullmatch(lines) is not None and lines.count("\n") == len(texts)
 
 
 def _column(name: str, cells: Sequence[Any]) -> Column:

@@ -178,6 +178,11 @@ class Options:
         return value
 
     @property
+    def says_targets(self) -> bool:
+        """True if the label is among the columns of numbers, which says how a regressor's targets are written."""
+        return any(given.partition(":")[0] == self.label or given == self.label for given in self.numeric)
+
+    @property
     def words(self) -> Words:
         """The features of a text."""
         return Words(self.ngrams, self.chars, self.keep_case)

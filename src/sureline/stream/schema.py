@@ -141,6 +141,8 @@ class Schema:
         labels as they are.
     doubtful : dict of str
         What the look at the first rows could not tell, by the names of columns. A model does not keep it.
+    target_doubt : str
+        The same of the labels, which matters to a regressor alone.
     """
 
     columns: tuple[Column, ...]
@@ -150,6 +152,7 @@ class Schema:
     words: Words = Words()
     target: str = ""
     doubtful: dict[str, str] = field(default_factory=dict, compare=False)
+    target_doubt: str = field(default="", compare=False)
 
     @cached_property
     def table(self) -> _core.Table:

@@ -231,6 +231,12 @@ class Stream:
         """True if a source can be read only once, and so may have no end."""
         return not all(part.source.regular for part in self._parts)
 
+    @property
+    def may_have_tags(self) -> bool:
+        """True if rows may have tags where the first have none: tables with ids, and VW that comes row by row."""
+        schema = self.schema
+        return bool(schema.ids) if schema is not None else self.endless and self.format == "vw"
+
     def stop_following(self) -> bool:
         """End a followed file after the rows that have come. False if none is followed."""
         followed = [part.source for part in self._parts if isinstance(part.source, Followed)]

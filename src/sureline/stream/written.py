@@ -29,6 +29,8 @@ _IN_WORDS = {
 _FARTHEST_OF = ((1e11, "s"), (1e14, "ms"), (1e17, "us"))  # since 1970, up to the year 5138; beyond are nanoseconds
 # Marks that words do not have by chance; spaces may belong to a telephone number.
 _YEAR = re.compile("[0-9]{4}")
+_FOUR_DIGITS = re.compile("[0-9]{4}")
+_ENOUGH_GROUPED = 20  # decimals that are not padded would have fewer than three digits in some of these
 _UNAMBIGUOUS = re.compile("[,.'\N{RIGHT SINGLE QUOTATION MARK}$€£¥%]")
 
 
@@ -80,7 +82,15 @@ def ways_of_numbers(texts: Sequence[str], enough: float) -> list[str]:
     found = [how for how in NUMBERS if sum(is_number(text, how) for text in texts) >= enough * len(texts)]
     if len(found) == 2 and all(number_of(text, found[0]) == number_of(text, found[1]) for text in texts):
         return found[1:]  # with units and whole numbers alone, both notations agree
+    if len(found) == 2:
+        return [how for how, mark in zip(NUMBERS, ".,", strict=True) if _thousands_alone(texts, mark)] or found
     return found
+
+
+def _thousands_alone(texts: Sequence[str], mark: str) -> bool:
+    """True of 1,234 beside 950: a mark of decimals would be in small numbers too, or not before three digits in all."""
+    grouped = sum(mark in text for text in texts)
+    return _ENOUGH_GROUPED <= grouped < len(texts) and not any(map(_FOUR_DIGITS.search, texts))
 
 
 def ways_of_dates(texts: Sequence[str], enough: float) -> list[str]:

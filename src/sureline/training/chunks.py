@@ -188,6 +188,11 @@ def attach(learner: Learner, stream: Stream, labels: Sequence[Label] | None) -> 
     """Prepare a learner for a stream. ValueError if it cannot learn from it."""
     if labels is not None and not isinstance(learner, ClassLearner):
         raise ValueError(f"{type(learner).__name__} predicts numbers: labels is for learners of classes.")
+    if isinstance(learner, ClassLearner) and stream.options.says_targets:
+        raise ValueError(
+            f"The 'numeric' parameter names the label {stream.options.label!r}, which says how the targets of a "
+            f"regressor are written: {type(learner).__name__} takes labels as they are."
+        )
     options = stream.model_options
     if "bits" in options and isinstance(learner, RuleLearner):
         learner.bits = options["bits"]  # so that it hashes the names of single examples in the same way

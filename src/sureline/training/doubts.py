@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._native import _core
+from ..learners.budget import idle_penalty
 from ..learners.class_weight import either, without_rows
 from ..learners.learner import ClassLearner
 from ..stream import Label, Stream
@@ -19,6 +20,7 @@ def doubts(learner: Any, labels: Sequence[Label], stream: Stream) -> str | None:
     return either(
         without_rows(learner, labels),
         _one_class(learner),
+        idle_penalty(learner),
         _missing(labels),
         *(f"the column {name!r}: {said}" for name, said in columns.items()),
         _left_out(stream.left_out()),
