@@ -27,10 +27,9 @@ _IN_WORDS = {
     **{unit: f"{unit} since 1970" for unit in _UNITS},
 }
 _FARTHEST_OF = ((1e11, "s"), (1e14, "ms"), (1e17, "us"))  # since 1970, up to the year 5138; beyond are nanoseconds
-# Marks that words do not have by chance; spaces may belong to a telephone number.
-_YEAR = re.compile("[0-9]{4}")
 _FOUR_DIGITS = re.compile("[0-9]{4}")
 _ENOUGH_GROUPED = 20  # decimals that are not padded would have fewer than three digits in some of these
+# Marks that words do not have by chance; spaces may belong to a telephone number.
 _UNAMBIGUOUS = re.compile("[,.'\N{RIGHT SINGLE QUOTATION MARK}$€£¥%]")
 
 
@@ -95,7 +94,7 @@ def _thousands_alone(texts: Sequence[str], mark: str) -> bool:
 
 def ways_of_dates(texts: Sequence[str], enough: float) -> list[str]:
     """Notations in which enough texts are valid dates."""
-    if not any(map(_YEAR.search, texts[:10])):
+    if not any(map(_FOUR_DIGITS.search, texts[:10])):
         return []
     found = [how for how in _CALENDAR if sum(time_of(text, how) is not None for text in texts) >= enough * len(texts)]
     points = sum("." in text[:3] for text in texts)  # where days and months are parted by points, days come first

@@ -154,7 +154,7 @@ def read_container(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array]]
 
 
 def container_of(data: bytes, *, views: bool = False) -> tuple[str, dict[str, Array]]:
-    """Like `read_container`, for the bytes of a file. With `views` the arrays may point into these, and are read-only."""
+    """Like `read_container`, for the bytes of a file. With `views`, arrays may point into them, read-only."""
     whole, at = memoryview(data), 0
 
     def fill(view: memoryview) -> None:
