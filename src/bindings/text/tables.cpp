@@ -30,8 +30,6 @@ struct DelimitedHeld : HashedChunk {
   std::vector<int64_t> row_starts;
 };
 
-using ColumnTuple = std::tuple<std::string, int, bool, bool, bool, int64_t, int64_t, int, double>;
-
 // The Python function takes a text and returns it in the form that runs of characters are taken from, and its words.
 Tokenize calling(nb::callable function) {
   return [function = std::move(function)](std::string_view text, std::string& plain, std::vector<std::string>& words) {
@@ -48,20 +46,15 @@ void make_word_rule(WordRule* self, int64_t ngrams, int64_t least_chars, int64_t
   new (self) WordRule{ngrams, least_chars, most_chars, keep_case};
 }
 
-void make_table(HeldTable* self, const std::vector<ColumnTuple>& columns,
+void make_table(HeldTable* self, const std::vector<TableColumn>& columns,
                 const std::vector<std::vector<int64_t>>& interactions, const WordRule& words, nb::callable tokenize) {
-  std::vector<TableColumn> made;
   std::unordered_map<std::string, size_t> places;
-  for (const auto& [name, kind, indicates, nameless, has_hours, reference, length, how, center] : columns) {
-    if (kind < 0 || kind > int(ColumnKind::mixed)) refuse("There is no such kind of column.");
-    if (how < 0 || how > int(Written::nanos)) refuse("Cells are not written so.");
-    if (!places.emplace(name, made.size()).second) refuse("A column comes twice.");
-    made.push_back({name, ColumnKind(kind), indicates, nameless, has_hours, reference, length, Written(how), center});
-  }
+  for (const TableColumn& column : columns)
+    if (!places.emplace(column.name, places.size()).second) refuse("A column comes twice.");
   for (const std::vector<int64_t>& interaction : interactions)
     for (const int64_t k : interaction)
-      if (k < 0 || size_t(k) >= made.size()) refuse("An interaction has a column that is none.");
-  new (self) HeldTable{Table(std::move(made), interactions, words, calling(std::move(tokenize))), std::move(places)};
+      if (k < 0 || size_t(k) >= columns.size()) refuse("An interaction names a column that does not exist.");
+  new (self) HeldTable{Table(columns, interactions, words, calling(std::move(tokenize))), std::move(places)};
 }
 
 char character(const nb::bytes& text, const char* name) {
@@ -120,16 +113,16 @@ std::pair<nb::list, size_t> cells_of(const nb::object& block, const Dialect& dia
 std::string_view characters(const nb::bytes& text) { return trimmed({text.c_str(), text.size()}); }
 
 // The number in a text, for guessing a column's kind.
-std::tuple<int, double> number_in(const nb::bytes& text, int how) {
+std::tuple<Reading, double> number_in(const nb::bytes& text, Written how) {
   double value = 0;
-  const Reading reading = number_of(characters(text), Written(how), value);
-  return {int(reading), value};
+  const Reading reading = number_of(characters(text), how, value);
+  return {reading, value};
 }
 
-std::optional<std::tuple<int64_t, bool>> time_in(const nb::bytes& text, int how) {
+std::optional<std::tuple<int64_t, bool>> time_in(const nb::bytes& text, Written how) {
   int64_t micros = 0;
   bool has_hours = false;
-  if (!read_time(characters(text), Written(how), micros, has_hours)) return std::nullopt;
+  if (!read_time(characters(text), how, micros, has_hours)) return std::nullopt;
   return std::tuple(micros, has_hours);
 }
 
@@ -152,12 +145,46 @@ void bind_tables(nb::module_& m) {
             new (self) Dialect{character(delimiter, "delimiter"), character(quote, "quote")};
           },
           "delimiter"_a, "quote"_a);
+  nb::enum_<ColumnKind>(m, "ColumnKind", "How the cells of a column become features.")
+      .value("numeric", ColumnKind::numeric)
+      .value("boolean", ColumnKind::boolean)
+      .value("categorical", ColumnKind::categorical)
+      .value("text", ColumnKind::text)
+      .value("timestamp", ColumnKind::timestamp)
+      .value("list", ColumnKind::list)
+      .value("mixed", ColumnKind::mixed);
+  nb::enum_<Written>(m, "Written", "The notation of numbers and times.")
+      .value("plain", Written::plain)
+      .value("comma", Written::comma)
+      .value("grouped", Written::grouped)
+      .value("day_first", Written::day_first)
+      .value("month_first", Written::month_first)
+      .value("yyyymmdd", Written::compact)
+      .value("s", Written::seconds)
+      .value("ms", Written::millis)
+      .value("us", Written::micros)
+      .value("ns", Written::nanos);
+  nb::enum_<Reading>(m, "ReadNumber", "The outcome of reading a number.")
+      .value("ok", Reading::ok)
+      .value("none", Reading::none)
+      .value("not_finite", Reading::not_finite);
+  nb::enum_<Role>(m, "Role", "Roles of cells that are not features, beside the places of columns.")
+      .value("ignored", kIgnored)
+      .value("label", kLabel)
+      .value("weight", kWeight)
+      .value("tag", kTag);
+  nb::class_<TableColumn>(m, "Column", "A column of a table: how its cells are read, and what they become.")
+      .def(
+          "__init__",
+          [](TableColumn* self, const std::string& name, ColumnKind kind, bool indicates_missing, bool nameless,
+             bool has_hours, int64_t reference, int64_t length, Written how, double center) {
+            new (self) TableColumn{name, kind, indicates_missing, nameless, has_hours, reference, length, how, center};
+          },
+          "name"_a, "kind"_a, nb::kw_only(), "indicates_missing"_a = false, "nameless"_a = false, "has_hours"_a = false,
+          "reference"_a = 0, "length"_a = -1, "how"_a = Written::plain, "center"_a = 0.0);
   nb::class_<HeldTable>(m, "Table", "Columns, each of a kind, and how their cells become features.")
       .def("__init__", &make_table, "columns"_a, "interactions"_a, "words"_a, "tokenize"_a,
-           "A column is (name, kind, indicates_missing, nameless, has_hours, reference, length, how, center). "
-           "`tokenize` takes "
-           "a "
-           "text that is not ASCII, and returns it as runs of characters are taken from it, and its words.");
+           "`tokenize` takes a text that is not ASCII. It returns the text for runs of characters, and its words.");
   nb::class_<DelimitedHeld, HashedChunk>(m, "DelimitedChunk", "Rows of delimited text.")
       .def_prop_ro(
           "row_starts", [](const DelimitedHeld& held) { return held.row_starts; },
@@ -165,7 +192,7 @@ void bind_tables(nb::module_& m) {
   m.def("parse_delimited", &parse_block, "block"_a, "table"_a, "dialect"_a, "roles"_a, "dtype"_a, "bits"_a,
         nb::kw_only(), "need_label"_a = true, "skip_faults"_a = false, "collect_names"_a = 0, "first_block"_a = false,
         "max_features"_a = kNoLimit, "max_name"_a = kNoLimit,
-        "Rows of CSV or TSV. Roles of cells are places of columns, or -1 ignored, -2 label, -3 weight, -4 tag.");
+        "Rows of CSV or TSV. Roles of cells are places of columns, or values of `Role`.");
   m.def("cell_starts", &cell_starts, "row"_a, "dialect"_a,
         "Where the cells of a row begin, and at last where it ends; empty if it is none.");
   m.def("cells_of", &cells_of, "block"_a, "dialect"_a, "most"_a,

@@ -17,7 +17,7 @@ struct Dialect {
   char quote = '"';  // 0 for none
 };
 
-constexpr int64_t kIgnored = -1, kLabel = -2, kWeight = -3, kTag = -4;
+enum Role : int64_t { kIgnored = -1, kLabel = -2, kWeight = -3, kTag = -4 };
 
 struct DelimitedOptions {
   Dialect dialect;

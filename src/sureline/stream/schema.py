@@ -15,7 +15,7 @@ from .._native import _core
 from .written import NUMBERS, TIMES, code
 from .written import in_words as way_in_words
 
-KINDS = ("numeric", "boolean", "categorical", "text", "timestamp", "list", "mixed")  # in the order of the core
+KINDS = tuple(kind.name for kind in _core.ColumnKind)
 MOST_NGRAMS, MOST_CHARS = 10, 50
 _CROSSED = ("numeric", "boolean", "categorical")  # the kinds that `all` means
 _WORD = re.compile(r"\b\w\w+\b")
@@ -62,6 +62,19 @@ class Column:
         details += [f"less {self.center:.15g}"] if self.center else []
         return ", ".join([self.kind, *details])
 
+    def of_core(self) -> _core.Column:
+        """The same for the core."""
+        return _core.Column(
+            self.name,
+            _core.ColumnKind[self.kind],
+            indicates_missing=self.missing,
+            has_hours=self.hours,
+            reference=self.reference,
+            length=-1 if self.length is None else self.length,
+            how=code(self.how),
+            center=self.center,
+        )
+
     def in_words(self) -> str:
         if self.kind == "timestamp":
             written = f"{way_in_words(self.how)}: " if self.how else ""
@@ -106,14 +119,14 @@ class Words:
                 "The 'ngrams' parameter of read is 0, so that 'chars' must be set: a text has no features."
             )
 
-    def table(self, columns: list[tuple[Any, ...]], interactions: list[list[int]]) -> _core.Table:
+    def table(self, columns: list[_core.Column], interactions: list[list[int]]) -> _core.Table:
         least, most = self.chars or (0, 0)
         rule = _core.WordRule(self.ngrams, least, most, self.keep_case)
         return _core.Table(columns, interactions, rule, self._tokens)
 
     def of_lines(self) -> _core.Table:
         """The table of raw text: one column, whose words have no prefix."""
-        return self.table([("", KINDS.index("text"), False, True, False, 0, -1, 0, 0.0)], [])
+        return self.table([_core.Column("", _core.ColumnKind.text, nameless=True)], [])
 
     def _tokens(self, text: str) -> tuple[str, list[str]]:
         """For text beyond ASCII: the text from which runs of characters are taken, and its words."""
@@ -158,11 +171,7 @@ class Schema:
     def table(self) -> _core.Table:
         """The same for the core."""
         places = {column.name: k for k, column in enumerate(self.columns)}
-        lengths = [-1 if column.length is None else column.length for column in self.columns]
-        columns = [
-            (c.name, KINDS.index(c.kind), c.missing, False, c.hours, c.reference, length, code(c.how), c.center)
-            for c, length in zip(self.columns, lengths, strict=True)
-        ]
+        columns = [column.of_core() for column in self.columns]
         return self.words.table(columns, [[places[name] for name in crossing] for crossing in self.interact])
 
     def __getstate__(self) -> dict[str, Any]:

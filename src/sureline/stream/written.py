@@ -12,10 +12,10 @@ from typing import Any
 
 from .._native import _core
 
-# In the core's order, where the first one is called plain.
-_ORDER = ("", "comma", "grouped", "day-first", "month-first", "yyyymmdd", "s", "ms", "us", "ns")
-NUMBERS = _ORDER[1:3]
-TIMES = _ORDER[3:]
+# The names of schemas and options. The plain notation has none.
+_CODES = {"" if how is _core.Written.plain else how.name.replace("_", "-"): how for how in _core.Written}
+NUMBERS = ("comma", "grouped")
+TIMES = tuple(name for name in _CODES if name and name not in NUMBERS)
 _CALENDAR = TIMES[:2]
 _UNITS = TIMES[3:]
 _IN_WORDS = {
@@ -33,9 +33,9 @@ _ENOUGH_GROUPED = 20  # decimals that are not padded would have fewer than three
 _UNAMBIGUOUS = re.compile("[,.'\N{RIGHT SINGLE QUOTATION MARK}$€£¥%]")
 
 
-def code(how: str) -> int:
-    """The number of a way in the core."""
-    return _ORDER.index(how)
+def code(how: str) -> _core.Written:
+    """The core's name of a notation."""
+    return _CODES[how]
 
 
 def in_words(how: str) -> str:
@@ -44,14 +44,14 @@ def in_words(how: str) -> str:
 
 def is_number(text: str, how: str = "") -> bool:
     """True for infinite ones as well: they are refused where they stand."""
-    return _core.number_in(as_bytes(text), code(how))[0] != 1
+    return _core.number_in(as_bytes(text), code(how))[0] is not _core.ReadNumber.none
 
 
 def number_of(value: Any, how: str = "") -> float | None:
     """The number in a cell; None if it is not one."""
     if isinstance(value, str):
         state, number = _core.number_in(as_bytes(value), code(how))
-        return None if state else number
+        return number if state is _core.ReadNumber.ok else None
     number = float(value) if isinstance(value, int | float) and abs(value) < 1e300 else math.nan
     return number if math.isfinite(number) else None
 

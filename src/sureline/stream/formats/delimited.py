@@ -23,7 +23,7 @@ _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _OTHERS = (",", ";", "\t", "|")
 _QUOTES = ('"', "'")
 _LOOKED_AT = 100  # rows
-_IGNORED, _LABEL, _WEIGHT, _TAG = -1, -2, -3, -4  # roles of cells, as the core knows them
+_IGNORED, _LABEL, _WEIGHT, _TAG = (_core.Role[name].value for name in ("ignored", "label", "weight", "tag"))
 
 
 @dataclass(frozen=True)
