@@ -9,7 +9,7 @@ import pytest
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 BY_HAND = "## Where we differ and why"
-VERDICT = re.compile(r"^- \*\*(holds|does not hold|cannot be told)\*\*: (.*)$", re.MULTILINE)
+VERDICT = re.compile(r"^- \*\*(holds|does not hold|cannot be told)\*\*: (.*(?:\n  - .*)*)$", re.MULTILINE)
 
 # Numbers of a side experiment that stands on no page, or that follow from two of the page: where each is from.
 FROM_ELSEWHERE: dict[str, dict[str, str]] = {
