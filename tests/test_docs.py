@@ -140,7 +140,7 @@ def test_sentences_are_told_from_tables_code_and_each_other() -> None:
 
 @pytest.mark.parametrize("page", WITH_LINKS, ids=name_of)
 def test_sentences_of_a_page_are_short(page: Path) -> None:
-    """Mean of at most 16 words, and none of more than 40. Pages of results too, whose sentences come from their runs."""
+    """Mean of at most 16 words, and none of more than 40. Pages of results too, whose words come from their runs."""
     sentences = documents.sentences_of(page.read_text(encoding="utf-8"))
     words = [documents.words_in(sentence) for sentence in sentences]
     assert [sentence for sentence, n in zip(sentences, words, strict=True) if n > 40] == []
