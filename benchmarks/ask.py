@@ -8,8 +8,8 @@ learns from all labels; from those that it asks for, at most a tenth or a twenti
 random. Numbers are errors over that with all labels, means of two seeds, or of six on fewer than 20,000 rows. ECE is
 the calibration error of the confidences in 15 bins of as many rows each, with all labels and with a tenth.
 
-The part of the budget that is spent at random is also chosen anew for each set, by the mean of the logarithms of the
-errors on all other sets, among an eighth, a quarter and a half.
+The part of the budget that is spent at random is also chosen anew for each set: an eighth, a quarter or a half. The
+mean of the logarithms of the errors on all other sets decides.
 """
 
 # What was measured is kept in the cache folder (out/ask), so that the page can be made of several runs.
@@ -168,7 +168,9 @@ def page(found: list[Found]) -> str:
         "With many classes each has few labels of its own. Small sets, below, are far from all labels because a "
         "tenth of them is few.",
         "",
-        "A tenth at random is as good or better: " + "; ".join(worse) + ".",
+        "A tenth at random is as good or better for these:",
+        "",
+        *(f"- {one}" for one in worse),
         "",
         "Most of these are streams whose concept changes. A likely reason, not tested: steps of AROW, SCW and FTRL "
         "become shorter with what they have learned, and the least sure rows teach most. So the model is the slower "
@@ -179,8 +181,8 @@ def page(found: list[Found]) -> str:
         "error of SCW on elec2 grows from 1.21 to 1.44 times. Four more ways were tried on eight sets each, and "
         "were no better. So the part stays a quarter.",
         "",
-        "The calibration rests on the quarter of the labels that is asked for at random, each of which stands for many "
-        "rows: so the ECE is larger than with all labels.",
+        "The calibration rests on the quarter of the labels that is asked for at random. Each of them stands for many "
+        "rows, so the ECE is larger than with all labels.",
         "",
         "## All numbers",
         "",

@@ -9,15 +9,15 @@ At most 20,000 rows are learned from, and at most 20,000 tested. "Averaged" are 
 predicts with the mean of the weights along the stream. They have a column of their own in the summary.
 
 - ECE: the mean distance of the confidence from the share of answers that are right, over 15 bins of as many rows each.
-  It is compared with 0.02 or, where there are few test rows, with what a perfectly calibrated model would stay below 19
-  times of 20 on as many rows: labels are drawn 200 times with the probabilities that the model says.
+  It is compared with 0.02. With few test rows the bound is higher: a perfectly calibrated model would stay below it 19
+  times of 20 on as many rows. To find it, labels are drawn 200 times with the model's probabilities.
 - Log loss, beside that of scikit-learn's CalibratedClassifierCV(cv=5) around the same learner, which needs five fits.
 - AUC of the confidence for "the answer is right", beside that of |score| (with more classes, of the margin).
 
 - Promises: errors of 0.5, 1, 2 and 5 % are promised, and the error of the rows that are answered is measured. Coverage
   is compared with that of the best threshold in hindsight, which has seen the test labels.
-- Streams in the order of time: rows are answered before they are learned from, one by one (at most 10,000 rows), or as
-  if labels came late, 100 rows or 1 % of those so far at a time. The error of all answers so far is compared with the
+- Streams in the order of time: rows are answered before they are learned from, one by one (at most 10,000 rows). Or
+  labels come late: 100 rows, or 1 % of those so far, at a time. The error of all answers so far is compared with the
   promise, from where that allows ten mistakes.
 
 The prior of the curve is also chosen anew for each set, by the log losses of all other sets, and compared with the one

@@ -101,10 +101,10 @@ def page(all_found: list[Found], running: list[Running], how: str) -> str:
     ] or ["Nowhere."]
     lines += [
         "",
-        "The reason is the same in most cases: the last weights are no typical ones. A learner whose weights still "
-        "move by a large step at every mistake (PA, SSOL and SCW with their defaults on noisy data) is on record with "
-        "the errors of all its weights, and is measured with the last of them. On small sets the learner has also "
-        "become better since most of the predictions on record.",
+        "The reason is the same in most cases: the last weights are no typical ones. PA, and on noisy data "
+        "SSOL and SCW with their defaults, move their weights by a large step at every mistake. Such a learner is on "
+        "record with the errors of all its weights, and is measured with the last of them. On small sets the learner "
+        "has also become better since most of the predictions on record.",
         "",
         *of_averages(all_found),
         *broken(found),
@@ -263,8 +263,8 @@ def broken(found: list[Found]) -> list[str]:
         *lines,
         "",
         "A bound fails by chance, and the error on few test rows differs from the true one. The rest is again the last "
-        "weights. Coverage below the best threshold in hindsight is the price of a bound: with few rows it is far from "
-        "the estimate, most of all for 0.5 %, and the best threshold in hindsight knows the test labels.",
+        "weights. Coverage below the best threshold in hindsight is the price of a bound. With few rows the bound is "
+        "far from the estimate, most of all for 0.5 %. The best threshold in hindsight also knows the test labels.",
         "",
         "Where labels come late and in runs (elec2), a model that follows the last labels is on record with answers "
         "that it cannot give to rows further on. The record has predictions of the next row, and promises nothing for "

@@ -63,6 +63,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "sureline"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(HERE / "search_scorer.js")
 # Pages without pages below them need no navigation at their side.
 _ALONE = (
     "index",

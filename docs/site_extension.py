@@ -69,11 +69,12 @@ _MARKUP = re.compile(
     r"|\||(?<=\w)_(?![\w`])"
 )
 _SKLEARN_LABEL = re.compile(r":ref:`([^`<]+?)\s*<(?:accuracy_score|r2_score)>`")
+_FORMULA = re.compile(r":math:`([^`]+)`")  # of scikit-learn's docstrings, for which pages would fetch MathJax
 
 
 def plain_text(lines: list[str]) -> None:
-    """Escape |x| and n_iter_ in docstrings and help texts, and drop links into scikit-learn's own site."""
-    text = _SKLEARN_LABEL.sub(r"\1", "\n".join(lines))
+    """Escape |x| and n_iter_ in docstrings and help texts, and drop formulas and links of scikit-learn."""
+    text = _FORMULA.sub(r"``\1``", _SKLEARN_LABEL.sub(r"\1", "\n".join(lines)))
     lines[:] = _MARKUP.sub(lambda match: match[0] if match["code"] else "\\" + match[0], text).split("\n")
 
 

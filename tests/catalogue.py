@@ -13,7 +13,7 @@ from sureline import reference
 
 
 def as_published(kind: Any, **parameters: Any) -> Any:
-    """A learner of that class with what its paper has, and rows as they are, but for these parameters."""
+    """A learner with its paper's parameters and unscaled rows, except for these parameters."""
     return kind(**{"normalize": "none", **kind.published, **parameters})
 
 
@@ -40,7 +40,7 @@ class Case:
         return self.parameters.get("regularizer") == "kl"
 
     def make(self, **more: Any) -> Any:
-        """As published: rows are taken as they are, unless it is said."""
+        """Parameters as published: unscaled rows unless said otherwise."""
         return as_published(getattr(sureline, self.name), **self._settings(more))
 
     def reference(self, **more: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the tests on a fake device and on a real one have in common."""
+"""Cases shared by the tests on a fake device and on a real one."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ NO_COLUMNS = Schema(()).table
 
 
 def hashed(rows: Sequence[Row], bits: int, dtype: str = "float64", **options: Any) -> _core.HashedChunk:
-    """A chunk with these rows, of which all can be read."""
+    """A chunk with these rows, all readable."""
     chunk, wrong = _core.encode_rows(NO_COLUMNS, list(rows), True, _core.Scalar[dtype], bits, **options)
     assert not any(wrong), chunk.faults
     return chunk

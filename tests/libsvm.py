@@ -1,4 +1,4 @@
-"""What the tests of LIBSVM text share."""
+"""Helpers for the tests of LIBSVM text."""
 
 from itertools import pairwise
 
@@ -19,7 +19,7 @@ def rows_of(chunk: _core.Chunk) -> list[tuple[bytes, dict[int, float]]]:
 
 
 def same(a: _core.Chunk, b: _core.Chunk) -> bool:
-    """Whether all bits of the rows are equal."""
+    """True if all bits of the rows are equal."""
     return a.label_names == b.label_names and all(
         getattr(a, name).tobytes() == getattr(b, name).tobytes() for name in ("values", "indices", "indptr", "labels")
     )

@@ -1,4 +1,4 @@
-"""Saves models and has the disk fail, or itself killed, meanwhile: `test_atomic.py` runs this in a process of its own.
+"""Saves models while the disk fails or the process is killed: `test_atomic.py` runs this in its own process.
 
     python saving.py FOLDER fail              every call fails once, with each error, under failing_disk.c
     python saving.py FOLDER kill-at-calls     killed right before and right after every call, under failing_disk.c
@@ -64,7 +64,7 @@ class Disk:
 
 
 def fail(folder: Path) -> dict[str, int]:
-    """At every call, with and without an old model: the message says which one is there, and there is no litter."""
+    """Fail at every call, with and without an old model: the message names the present one; nothing is left over."""
     disk, happened = Disk(), Counter()
     path = folder / "model.sureline"
     for how, error in [(FAIL, errno.EIO), (FAIL, errno.ENOSPC), (FAIL_FROM_HERE_ON, errno.ENOSPC), (WRITE_HALF, 0)]:

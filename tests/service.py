@@ -39,7 +39,7 @@ class Reply(NamedTuple):
 
 
 def ask(port: int, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Reply:
-    """One request on a connection of its own. What is no bytes is sent as JSON."""
+    """Send one request on its own connection. A body that is not bytes is sent as JSON."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     with contextlib.closing(connection):
         return ask_on(connection, method, path, body, headers)

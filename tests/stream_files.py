@@ -1,4 +1,4 @@
-"""Files for the tests of streams, and what is read from them in a form that can be compared."""
+"""Files for the tests of streams, and their rows in a comparable form."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def libsvm(n: int, seed: int = 0) -> str:
 
 
 def csv(n: int, seed: int = 0) -> str:
-    """Rows of CSV with cells in quotes, some of which have newlines and quotes inside."""
+    """Rows of CSV with quoted cells, some with newlines and quotes inside."""
     draw = random.Random(seed)
     lines = ['label,age,"city, or ""town""",note']
     for _ in range(n):

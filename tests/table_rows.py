@@ -1,4 +1,4 @@
-"""What the rows of tables are to be, worked out in plain Python: names and values for scikit-learn's FeatureHasher."""
+"""The expected rows of tables, computed in plain Python: names and values for scikit-learn's FeatureHasher."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def features(column: Column, value: Any, schema: Schema) -> dict[str, float]:
 
 
 def row(record: dict[str, Any], schema: Schema) -> dict[str, float]:
-    """Names and values of a row; what the schema does not have is left out."""
+    """Names and values of a row; columns outside the schema are left out."""
     made = {column.name: features(column, record.get(column.name), schema) for column in schema.columns}
     result = {name: value for each in made.values() for name, value in each.items()}
     for crossing in schema.interact:

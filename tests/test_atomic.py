@@ -27,7 +27,7 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="preloads a libr
 
 
 def run(folder: Path, *arguments: str, shim: Path | None = None) -> dict[str, int]:
-    """What saving.py says that happened."""
+    """The report of saving.py."""
     environment = dict(os.environ)
     if shim is not None:
         environment |= {"LD_PRELOAD": str(shim), "FAILING_DISK_UNDER": str(folder)}

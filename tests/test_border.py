@@ -1,4 +1,4 @@
-"""The border to the compiled core: what its stub says of every call."""
+"""The border to the compiled core: the types in its stub."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def imported_from(node: ast.ImportFrom, path: Path) -> str | None:
 
 
 def borrowed(path: Path) -> Iterator[str]:
-    """Private names of other packages that a file uses: what it imports, and attributes of what is not its own.
+    """Private names of other packages that a file uses: imports, and attributes of foreign objects.
 
     An attribute is its own if some class of the same package sets, defines or declares it. The underscore of
     `os._exit` is the standard library's name for a public function.

@@ -133,7 +133,7 @@ def begun(kind: Kind) -> Any:
 
 
 def bits(result: Any) -> bytes:
-    """What a result is, to the bit."""
+    """A result, comparable to the bit."""
     if sparse.issparse(result):
         return b"".join(a.tobytes() for a in (result.indptr, result.indices, result.data))
     if isinstance(result, list | tuple):
@@ -150,7 +150,7 @@ def bits(result: Any) -> bytes:
 
 
 def says(model: Any, X: Any) -> bytes:
-    """What a copy of the model is, to the bit."""
+    """A copy of the model, comparable to the bit."""
     ask = getattr(model, "decision_function", model.predict)
     parts = [ask(X)]
     if hasattr(model, "n_seen_"):
@@ -168,7 +168,7 @@ OF_ONE_ROW = (
 
 
 def questions(model: Any, X: Any, folder: Path) -> dict[str, Callable[[Any], bytes]]:
-    """All that can be asked of a model: what its class declares, and the ways to a copy."""
+    """All questions to a model: the attributes and methods of its class, and the ways to a copy."""
     found: dict[str, Callable[[Any], bytes]] = {}
     for name in sorted(dir(type(model))):
         if name.startswith("_") or name in ("get_params", "set_params", "get_metadata_routing", "set_output"):
@@ -242,7 +242,7 @@ def lessons(kind: Kind) -> dict[str, Lesson]:
 
 
 class Threads:
-    """Functions at once, the first of which says when it is over. What they raise comes out."""
+    """Run functions at the same time; the first decides when to stop. Their exceptions are raised."""
 
     def __init__(self, first: Callable[[], None], *others: Callable[[Callable[[], bool]], None]) -> None:
         self.over, self.errors = threading.Event(), []

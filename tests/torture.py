@@ -1,4 +1,4 @@
-"""How often a promise is tried: a few times in `make test`, many times in `make torture`.
+"""Repetitions of the promises: a few in `make test`, many in `make torture`.
 
 Tests with the marker `torture` are what `make torture` runs, with SURELINE_TORTURE=40 in the environment. What such a
 test does many times it does `times(few)` times.

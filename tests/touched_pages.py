@@ -1,4 +1,4 @@
-"""What is known of the pages of an array, and what should be."""
+"""The known and the expected pages of an array."""
 
 import os
 
@@ -25,7 +25,7 @@ def ranges(array: np.ndarray) -> list[tuple[int, int]]:
 
 
 def pages(array: np.ndarray, numbers: np.ndarray) -> list[tuple[int, int]]:
-    """What `ranges` should say if these numbers of the array were written."""
+    """The expected `ranges` if these numbers of the array were written."""
     address = array.__array_interface__["data"][0]
     first = address % PAGE
     touched = np.unique((first + np.asarray(numbers, np.int64) * 8) // PAGE)

@@ -79,7 +79,7 @@ def file_of(path: Path, lines: Sequence[str]) -> Path:
 
 @pytest.fixture
 def command(capfd: pytest.CaptureFixture[str]) -> Command:
-    """A command in this process: its status, and what it wrote."""
+    """Run a command in this process; returns its status and output."""
 
     def command(*words: object) -> tuple[int, str, str]:
         capfd.readouterr()

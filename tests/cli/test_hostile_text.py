@@ -26,7 +26,7 @@ ROWS = 40
 
 
 def on_a_terminal(*arguments: Any, cwd: Path) -> str:
-    """What a command writes to a terminal, both streams together."""
+    """The output of a command on a terminal, both streams together."""
     leader, follower = pty.openpty()
     process = subprocess.Popen(
         [*SURELINE, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=follower, stderr=follower, cwd=cwd
@@ -54,7 +54,7 @@ def assert_harmless(said: str) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Data and a model full of control characters, in files whose names have some."""
+    """Data, a model and file names full of control characters."""
     lines = [
         json.dumps({"label": f"{EVIL}{k % 3}", f"name{EVIL}{k % 2}": 1, "text": f"{EVIL}{k % 3}"}) for k in range(ROWS)
     ]

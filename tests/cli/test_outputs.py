@@ -95,7 +95,7 @@ def test_a_label_that_is_not_answered_is_missing_from_tables(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "arrow"])
 def test_an_error_halfway_is_one_line_and_leaves_the_old_file(ending: str, tmp_path: Path) -> None:
-    """Not the traceback of a writer that finds its file closed."""
+    """One sentence, not the traceback of a writer whose file is closed."""
     data, out = tmp_path / "a.svm", tmp_path / f"o.{ending}"
     data.write_text("yes 1:1\nno 2:1\n" * 20)
     (tmp_path / "bad.svm").write_text("yes 1:1\nno 2:x\n")

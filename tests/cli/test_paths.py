@@ -1,4 +1,4 @@
-"""No output is an input, and what cannot be written is refused before any work: for every option that names a file."""
+"""No output is an input, and unwritable outputs are refused before any work: for every option that names a file."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def content(param: click.Parameter, model: bytes) -> bytes:
 
 
 def others(name: str, folder: Path, model: bytes, *but: str) -> dict[str, str]:
-    """Files for what the command must have besides."""
+    """Files that the command also needs."""
     values = {}
     for param in files_of(commands()[name]):
         needed = param.required or (isinstance(param.type, Data) and "follow" not in but)  # DATA or --follow

@@ -332,7 +332,7 @@ def test_predict_follows_a_file_across_rotation_and_truncation(model: Path, tmp_
 
 
 def test_train_follows_and_ends_with_a_model(tmp_path: Path) -> None:
-    """A table whose header comes again with each file."""
+    """A table whose files repeat the header."""
     rows = [",".join([r.split()[0], *(e.partition(":")[2] for e in r.split()[1:])]) + "\n" for r in ROWS]
     header, log, made = "label,a,b,c,d,e\n", tmp_path / "rows.csv", tmp_path / "m.sureline"
     log.write_text(header + "".join(rows[:200]))

@@ -1,4 +1,4 @@
-"""The generators: seeded, shaped as they say, and strict about what they are asked for."""
+"""The generators: seeded, of the promised shape, and strict about their arguments."""
 
 from itertools import pairwise
 

@@ -19,7 +19,7 @@ def dense(X: Any) -> np.ndarray:
 
 
 def fitted_on(X: Any, y: np.ndarray, rows: slice) -> AROW:
-    """What these rows teach. Without noise and with dense rows that is their concept."""
+    """The direction that these rows teach; without noise and with dense rows it is their concept."""
     return AROW(r=0.1, fit_intercept=False, passes=5, normalize="none").fit(X[rows], y[rows])
 
 

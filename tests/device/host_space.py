@@ -1,4 +1,4 @@
-"""NumPy's arrays as a space: what a device does, a step at a time, where there is none."""
+"""NumPy's arrays as a device space, for machines without a device."""
 
 from __future__ import annotations
 

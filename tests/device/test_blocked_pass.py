@@ -177,7 +177,7 @@ def test_what_is_not_finite_is_refused_in_the_words_of_the_host(form: Any, kind:
 def warps(
     G: np.ndarray, s: np.ndarray, y: np.ndarray, C: np.ndarray, q: int, lanes: int = 32
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The scores at the turn of each row and its step, as the warps of the kernel get at them.
+    """Scores at each row's turn, and its step, as the kernel's warps compute them.
 
     A warp goes on from the steps of all warps before it. It tells its rows their turns by shuffles: in round i all of
     its lanes get the step of lane i, and take off what that is to them if they come later.

@@ -1,4 +1,4 @@
-"""Whatever is passed: a correct result or one clear ValueError, and a refused batch leaves no trace."""
+"""Invalid input: a correct result or one clear ValueError, and a refused batch leaves no trace."""
 
 from typing import Any
 

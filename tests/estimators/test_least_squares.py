@@ -69,7 +69,7 @@ def test_a_full_covariance_is_ridge_regression_of_all_rows() -> None:
 
 
 def test_one_pass_is_as_good_as_ridge_regression() -> None:
-    """Of tables whose columns have all kinds of units and offsets."""
+    """Tables whose columns have many units and offsets."""
     wine = load_wine().data
     tables = [load_diabetes(return_X_y=True), load_diabetes(return_X_y=True, scaled=False)]
     tables += [make_friedman1(600, 10, noise=1.0, random_state=0), (wine[:, :-1], wine[:, -1]), rows(600)]

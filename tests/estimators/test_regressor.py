@@ -1,4 +1,4 @@
-"""ODCARegressor: the reference to 1e-9, the same bits however a stream is cut, and what it refuses."""
+"""ODCARegressor: equal to the reference to 1e-9, the same bits for any batches, and clear refusals."""
 
 from __future__ import annotations
 
@@ -368,7 +368,7 @@ def test_bad_rows_leave_the_model_as_it_was(settings: dict[str, Any]) -> None:
 
 @every_shape
 def test_a_loss_that_no_double_holds_is_refused(settings: dict[str, Any]) -> None:
-    """Otherwise the sum of the losses would be infinite ever after, and no file would hold it."""
+    """Otherwise the summed loss would stay infinite, and no file could hold it."""
     model = ODCARegressor(**settings, normalize="none").fit(X_GOOD, Y_GOOD)
     before = everything(model)
     y = np.where(np.arange(30) == 7, 1.7e308, Y_GOOD)

@@ -1,4 +1,4 @@
-"""SDCA: its steps, its optimum and its duality gap, and what it makes of whatever it is given."""
+"""SDCA: its steps, its optimum, its duality gap, and its handling of any input."""
 
 import os
 import signal
@@ -241,7 +241,7 @@ def test_tol_stops_early_and_says_if_it_was_not_reached() -> None:
 
 
 def test_hundreds_of_millions_of_columns() -> None:
-    """Memory and time follow what is there: only columns that occur are ever touched."""
+    """Memory and time follow the data: only columns that occur are touched."""
     rng = np.random.default_rng(0)
     width = 2**28
     columns = np.unique(np.append(rng.integers(0, width, 500), width - 1))

@@ -1,4 +1,4 @@
-"""SparseDCA: its steps, its optimum, and what it makes of whatever it is given."""
+"""SparseDCA: its steps, its optimum, and its handling of any input."""
 
 import os
 import signal
@@ -84,7 +84,7 @@ def primal(X, y, w, b, lam, sigma, loss, s) -> float:
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_the_optimum_is_that_of_a_general_solver(loss: str, fit_intercept: bool) -> None:
-    """By L-BFGS-B on the dual, which is smooth in a box."""
+    """The optimum by L-BFGS-B on the dual, which is smooth in a box."""
     X, y = problem()
     lam, sigma, s = 0.05, 0.1, np.random.default_rng(2).choice([0.5, 1, 3], len(y))
     sign = 2.0 * y - 1
@@ -226,7 +226,7 @@ def test_attributes_and_answers() -> None:
 
 
 def test_hundreds_of_millions_of_columns() -> None:
-    """Memory and time follow what is there: only columns that occur are ever touched."""
+    """Memory and time follow the data: only columns that occur are touched."""
     rng = np.random.default_rng(0)
     width = 2**28
     columns = np.unique(np.append(rng.integers(0, width, 500), width - 1))

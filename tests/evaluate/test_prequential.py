@@ -32,7 +32,7 @@ LEARNERS = [
 
 
 def literally(estimator: Any, X: Any, y: np.ndarray, batch: int = 1, weight: np.ndarray | None = None) -> np.ndarray:
-    """Whether each example is predicted wrongly by a model that has learned from those before it.
+    """True for examples that a model of all earlier examples predicts wrongly.
 
     SSOL takes the row, without its label, into its covariance before it predicts: it is asked by its counter.
     """

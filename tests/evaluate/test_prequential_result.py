@@ -1,4 +1,4 @@
-"""What progressive evaluation gives back: recovery after a drift, the table, the picture."""
+"""Results of progressive evaluation: recovery after a drift, the table, the picture."""
 
 import math
 from pathlib import Path

@@ -135,7 +135,7 @@ def test_costs_have_the_bound_of_fay_and_feuer() -> None:
 
 
 def test_the_guard_follows_a_stream_that_changes() -> None:
-    """On a stream whose concept changes the running error stays within 1.5 times the promise."""
+    """With a changing concept the running error stays within 1.5 times the promise."""
     X, y = make_drift(12_000, 20, random_state=0, noise=0.0)
     for clf in (AROW(), PA()):
         clf.partial_fit(X[:200], y[:200], classes=np.unique(y))

@@ -1,4 +1,4 @@
-"""Label budgets: what is asked for, and that nothing else is learned from."""
+"""Label budgets: the labels asked for, and that no others are used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Averages of the weights along a stream: what the catalogue's cases do not show."""
+"""Averages of the weights along a stream: cases that the catalogue does not have."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""How sure the answers are."""
+"""Variances and confidences of answers."""
 
 from functools import partial
 

@@ -24,7 +24,7 @@ from sureline.learners.parameters import POSITIVE
 
 @dataclass(eq=False, repr=False)
 class MyPA(FirstOrderLearner):
-    """PA-I, of which every operation is that of the core."""
+    """PA-I with the operations of the core."""
 
     C: float = 0.02
 

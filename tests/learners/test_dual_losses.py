@@ -32,7 +32,7 @@ def of(name: str, regression: bool) -> Loss:
 
 
 def slopes_within(loss: Loss, gamma: float, n: int = 41, reach: float = 6.0) -> np.ndarray:
-    """Of all u with a finite conjugate, those that are not too large."""
+    """Points u with a finite conjugate that are not too large."""
     low, high = loss.domain(gamma)
     return np.linspace(max(low, -reach), min(high, reach), n)
 

@@ -65,7 +65,7 @@ def with_gaps(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 @every_sparse
 def test_features_that_come_and_go(case: Case) -> None:
-    """At any time the weights are those of the eager rule, which writes every weight in every round."""
+    """The weights always equal those of the eager rule, which writes every weight in every round."""
     X, y = with_gaps()
     model = case.make()
     for stop, start in ((31, 0), (1000, 31), (2899, 1000), (3000, 2899)):
@@ -77,7 +77,7 @@ def test_features_that_come_and_go(case: Case) -> None:
 
 @every_sparse
 def test_dense_rows_and_explicit_zeros_are_sparse_rows(case: Case) -> None:
-    """In float32 too, where a weight rewritten in every round would forget what is smaller than its last bit."""
+    """In float32 too, where rewriting a weight in every round would lose small changes."""
     X, y = with_gaps(1)
     X = X.astype(np.float32)
     with_zeros = sparse.csr_matrix((X.ravel(), np.tile(np.arange(8), 3000), np.arange(0, 24001, 8)), shape=X.shape)

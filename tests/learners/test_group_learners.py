@@ -1,4 +1,4 @@
-"""SBCW and FGM as learners: later batches, ugly input, what they answer, and their state as arrays."""
+"""SBCW and FGM as learners: later batches, invalid input, their answers, and their state as arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SBCW and FGM: what the paper's Algorithms 2 and 3 say, and what must be true of every step on the way."""
+"""SBCW and FGM: the paper's Algorithms 2 and 3, and invariants of every step."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ class Subproblem:
         return (problem, alpha, z, z_b)
 
     def dual(self, alpha: np.ndarray) -> float:
-        """As it is defined."""
+        """The definition, computed directly."""
         z = self.X.T @ (self.C * alpha * self.y)
         a = np.sqrt([z[g] @ S @ z[g] for g, S in zip((slice(0, 2), slice(2, 5), slice(5, 9)), self.S, strict=True)])
         t = shares(a, self.sigma) * a
@@ -291,7 +291,7 @@ def test_an_exact_step_is_the_best_along_its_row(q: int) -> None:
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("kind", ["sbcw", "paper", "fgm"])
 def test_theta_never_increases(q: int, fit_intercept: bool, kind: str) -> None:
-    """Theorem 1, for subproblems that are solved. What is maximised has the small sigma in it, and theta has not."""
+    """Theorem 1, for solved subproblems. The objective includes the small sigma, theta does not."""
     X, y = data(200, 40)
     settings = {"q": q, "r": 3, "max_iter": 10, "sigma": 0.1, "inner_passes": 2000, "inner_tol": 1e-6}
     settings |= {"fit_intercept": fit_intercept}

@@ -1,4 +1,4 @@
-"""What must not change the result: how the rows are stored, cut, or visited by whom."""
+"""Changes that must not affect the result: storage, batches, and order of visits."""
 
 import os
 import pickle

@@ -1,4 +1,4 @@
-"""How new rows are to a model."""
+"""The novelty of rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LEARNERS = {
 
 
 def rows(n_classes: int):
-    """Rows of 40 columns of which the last 15 are all zero."""
+    """Rows of 40 columns; the last 15 are all zero."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 40)) * (rng.random((400, 40)) < 0.3)
     X[:, 25:] = 0

@@ -1,4 +1,4 @@
-"""BCW: what the paper's Algorithm 1 says, whatever the form of the batch and of the precision."""
+"""BCW: the paper's Algorithm 1, for every form of the batch and of the precision."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def test_newton_reaches_the_best_dual_in_a_bounded_number_of_steps(
     assert steps <= 256
 
     def distance(at: float) -> float:
-        """The slope of what is minimised: it rises with the dual variable."""
+        """The slope of the objective: it rises with the dual variable."""
         w = base + a * at * x
         m = float(x @ (np.sign(w) * np.maximum(np.abs(w) - delta, 0)))
         own = {"squared_hinge": at / 2, "squared": at, "huber": at}.get(loss, 0.0)
@@ -199,7 +199,7 @@ def test_ten_million_rounds_leave_no_drift(parameters: dict, long_ascent: ctypes
 
 
 def test_smoothing_does_not_drift_either() -> None:
-    """Where beta^-N alone would have left no digit of the sums."""
+    """A stream so long that beta^-N alone would leave no digit of the sums."""
     X, y = stream(n_rows=3000, n_columns=6, seed=5)
     for kappa, delta in itertools.product((0.5, 0.999, 1.0), (None, 0.2)):
         parameters = {"rho": 0.05, "window": "exponential", "beta": 0.9, "smoothing": kappa}

@@ -1,4 +1,4 @@
-"""What the O-DCA paper says of its algorithm, of the reference and of the compiled learners alike."""
+"""Statements of the O-DCA paper, for the reference and the compiled learners."""
 
 from itertools import pairwise, product
 from math import exp

@@ -1,4 +1,4 @@
-"""What the paper on sparse online learning finds, on small data: which learners keep their error when most weights are
+"""Findings of the paper on sparse online learning, on small data: which learners keep their error when most weights are
 zero, and what costs do for rare classes. The whole of it is what `sureline reproduce sol-figure1` does."""
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def test_dual_averaging_keeps_its_error_where_most_weights_are_zero(name: str) -
 
 @pytest.mark.parametrize("name", TRUNCATED)
 def test_truncated_gradient_loses_it(name: str) -> None:
-    """What its weights are is decided by the last examples: their steps are what has to be truncated."""
+    """The last examples decide its weights: their steps have to be truncated."""
     assert path(name).test_error[0] < 0.4
     for sparsity in (0.5, 0.8, 0.85, 0.9):
         assert error_at(name, sparsity) > 0.45
@@ -116,7 +116,7 @@ def imbalanced(seed: int) -> tuple[Any, Any, Any, Any]:
 
 @pytest.mark.parametrize("name", COST_SENSITIVE)
 def test_costs_help_the_rare_class(name: str) -> None:
-    """In balanced accuracy, before learning from each example and on new ones; the mean over three streams."""
+    """Balanced accuracy, progressive and on new examples; means over three streams."""
     plain, costs, margin = COST_SENSITIVE[name]
     gains = []
     for seed in range(3):

@@ -1,4 +1,4 @@
-"""The papers' theorems as tests: what was suffered on bounded streams stays under the bound, against every comparator.
+"""The papers' theorems as tests: losses on bounded streams stay below the bound, against every comparator.
 
 The regret bounds are those of "A framework of sparse online learning" (theorems 2, 3, 5 and 6), the mistake bound that
 of "Exact soft confidence-weighted learning" (theorem 1). The NumPy reference plays, because it keeps the scores that

@@ -1,4 +1,4 @@
-"""KernelSCW in model files: what goes on is the same to the bit, and what was made up is refused or can be used."""
+"""KernelSCW in model files: training continues to the bit, and forged files are refused or usable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model files: what is written comes back to the bit."""
+"""Model files: a saved model is read back to the bit."""
 
 from __future__ import annotations
 

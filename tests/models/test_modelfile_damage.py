@@ -1,4 +1,4 @@
-"""Model files that were damaged, or are none: every one is refused, with a reason, and at no cost."""
+"""Damaged and foreign files: each is refused, with a reason, and at no cost."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ MODELS = [
 
 
 def with_classes(model: Any, n_classes: int) -> Any:
-    """The model with more classes, of which no example has come."""
+    """The model with more classes that have no examples."""
     state, policy = model.model, model._policy()
     if isinstance(state, State):
         state = state.copy()

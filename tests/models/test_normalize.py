@@ -282,7 +282,7 @@ def test_rows_are_divided_in_blocks_as_they_are_one_by_one(n, dtype) -> None:
 
 
 def in_parts(model, X, y, weight):
-    """Of few rows each: one block, and no second thread."""
+    """A chunk of few rows: one block, and no second thread."""
     for start in range(0, len(y), 997):
         part = slice(start, start + 997)
         model.partial_fit(X[part], y[part], classes=[0, 1], sample_weight=weight[part])

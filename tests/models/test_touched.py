@@ -1,4 +1,4 @@
-"""Which pages of a wide model were ever written: what the core knows of it, and what it spares."""
+"""Pages of a wide model that were written: the core's knowledge of them, and the work it saves."""
 
 import copy
 import mmap
@@ -224,7 +224,7 @@ def test_without_the_file_as_few_pages_are_looked_at(tmp_path: Path, system: str
 
 
 def on_another_system(folder: Path, system: str, program: str) -> str:
-    """What a program prints where the system knows less of its pages."""
+    """The output of a program if the system knows less of its pages."""
     compiler = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("there is no C compiler")

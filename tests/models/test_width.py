@@ -1,4 +1,4 @@
-"""Models much wider than what a stream has shown of them: memory follows the features seen, time the nonzeros."""
+"""Models far wider than their data: memory follows the features seen, time the nonzeros."""
 
 import copy
 import pickle

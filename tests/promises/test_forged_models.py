@@ -1,4 +1,4 @@
-"""Whatever `load` accepts survives save and load, made up or honest: the file that is written is one that is read."""
+"""A model that `load` accepts, honest or forged, survives save and load: every written file can be read."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_arrays_that_change_while_they_are_read() -> None:
 
 
 def declared(estimator: type) -> list[tuple[str, Any]]:
-    """The names that classes of ours declare, each with what is in force."""
+    """The names that our classes declare, each with the value in force."""
     ours = {name for cls in estimator.__mro__ if cls.__module__.startswith("sureline") for name in vars(cls)}
     return [(name, inspect.getattr_static(estimator, name)) for name in sorted(ours) if not name.startswith("_")]
 

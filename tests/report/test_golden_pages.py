@@ -39,7 +39,7 @@ BLOCKS = {"p", "h1", "h2", "h3", "h4", "tr", "li", "dt", "dd", "summary", "pre",
 
 
 class Words(HTMLParser):
-    """What is read on a page, a block a line, and the specifications of its pictures."""
+    """The readable text of a page, one block per line, and the specifications of its pictures."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class Words(HTMLParser):
 
 
 def of_page(name: str) -> tuple[str, dict[str, Any]]:
-    """The words of a page, and of each picture a digest of what it shows."""
+    """The words of a page, and a digest of each picture."""
     told = json.loads((GOLDEN / f"{name}.json").read_text())
     words = Words(report(TournamentResult(**{**told, "runs": [Run(**run) for run in told["runs"]]})))
     lines = [" ".join(line.replace("\N{NO-BREAK SPACE}", " ").split()) for line in words.lines]

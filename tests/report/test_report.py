@@ -1,4 +1,4 @@
-"""The report of a tournament as text: what it says, that it is one file, and that nothing in it is taken for HTML.
+"""The report of a tournament as text: its contents, its single file, and that no text is taken for HTML.
 
 How it looks is for test_report_browser.py.
 """

@@ -1,4 +1,4 @@
-"""Reports in a real browser, at the width of a telephone and of a desk: what is seen, and what the keyboard reaches."""
+"""Reports in a real browser, at phone and desktop width: their looks, and access by keyboard."""
 
 from __future__ import annotations
 
@@ -338,7 +338,7 @@ def test_one_picture_serves_light_and_dark(browser: Browser) -> None:
 
 
 def test_the_checks_would_notice(browser: Browser) -> None:
-    """What LAYOUT and CONTRAST are there to find, they find."""
+    """The checks LAYOUT and CONTRAST find the faults they look for."""
     result = tournaments.few()
     html = browser.write(replace(result, version="checks"), "checks").read_text(encoding="utf-8")
     for old, new, check in (

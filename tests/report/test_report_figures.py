@@ -1,4 +1,4 @@
-"""The charts of reports and files: what they say, where things are drawn, in which colours; and numbers as text."""
+"""The charts of reports and files: their contents, positions and colours; and numbers as text."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ BLIND = {
 
 
 def as_seen(colour: str, blindness: str) -> np.ndarray:
-    """In CIE Lab, where 2 is the least difference that one sees."""
+    """The distance in CIE Lab; a distance of 2 is just visible."""
     srgb = np.array([int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)])
     linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
     seen = np.clip(np.array(BLIND[blindness]) @ linear, 0, 1)
@@ -210,7 +210,7 @@ def as_seen(colour: str, blindness: str) -> np.ndarray:
 
 
 def contrast(one: str, other: str) -> float:
-    """Of two colours "#rrggbb", as the web's guidelines (WCAG 2) define it: 4.5 and more can be read."""
+    """The contrast of two colours "#rrggbb" by WCAG 2; 4.5 and more can be read."""
     darker, lighter = sorted((luminance(one), luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 

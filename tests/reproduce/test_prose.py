@@ -9,7 +9,7 @@ import pytest
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 BY_HAND = "## Where we differ and why"
-VERDICT = re.compile(r"^- \*\*(holds|does not hold|cannot be told)\*\*: (.*)$", re.MULTILINE)
+VERDICT = re.compile(r"^- \*\*(holds|does not hold|cannot be told)\*\*: (.*(?:\n  - .*)*)$", re.MULTILINE)
 
 # Numbers of a side experiment that stands on no page, or that follow from two of the page: where each is from.
 FROM_ELSEWHERE: dict[str, dict[str, str]] = {
@@ -23,7 +23,7 @@ NO_VERDICT = {"sol-figure1.md": {"8 of 10"}, "sol-table2.md": {"96 of 100", "194
 
 
 def parts_of(page: Path) -> tuple[str, str]:
-    """What a run has written on a page with those it links to, and what was written by hand."""
+    """The generated text of a page and of pages it links to, and the part written by hand."""
     made, _, prose = page.read_text().partition(BY_HAND)
     linked = [RESULTS / name for name in sorted(set(re.findall(r"\]\(([\w.-]+\.md)\)", prose)))]
     return made + "".join(other.read_text() for other in linked if other.exists()), prose
@@ -43,7 +43,7 @@ def numbers_on(made: str) -> set[float]:
 
 
 def strange_numbers(page: str, made: str, prose: str) -> list[str]:
-    """Numbers with a decimal point that stand, rounded, nowhere in what was made."""
+    """Decimal numbers of the prose that are, rounded, nowhere in the generated text."""
     known = numbers_on(made)
 
     def stands(number: str) -> bool:
@@ -54,7 +54,7 @@ def strange_numbers(page: str, made: str, prose: str) -> list[str]:
 
 
 def verdicts_of(made: str) -> list[tuple[str, str, str]]:
-    """Each verdict: whether it holds, of which data, and all of what it says."""
+    """Each verdict: its outcome, its data, and its whole text."""
     found = []
     for holds, said in VERDICT.findall(made):
         data = said.partition(":")[0].replace(" (stand-in)", "")
@@ -77,7 +77,7 @@ def strange_counts(page: str, made: str, prose: str) -> list[str]:
 
 
 def strange_generalities(made: str, prose: str) -> list[str]:
-    """Sentences on each of several learners whose verdict is another."""
+    """Sentences about each of several learners that contradict the verdict."""
     verdicts, wrong = verdicts_of(made), []
     for sentence in sentences(prose):
         if not re.search(r"\beach of the (two|three|four|five|six)\b", sentence) or "not" in sentence.split():

@@ -163,7 +163,7 @@ def test_what_is_missing_is_said_with_where_to_get_it(tmp_path: Path) -> None:
     found = data_module.load(SMALL, tmp_path)
     assert str(found) == (
         f"small: there is no file small (also with .svm, .libsvm, .txt, and .bz2, .gz, .xz, .zst) in {tmp_path}. Get "
-        "it from https://example.org; it must be LIBSVM text with 3 rows, 4 features, the labels -1, 1."
+        "it from https://example.org. It must be LIBSVM text with 3 rows, 4 features, the labels -1, 1."
     )
     assert "no folder of data was named (--data DIR, or SURELINE_DATA)" in str(data_module.load(SMALL, None))
 
@@ -288,6 +288,17 @@ def test_an_outcome_as_markdown_and_what_was_written_by_hand() -> None:
     assert "![data](picture.svg)" in text
     assert "**Partial: without w7a, for want of data (see below).**" in text
     assert text.endswith("## Where we differ and why\n\nBecause.\n")
+
+
+def test_evidence_of_three_parts_is_a_list_in_markdown_alone() -> None:
+    said = {"two": "True of 1 of 2. A 1; B 2.", "three": "True of 2 of 3. A 1; B 2; C 3.", "no lead": "A 1; B 2; C 3."}
+    findings = replace(outcome().findings, verdicts=tuple(Verdict(f"It is {a}.", True, b) for a, b in said.items()))
+    made = replace(outcome(), findings=findings)
+    text = as_markdown(made, ["picture.svg"])
+    assert "- **holds**: It is two. True of 1 of 2. A 1; B 2.\n" in text
+    assert "- **holds**: It is three. True of 2 of 3.\n  - A 1\n  - B 2\n  - C 3\n" in text
+    assert "- **holds**: It is no lead.\n  - A 1\n  - B 2\n  - C 3\n" in text
+    assert "True of 2 of 3. A 1; B 2; C 3." in as_text(made)
 
 
 def test_an_outcome_as_a_page() -> None:

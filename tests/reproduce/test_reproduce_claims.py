@@ -1,4 +1,4 @@
-"""Verdicts on what the papers claim: made up results of which it is known what they show."""
+"""Verdicts on the papers' claims, for made-up results with known outcomes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_verdicts_on_times_need_a_clear_margin(factor: float, expected: bool | N
 
 
 def made_up(name: str, levels: list[float], values: list[float], orders: int = 3) -> Result:
-    """A learner whose error, or accuracy, is that at these sparsities, in each of the orders of the rows."""
+    """A learner with this error, or accuracy, at these sparsities, in each order of the rows."""
     curve = Curve(np.arange(len(levels), dtype=float), np.array(levels), np.array(values), np.array(values))
     free = np.array(values[:1] * orders)
     return Result(name, {}, values[0], (curve,) * orders, free, free)

@@ -1,4 +1,4 @@
-"""``sureline reproduce``: what it takes, prints and writes, and the results that are kept."""
+"""``sureline reproduce``: its options, output and files, and the kept results."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The entries of the paper on online dual coordinate ascent: what they are, and their protocol on small data."""
+"""The entries of the paper on online dual coordinate ascent: their contents, and their protocol on small data."""
 
 from __future__ import annotations
 

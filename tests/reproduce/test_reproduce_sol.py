@@ -1,4 +1,4 @@
-"""The entries of the paper on sparse online learning: what they are made of, and their protocols on small data."""
+"""The entries of the paper on sparse online learning: their contents, and their protocols on small data."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _WRONG: tuple[tuple[str, bytes, int], ...] = (
 
 @dataclass
 class Account:
-    """What was asked and answered."""
+    """A question and its answer."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     unexpected: list[str] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Connection:
 
 
 class Load:
-    """So many requests to the model `names` on so many connections, of which a sample of the answers is kept."""
+    """Send requests to the model `names` on many connections, and keep a sample of the answers."""
 
     def __init__(self, port: int, requests: int, connections: int, kept: int, seed: object) -> None:
         self.account = Account()

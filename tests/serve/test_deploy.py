@@ -1,4 +1,4 @@
-"""What deploy/ has: its commands start a service, and nobody is root."""
+"""The files of deploy/: their commands start a service, which never runs as root."""
 
 from __future__ import annotations
 

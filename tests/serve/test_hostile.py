@@ -1,4 +1,4 @@
-"""What a service takes from strangers: nothing beyond its limits, nothing without a token, and never a status 5xx."""
+"""Requests from strangers: nothing beyond the limits, nothing without a token, and never a status 5xx."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def service(models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -
 
 
 def raw(port: int, *parts: bytes, pause: float = 0.0) -> bytes:
-    """What comes back for these bytes, until the service closes."""
+    """The response to these bytes, until the service closes."""
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as sock:
         with contextlib.suppress(ConnectionError):
             for part in parts:

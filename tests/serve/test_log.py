@@ -1,4 +1,4 @@
-"""The write-ahead log: what it holds is what was written, whatever a crash has left of its end."""
+"""The write-ahead log: its contents are the written ones, even if a crash damaged its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The live page as files and events: what it is made of, who may see it, and that it holds up nobody."""
+"""The live page as files and events: its parts, its access rules, and that it delays no requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The live page in Chromium: what is seen, taught and survived, and that nothing of a stranger\'s becomes markup."""
+"""The live page in Chromium: its looks, its learning, its survival, and that no foreign text becomes markup."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def service(models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Here]:
-    """With a day\'s work behind it."""
+    """A service with a day's requests behind it."""
     files = [(name, models[name]) for name in ("text", "vw", "jsonl", "names", "many")]
     with serving(Settings(tmp_path_factory.mktemp("state"), files, keeping=Keeping(max_error=0.05))) as here:
         here(

@@ -1,4 +1,4 @@
-"""What a service answers and learns: the same as the model itself, in every format and form of a body."""
+"""Answers and learning of a service: the same as the model's own, in every format and form of a body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the live page remembers: right sums however calls come, bounded, and the same after a restart."""
+"""The memory of the live page: right sums for any calls, bounded, and the same after a restart."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def feed(watch: Watch, clock: Clock, rows: int, batch: int, seed: int = 0) -> No
 
 
 def without_requests(state: dict[str, Any]) -> dict[str, Any]:
-    """What does not depend on how rows were divided among requests; sums of floats to their last digits."""
+    """The part that does not depend on how rows were divided among requests; sums of floats to their last digits."""
     state = json.loads(json.dumps(state))
     for name in ("requests", "seconds"):
         state.pop(name)

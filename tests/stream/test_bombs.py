@@ -245,7 +245,7 @@ def test_parquet(compression: str, tmp_path: Path) -> None:
 
 
 def of_one_text(pa: Any, n: int, size: int, *, view: bool) -> Any:
-    """So many rows of one text, which is in the file once."""
+    """Many rows of one text that is in the file once."""
     if not view:
         return pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array(["x" * size]))
     _, views, *content = pa.array(["x" * size], pa.string_view()).buffers()
@@ -396,7 +396,7 @@ LIMIT = 150 * MB
 
 
 def far_apart(n_rows: int, entries: int, step: int, classes: int) -> str:
-    """Rows whose features never come again, each on a page of its own."""
+    """Rows whose features occur once, each on its own page."""
     columns = (range(1 + step * entries * k, 1 + step * entries * (k + 1), step) for k in range(n_rows))
     return "".join(f"{k % classes} " + " ".join(f"{i}:1" for i in row) + "\n" for k, row in enumerate(columns))
 
@@ -432,7 +432,7 @@ GROWING: dict[str, tuple[str, Callable[[], str], list[str]]] = {
 
 @pytest.mark.parametrize("name", GROWING)
 def test_what_is_learned_stays_within_memory(name: str, tmp_path: Path) -> None:
-    """Measured from outside: what the process takes at most, beyond what it had after its imports."""
+    """Peak memory of a process beyond its imports, measured from outside."""
     ending, content, words = GROWING[name]
     data = tmp_path / f"rows.{ending}"
     data.write_text(content())

@@ -125,7 +125,7 @@ TEXTS = {name: pair for name, pair in PAIRS.items() if all(isinstance(label, str
 
 
 def made_as(kind: str) -> Any:
-    """What turns a list of labels into that."""
+    """The functions that turn a list of labels into an array."""
     if kind == "polars":
         return pytest.importorskip("polars").Series
     if kind == "pyarrow":

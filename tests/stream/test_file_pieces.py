@@ -118,7 +118,7 @@ def test_what_cannot_be_read_is_none(format: str, tmp_path: Path) -> None:
 
 
 def test_a_stream_reads_files_straight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And as text where something is wrong, which is told as it is of text that came through a pipe."""
+    """A fault is reported with the same text as from a pipe."""
     lines = libsvm_lines(np.random.default_rng(1), 3000, 60)
     path = tmp_path / "rows.svm"
     path.write_bytes(b"\n".join(lines))

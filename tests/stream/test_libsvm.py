@@ -1,4 +1,4 @@
-"""LIBSVM text: what is read, what is refused and where, and what Python sees of it."""
+"""LIBSVM text: rows, refusals and their places, and the chunks that Python sees."""
 
 import mmap
 import random

@@ -1,4 +1,4 @@
-"""The table of names: what it promises, that it is bounded and the same after a resume, and what it refuses."""
+"""The table of names: its promises, its bound, the same after a resume, and its refusals."""
 
 import collections
 import copy

@@ -1,4 +1,4 @@
-"""What a stream reads, from where, and what it says when it cannot."""
+"""Reading a stream: rows, positions, and messages for data that cannot be read."""
 
 import io
 import os

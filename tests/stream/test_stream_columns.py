@@ -349,7 +349,7 @@ def resident() -> int:
 
 
 def test_pages_are_given_back(tmp_path):
-    """Of a mapped file only what is being worked on stays in memory."""
+    """Only the working part of a mapped file stays in memory."""
     rows = 100_000
     starts = pa.array(np.arange(0, 100 * rows + 1, 100, dtype=np.int32))
     columns = np.tile(np.arange(0, 1000, 10, dtype=np.int32), rows)

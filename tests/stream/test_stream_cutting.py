@@ -312,7 +312,7 @@ def test_nothing_is_left_after_an_error(tmp_path, files):
 
 
 def cycles_of(path):
-    """How many objects only the collector could free after a whole reading."""
+    """The number of objects that only the garbage collector could free after a whole reading."""
     gc.collect()
     gc.disable()
     try:
@@ -324,7 +324,7 @@ def cycles_of(path):
 
 
 def test_an_error_keeps_nothing_alive(files):
-    """No cycles, which would hold large buffers until the collector happens to come by."""
+    """No cycles, which would hold large buffers until the garbage collector runs."""
     for path in files:
         data = path.read_bytes()
         for content in (

@@ -1,4 +1,4 @@
-"""CSV, TSV, JSON lines and raw text: the rows that scikit-learn's hashers give, and a word on what is wrong."""
+"""CSV, TSV, JSON lines and raw text: the rows of scikit-learn's hashers, and clear errors."""
 
 import json
 

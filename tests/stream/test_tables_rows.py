@@ -51,7 +51,7 @@ def table(seed: int = 0, n: int = N) -> dict[str, list]:
 
 
 def delimited(columns: dict[str, list], delimiter: str) -> str:
-    """As Python writes CSV, with lists as JSON."""
+    """CSV by Python's writer, with lists as JSON."""
 
     def text(value):
         if value is None:

@@ -93,7 +93,7 @@ def test_generated_lines():
 
 @has_vowpal_wabbit
 def test_it_learns_the_same_from_the_rows():
-    """Vowpal Wabbit, given the columns as numbers, predicts what it predicts when it hashes the names itself."""
+    """With columns as numbers, Vowpal Wabbit predicts the same as with names that it hashes itself."""
     import vowpalwabbit
 
     rng = random.Random(1)

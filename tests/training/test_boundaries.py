@@ -1,4 +1,4 @@
-"""What happens exactly at a boundary: where a small change of the code would go unnoticed elsewhere."""
+"""Behaviour exactly at boundaries, where other tests would miss a small change of the code."""
 
 from __future__ import annotations
 

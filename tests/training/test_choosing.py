@@ -203,7 +203,7 @@ def test_settings_are_told_and_gone_on_with(data: Path, tmp_path: Path) -> None:
 def test_what_was_named_is_not_gone_on_with_as_if_it_had_been_chosen(
     data: Path, tmp_path: Path, name: str, parameters: dict[str, Any], algorithm: str, said: str
 ) -> None:
-    """That would be another model than the same call makes from the beginning."""
+    """Otherwise the model would differ from that of the same call made from the beginning."""
     learner = LEARNERS[name](**{"dtype": "float32", **parameters})
     training = Training(learner, stream.read(data, dtype=learner.dtype))
     with pytest.raises(KeyboardInterrupt):

@@ -152,8 +152,8 @@ class Cell:
     """A cell of a table."""
 
     words: Words
-    sort: float | str | None = None  #: : the sort key; by default the text. Cells with None come last.
-    best: bool = False  #: : marked as the best of its row or column
+    sort: float | str | None = None  #: the sort key; by default the text. Cells with None come last.
+    best: bool = False  #: marked as the best of its row or column
     remark: str = ""  #: in small letters below
     badge: Badge | None = None
     interval: Interval | None = None

@@ -69,7 +69,7 @@ def load(data: DataSet, folder: Path | None, **arguments: Any) -> Rows | Missing
         return Rows(X, np.where(y == np.max(y), 1, -1), _stand_in(data, data.stand_in))
     note = f" {data.note}" if data.note else ""
     absent = [name for name, path in zip(data.files, found, strict=True) if path is None]
-    return Missing(data.name, f"{_absent(absent, folder)} Get it from {data.source}; it must be {_looks(data)}.{note}")
+    return Missing(data.name, f"{_absent(absent, folder)} Get it from {data.source}. It must be {_looks(data)}.{note}")
 
 
 def _stand_in(data: DataSet, what: str | None) -> str | None:

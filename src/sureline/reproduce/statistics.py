@@ -70,12 +70,12 @@ SAME = 1.2  # and not longer up to this ratio
 
 MEANS = (
     "In the verdicts means are compared by a paired t-test over the runs (95 %), unless the claim says how close "
-    "counts as the same; with one run nothing can be told."
+    "counts as the same. With one run nothing can be told."
 )
 TIMES = (
     "Times are processor times on the machine of this run, and differ from run to run. In the verdicts a time counts "
-    f"as longer than another from {LONGER:g} times on, and as no longer up to {SAME:g} times, unless the claim says "
-    "otherwise; between them it cannot be told."
+    f"as longer than another from {LONGER:g} times on, and as no longer up to {SAME:g} times. Between them it cannot "
+    "be told. Some claims have other bounds."
 )
 
 

@@ -88,7 +88,7 @@ def _cells(outcome: Outcome) -> list[Cell]:
 def explanation(outcome: Outcome) -> str:
     """The meaning of the columns of a table with our numbers beside the paper's."""
     gap = (
-        "; the difference is in standard errors of the difference of the two means, above zero where ours is larger"
+        ". The difference is in standard errors of the difference of the two means, above zero where ours is larger"
         if has_differences(outcome)
         else ""
     )
@@ -147,12 +147,21 @@ def as_markdown(outcome: Outcome, pictures: list[str], kept: str = "") -> str:
     if has_theirs(outcome):
         parts.append(explanation(outcome))
     if outcome.findings.verdicts:
-        items = [f"- **{one.word}**: {one.claim} {one.evidence}" for one in outcome.findings.verdicts]
+        items = [f"- **{one.word}**: {one.claim}{_as_list(one.evidence)}" for one in outcome.findings.verdicts]
         parts += ["## Verdicts", "\n".join(items)]
     parts += list(outcome.findings.notes)
     if outcome.findings.missing:
         parts += ["## Not run, for want of data", "\n".join(f"- {one}" for one in outcome.findings.missing)]
     return "\n\n".join(parts) + "\n" + (f"\n{kept}" if kept else "")
+
+
+def _as_list(evidence: str) -> str:
+    """Evidence in Markdown: three parts or more, separated by semicolons, are a list below what comes before them."""
+    first, *others = evidence.removesuffix(".").split("; ")
+    if len(others) < 2:
+        return f" {evidence}"
+    lead, _, first = first.rpartition(". ")
+    return "\n".join([f" {lead}." if lead else "", *(f"  - {part}" for part in (first, *others))])
 
 
 def kept_part(old: str) -> str:

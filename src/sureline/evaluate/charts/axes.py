@@ -18,15 +18,15 @@ _FIRST_DIGIT = "round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9
 class Axis:
     """An axis of a chart."""
 
-    label: str  #: : the measure, with its unit
-    log: bool = False  #: : logarithmic if some values are above 0; values at 0 and below are then left out
+    label: str  #: the measure, with its unit
+    log: bool = False  #: logarithmic if some values are above 0; values at 0 and below are then left out
     percent: bool = False  #: values are shares, and the ticks say per cent
-    limits: tuple[float, float] | None = None  #: : the ends; by default those of the data, with a margin
+    limits: tuple[float, float] | None = None  #: the ends; by default those of the data, with a margin
     whole: bool = False  #: values are counts: no tick between two whole numbers
     seconds: bool = False  #: values are times in seconds, and the ticks say ms, s and so on
     with_zero: bool = False  #: a logarithmic axis has a place for 0
     falling: bool = False  #: the largest value comes first
-    bound: str = ""  #: : the limits are the parameters BOUND_low and BOUND_high of a chart whose rows change
+    bound: str = ""  #: the limits are the parameters BOUND_low and BOUND_high of a chart whose rows change
 
     def over(self, values: Iterable[float | None], margin: float) -> Axis:
         """A copy whose limits show these values; linear if none is above 0."""

@@ -31,7 +31,7 @@ def modules() -> tuple[Any, Any]:
 class Moment:
     """The part of a figure that changes while it is shown."""
 
-    key: str  #: : figures with the same key differ only in the rest
+    key: str  #: figures with the same key differ only in the rest
     rows: list[dict[str, Any]]  #: for the data source "rows"
     values: dict[str, Any]  #: of the parameters, by name
 

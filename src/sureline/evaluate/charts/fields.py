@@ -31,12 +31,12 @@ class Bars(Figure):
     """Horizontal bars from zero to the left and to the right, with whiskers of one standard deviation."""
 
     title: str
-    label: str  #: : the measure of the axis
+    label: str  #: the measure of the axis
     bars: Sequence[Bar]
-    left: str = ""  #: : the meaning of negative and positive values, written above them
+    left: str = ""  #: the meaning of negative and positive values, written above them
     right: str = ""
     description: str = ""
-    changes: bool = False  #: : drawn without bars and limits, which `moment` has
+    changes: bool = False  #: drawn without bars and limits, which `moment` has
 
     def moment(self) -> Moment:
         """The bars and limits, for a page that drew a figure of the same key with `changes`."""
@@ -159,8 +159,8 @@ class HeatMap(Figure):
     x: Sequence[str]  #: their values, as written at columns and rows
     y: Sequence[str]
     cells: Mapping[tuple[int, int], MapCell]  #: by column and row
-    best: tuple[int, int] | None = None  #: : the cell to be framed
-    measure: str = "error"  #: : the measure of the values, for the scale below
+    best: tuple[int, int] | None = None  #: the cell to be framed
+    measure: str = "error"  #: the measure of the values, for the scale below
     higher_is_better: bool = False
     percent: bool = True  #: they are shares
     description: str = ""

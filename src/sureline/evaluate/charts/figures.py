@@ -37,16 +37,16 @@ class Series:
     """Points with one name."""
 
     name: str
-    #: : The line is broken where a value is None, not finite, or not positive on a logarithmic axis.
+    #: The line is broken where a value is None, not finite, or not positive on a logarithmic axis.
     x: Sequence[float]
     y: Sequence[float | None]
-    style: int | None = 0  #: : the number of colour, marker and dash; None for a series in the background
+    style: int | None = 0  #: the number of colour, marker and dash; None for a series in the background
     line: bool = True  #: whether a line is drawn of it, and markers
     markers: bool = True
-    low: Sequence[float | None] | None = None  #: : an interval around y: a band along a line, whiskers at points
+    low: Sequence[float | None] | None = None  #: an interval around y: a band along a line, whiskers at points
     high: Sequence[float | None] | None = None
-    label: bool = True  #: : whether the name is written next to a point
-    notes: Sequence[str] | None = None  #: : a tooltip for each point
+    label: bool = True  #: whether the name is written next to a point
+    notes: Sequence[str] | None = None  #: a tooltip for each point
     key: str | None = None  #: ties it to the row of a table that has the same key
 
 
@@ -63,16 +63,16 @@ class Reference:
 class Chart(Figure):
     """Series over two axes."""
 
-    title: str  #: : the title
+    title: str  #: the title
     x: Axis
     y: Axis
-    series: Sequence[Series]  #: : later series are drawn on top
+    series: Sequence[Series]  #: later series are drawn on top
     references: Sequence[Reference] = ()
-    #: : Points of a thin stair, left to right: points that no other beats in both measures.
+    #: Points of a thin stair, left to right: points that no other beats in both measures.
     frontier: Sequence[tuple[float, float]] = ()
-    description: str = ""  #: : the alternative text
+    description: str = ""  #: the alternative text
     height: float = 320.0
-    changes: bool = False  #: : drawn without rows and limits, which `moment` has
+    changes: bool = False  #: drawn without rows and limits, which `moment` has
     zooms = True
 
     def chart(self, colours: Mapping[str, str], width: int | str, page: bool, number: int = 0) -> Any:

@@ -47,15 +47,15 @@ Label = bool | int | float | str
 class ModelContents:
     """The contents of a model file."""
 
-    kind: str  #: : "model", or another kind given on writing
-    class_name: str  #: : the learner: any identifier, which callers look up in a list
+    kind: str  #: "model", or another kind given on writing
+    class_name: str  #: the learner: any identifier, which callers look up in a list
     parameters: dict[str, Any]
-    labels: list[Label]  #: : one for each class, all different
+    labels: list[Label]  #: one for each class, all different
     state: AnyState
-    metadata: dict[str, Any]  #: : the `extra_metadata` given on writing
+    metadata: dict[str, Any]  #: the `extra_metadata` given on writing
     tensors: dict[str, Array]  #: and as `extra_tensors`
-    library: str  #: : the writer, such as "sureline 0.1.0"
-    scales: Normalizer | None = None  #: : the divisors of features, if there are any
+    library: str  #: the writer, such as "sureline 0.1.0"
+    scales: Normalizer | None = None  #: the divisors of features, if there are any
 
 
 def write_model(

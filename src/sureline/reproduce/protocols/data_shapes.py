@@ -128,7 +128,7 @@ def _verdicts(
         Verdict(
             f"{label}: what is here has the paper's {shape}.",
             not off,
-            f"Different by more than {parameters.near:.0%}: {differing}."
+            f"These differ by more than {parameters.near:.0%}. {differing}."
             if off
             else f"All within {parameters.near:.0%}.",
         )

@@ -286,7 +286,7 @@ def _time(results: Results, counts: tuple[int, ...], who: str) -> Verdict:
         told += [opposite(longer(ratio)) for ratio in seconds[who] / fastest]
         shown.append(f"{data}: " + ", ".join(f"{name} {times[-1]:.3g} s" for name, times in seconds.items()))
     claim = f"{who} trains as fast as the fastest of the others, or faster, at most points."
-    evidence = f"With {counts[-1]:,} features: {'; '.join(shown)}."
+    evidence = f"These are times with {counts[-1]:,} features. {'; '.join(shown)}."
     return Verdict(claim, most_of(told), f"{how_many_hold(told)}{evidence}")
 
 

@@ -89,10 +89,11 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
         GRADIENT_SMOOTHED: of_gradient[-1],
     }
     note = (
-        f"{rows.in_words()}. SGD is the sub-gradient method (46); smooth is what (27) makes of both with kappa = "
-        f"{parameters.kappas[-1]:g}; S-DCA (1/{parameters.epochs}) goes {parameters.epochs} times over so small a part "
-        f"of the rows; LinearSVC has all of them. rho = {parameters.rho:g}, beta = {parameters.beta:g}, "
-        f"mu = {parameters.mu:g}, {parameters.orders} orders of the training rows, no intercept."
+        f'{rows.in_words()}. SGD is the sub-gradient method (46). "Smooth" is either method averaged by (27) with '
+        f"kappa = {parameters.kappas[-1]:g}. S-DCA (1/{parameters.epochs}) makes {parameters.epochs} passes over that "
+        f"part of the rows; LinearSVC has all of them. The parameters are rho = {parameters.rho:g}, "
+        f"beta = {parameters.beta:g} and mu = {parameters.mu:g}, with {parameters.orders} orders of the training rows "
+        "and no intercept."
     )
     return Findings(
         tables=(
@@ -275,7 +276,7 @@ def _faster(
         f"{prefix}O-DCA converges faster than the sub-gradient method ({words}).",
         lower(mine, yours),
         f"Over all iterations the mean error is {ours.mean():.2%} against {theirs.mean():.2%}, lower in "
-        f"{(mine < yours).sum()} of {len(mine)} orders (p = {p_value(mine, yours):.2g}); it stays within "
+        f"{(mine < yours).sum()} of {len(mine)} orders (p = {p_value(mine, yours):.2g}). It stays within "
         f"{100 * parameters.near:g} point of that of LinearSVC {near}, against {far}.",
     )
 

@@ -193,10 +193,10 @@ def _groups(
     """The median of each group is its typical value."""
     medians = {name: (_median(curves, a), _median(curves, b)) for name, curves in results.items()}
     told = [lower(ours, theirs) for ours, theirs in medians.values()]
-    shown = ", ".join(
+    shown = "; ".join(
         f"{name} {ours.mean():.4f} against {theirs.mean():.4f}" for name, (ours, theirs) in medians.items()
     )
-    evidence = f"Medians of the mistake rates, {a_words} against {b_words}: {shown}."
+    evidence = f"Medians of the mistake rates, {a_words} against {b_words}. {shown}."
     return Verdict(claim, most_of(told), f"{how_many_hold(told)}{evidence}")
 
 
@@ -236,4 +236,4 @@ def _scw_among_the_best(results: Results) -> Verdict:
         good += near
         shown.append(f"{name} {ours:.4f}, lowest {lowest:.4f} ({', '.join(sorted(best))})")
     claim = "SCW errs least of all or within a tenth of that on most data sets."
-    return Verdict(claim, good > len(results) / 2, f"On {good} of {len(results)}: {'; '.join(shown)}.")
+    return Verdict(claim, good > len(results) / 2, f"It does on {good} of {len(results)}. {'; '.join(shown)}.")

@@ -185,19 +185,23 @@ def verdicts(entry: Entry, results: Results) -> Iterator[Verdict]:
 
 
 def _same_numbers(entry: Entry, results: Results, measure: str, words: str) -> Verdict:
-    far, n = [], 0
+    far: dict[str, list[str]] = {}
+    n = 0
     for data, runs in results.items():
         for learner, made in runs.items():
             paper = entry.paper_mean(data, learner, measure)
             gap = None if paper is None else difference(mean_of(made.of(measure)), paper)
             if gap is not None:
                 n += 1
-                far += [f"{data} {learner} {gap:+.1f}"] if abs(gap) > 3 else []
+                if abs(gap) > 3:
+                    far.setdefault(data, []).append(f"{learner} {gap:+.1f}")
     claim = f"The {words} are the paper's: nine of ten differ by no more than three standard errors."
     if not n:
         return Verdict(claim, None, "None of the paper's data sets was there.")
-    others = f" Further away: {', '.join(far)}." if far else ""
-    return Verdict(claim, len(far) <= n / 10, f"{n - len(far)} of {n} do.{others}")
+    n_far = sum(map(len, far.values()))
+    listed = "; ".join(f"{data}: {', '.join(gaps)}" for data, gaps in far.items())
+    others = f" Others are further away. {listed}." if far else ""
+    return Verdict(claim, n_far <= n / 10, f"{n - n_far} of {n} do.{others}")
 
 
 def _faster(results: Results, ours: str, theirs: str) -> Verdict:
@@ -239,4 +243,4 @@ def _compared(
         for word, sets in (("so", better), ("not to be told apart", equal), ("the other way round", worse))
         if sets
     ]
-    return Verdict(claim, holds, f"By the paired t-test (95 %): {'; '.join(parts)}.")
+    return Verdict(claim, holds, f"This is by the paired t-test (95 %). {'; '.join(parts)}.")

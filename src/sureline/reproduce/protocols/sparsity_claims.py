@@ -66,7 +66,7 @@ def synthetic(data: str, results: Results, levels: Floats) -> list[Verdict]:
 
     others = {name: error[name] for name in results if name != "SSOL"}
     next_best = [min(others, key=lambda name: others[name][i]) for i in range(6)]
-    leads = ", ".join(
+    leads = "; ".join(
         f"{100 * error['SSOL'][i]:.2f} against {100 * others[name][i]:.2f} ({name}) at {level} %"
         for i, (name, level) in enumerate(zip(next_best, (0, 50, 80, 85, 90, 95), strict=True))
     )
@@ -84,7 +84,7 @@ def synthetic(data: str, results: Results, levels: Floats) -> list[Verdict]:
         _verdict(
             f"{data}: SSOL has the lowest error up to a sparsity of 90 %.",
             [_lowest({name: values[:, i] for name, values in runs.items()}, "SSOL") for i in range(5)],
-            f"SSOL {leads}.",
+            f"SSOL against the lowest of the others. {leads}.",
         ),
         _verdict(
             f"{data}: above 90 % the error of dual averaging rises dramatically (at 97.5 % it is more than twice that "
@@ -120,14 +120,15 @@ def large_sets(data: str, results: Results, levels: Floats) -> list[Verdict]:
         _verdict(
             f"{data}: most learners keep their error up to a high sparsity (here: at least 4 of 6 up to 80 %).",
             [sum(value >= max(0.8, most) for value in until.values()) >= 4],
-            f"Kept, within half a point, until {listed}; without a penalty up to {_per_cent(most)} are zero.",
+            f"Without a penalty up to {_per_cent(most)} are zero. The error is kept, within half a point, up to these "
+            f"sparsities. {listed}.",
         ),
         _verdict(
             f"{data}: each has a threshold beyond which the error gets worse quickly (by more than a point).",
             [rise > 0.01 for rise in beyond.values()],
-            "With a tenth of the weights that are left there the error is higher by "
+            "With a tenth of the weights left there, the error is higher by so many points. "
             + "; ".join(f"{name} {100 * rise:.1f}" for name, rise in beyond.items())
-            + " points.",
+            + ".",
         ),
         _verdict(
             f"{data}: Ada-RDA and SSOL have a lower error than the other four at high sparsity.",
@@ -214,7 +215,7 @@ def _best_of_all(data: str, results: Results, levels: Floats) -> list[Verdict]:
         _verdict(
             f"{data}: CS-SSOL is the best sparse learner at all of these sparsities.",
             best.values(),
-            ", ".join(best) + ".",
+            "; ".join(best) + ".",
         ),
     ]
 

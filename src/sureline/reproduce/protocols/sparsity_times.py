@@ -243,7 +243,7 @@ def _faster(label: str, results: Mapping[str, Timed], ours: str, others: tuple[s
     return Verdict(
         f"{label}: {ours} is faster than {' and '.join(others)}, at every sparsity that was timed.",
         all_of(told),
-        f"{how_many_hold(told)}{'; '.join(shown)}.",
+        f"{how_many_hold(told)}{'. '.join(shown)}.",
     )
 
 
