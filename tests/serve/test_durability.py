@@ -321,3 +321,30 @@ def test_predictions_wait_for_their_labels_across_a_kill(models: dict[str, Path]
         ]
     assert statuses == [409, 200, 409, 409]
     assert learned_from(state / "names") == [({"red": 1.0}, "a"), ({"red": 1.0}, "b")]
+
+
+def test_labels_that_are_read_from_the_log_again_are_no_rate_and_are_judged_as_they_were(
+    models: dict[str, Path], tmp_path: Path
+) -> None:
+    state, rows = tmp_path / "state", rows_of("text", 6000, seed=3)
+    keeping = Keeping("none", max_error=0.05)
+    with serving(Settings(state, [("text", models["text"])], keeping=keeping)) as service:
+        for start in range(0, len(rows), 500):
+            part = rows[start : start + 500]
+            body = {"rows": [row for row, _ in part], "labels": [label for _, label in part]}
+            assert service("POST", "/v1/models/text/learn", body).status == 200
+            served = service.running.house.get("text")
+            served.lineup.calibrate()
+        before = served.watch.snapshot()
+    for snapshot in sorted((state / "text").glob("snapshot-*"))[1:]:
+        shutil.rmtree(snapshot)
+    with serving(Settings(state, keeping=keeping)) as again:
+        watch = again.running.house.get("text").watch
+        after = watch.snapshot()
+        assert again("POST", "/v1/models/text/learn", {"row": rows[0][0], "label": rows[0][1]}).status == 200
+        assert watch.to_state()["seconds"]["counts"] == [[0, 0, 1]]
+    assert (after["labels"], after["mistakes"]) == (before["labels"], before["mistakes"])
+    assert sum(after["pace"]["labels"]) == 0
+    [then], [now] = before["judged"]["coverage"]["promises"], after["judged"]["coverage"]["promises"]
+    assert then["coverage"] > 0.5
+    assert abs(now["coverage"] - then["coverage"]) < 0.2

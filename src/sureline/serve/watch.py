@@ -85,11 +85,14 @@ class Watch:
         """
         self._append(rows, ("answered", self._clock(), rows, seconds, confidences, novelties, answered, requests))
 
-    def learned(self, *, right: Flags, confidences: Floats, answered: Flags | None = None) -> None:
-        """Labels came, and were compared with the model's answers before it learned from them."""
+    def learned(self, *, right: Flags, confidences: Floats, answered: Flags | None = None, again: bool = False) -> None:
+        """Labels came, and were compared with the model's answers before it learned from them.
+
+        With `again` they came some time ago, and are read from a log.
+        """
         right = np.asarray(right, bool)
         self._latest_right = right
-        self._append(len(right), ("learned", self._clock(), right, confidences, answered))
+        self._append(len(right), ("learned", self._clock(), right, confidences, answered, again))
 
     def shadow(self, name: str, *, right: Flags) -> None:
         """A shadow judged the rows of the latest call of `learned`."""
@@ -173,8 +176,8 @@ class Watch:
 
     def _add_labels(self, calls: list[tuple[Any, ...]]) -> None:
         sizes = np.array([len(call[2]) for call in calls], np.int64)
-        seconds = np.array([call[1] for call in calls]).astype(np.int64)
-        for second in np.unique(seconds).tolist():
+        seconds = np.array([-1 if call[5] else call[1] for call in calls]).astype(np.int64)
+        for second in np.unique(seconds[seconds >= 0]).tolist():
             self._seconds.add(second, (0, 0, int(sizes[seconds == second].sum())))
         wrong = ~np.concatenate([call[2] for call in calls])
         confidences = np.concatenate([call[3] for call in calls])
