@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import random
+import shutil
 import socket
 import threading
 import time
@@ -397,6 +398,30 @@ def test_what_is_left_of_an_upload_goes(service: Here) -> None:
     assert [path for path in state.rglob("*") if "upload" in path.name or path.name.startswith("model-")] == []
 
 
+def test_what_a_kill_leaves_of_uploads_goes_at_the_next_start(models: dict[str, Path], tmp_path: Path) -> None:
+    state, file = tmp_path / "state", models["many"].read_bytes()
+    with serving(Settings(state, [("many", models["many"])])) as here:
+        assert here("POST", f"{MANY}/shadows?name=other", models["names"].read_bytes(), OCTETS).status == 201
+    for snapshot in sorted((state / "many").glob("snapshot-*"))[1:]:  # so that the log refers to the shadow's file
+        shutil.rmtree(snapshot)
+    kept = {path.name for path in state.rglob("*")}
+    digest = "0123456789abcdef" * 4
+    for left in (
+        state / ".upload-0123456789abcdef.new",
+        state / "many" / ".upload-0123456789abcdef.new",
+        state / "many" / f"model-{digest}.sureline",
+        state / "many" / ".snapshot-0000000000000009.tmp" / "champion.sureline",
+        state / "many" / ".snapshot-0000000000000000.gone" / "champion.sureline",
+    ):
+        left.parent.mkdir(exist_ok=True)
+        left.write_bytes(file)
+    mine = state / "many" / "model-of-mine.sureline"
+    mine.write_bytes(file)
+    with serving(Settings(state)) as again:
+        assert [one["name"] for one in again("GET", MANY).json["shadows"]] == ["other"]
+        assert {path.name for path in state.rglob("*")} - {"predictions-00000001.bin"} == kept | {mine.name}
+
+
 # -- texts ---------------------------------------------------------------------------------------------------
 
 PAYLOADS = [
@@ -569,8 +594,8 @@ def test_what_is_wrong_with_a_command_is_one_sentence(
         ([model, "--tcp", "x"], 2, "is not a port, or NAME=PORT"),
         ([model, "--tcp", "other=0"], 1, "there is no other"),
         ([model, "--tls-cert", model], 2, "come together"),
-        ([model, "--tls-cert", model, "--tls-key", model], 1, "certificate or its key cannot be read"),
-        ([model, "--port", port], 1, "cannot be listened on"),
+        ([model, "--tls-cert", model, "--tls-key", model], 1, "must be a certificate and its key in PEM, and are not."),
+        ([model, "--port", port], 1, "cannot be listened on: Address already in use."),
         ([model, "--host", "no such host", "--token", "abcdefghi"], 1, "--host no such host"),
         ([str(tmp_path / "nothing.sureline")], 1, "nothing.sureline: No such file"),
         ([str(tmp_path / "bad.sureline")], 1, "is not a sureline model file"),

@@ -31,7 +31,8 @@ _EVERY = 0.25  # seconds between looks at what is to be calibrated or saved
 _OURS = re.compile(
     r"\.?name\.json(\.[0-9a-f]{16}\.tmp)?$|\.?(snapshot|log|model|predictions|upload)-"
 )  # files in the folder of a name
-_SHARE = 50  # of the processor's time, one in so many may go into calibrations, so that hardly one answer in a hundred meets one
+_UPLOAD = re.compile(r"\.upload-[0-9a-f]{16}\.new")
+_SHARE = 20  # of the processor's time, one in so many may go into calibrations
 
 
 class House:
@@ -62,6 +63,8 @@ class House:
         for path in self.state.iterdir():  # what a crash has left of one that was being made or removed
             if _is_left_behind(path):
                 shutil.rmtree(path, ignore_errors=True)
+            elif _UPLOAD.fullmatch(path.name) and path.is_file() and not path.is_symlink():
+                path.unlink(missing_ok=True)
         for name, file in files:
             if not is_name(name):
                 raise StateError(f"{file}: a model's name has {RULE}; give another one with NAME=FILE.")

@@ -25,6 +25,7 @@ from .snapshots import (
     file_digest,
     newest_snapshot,
     read_json,
+    remove_left_behind,
     remove_snapshot,
     snapshots,
     write_json,
@@ -171,6 +172,7 @@ class Served:
                 self.folder, writer, max_bytes=keeping.predictions, max_count=keeping.most_predictions
             )
         self._recover_or_note()
+        remove_left_behind(self.folder, [model_path(self.folder, digest) for digest in self._lineup.files])
         self.champion.warm_up()
         self._writer = writer
         size = max(keeping.snapshot_every // 4, 1 << 16)
