@@ -74,6 +74,7 @@ class Served:
         self._writing_snapshot = False
         self.notes: list[str] = []  # what was found when it was opened
         self.snapshot_failed: str | None = None
+        self.log_failed: str | None = None  # why the latest record could not be written
         self.closed = False
         self.parted: str | None = None  # why the models may be others than those of the log
         self._say: Callable[[str], None] = self.notes.append

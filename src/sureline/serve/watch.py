@@ -23,6 +23,7 @@ _GENERATION = 10_000  # labels, of which reliability and coverage are told; one 
 _MOST_SHADOWS, _MOST_QUEUED, _LONGEST_TEXT = 16, 40, 400
 _WRONG, _ANSWERED = 1, 2
 _STEP = 5  # seconds of a point
+_LATE = 1.0  # seconds by which the clock may go back without more ado
 
 
 class Watch:
@@ -55,6 +56,7 @@ class Watch:
         self._clock, self._lock = clock, threading.Lock()
         self._pending: list[tuple[Any, ...]] = []
         self._pending_rows = 0
+        self._latest = 0.0  # time of a call
         self._latest_right: Flags | None = None  # of `learned`, which shadows are compared with
         self.requests = self.rows = self.answered_rows = self.n_labels = self.mistakes = 0
         self._along = Stretches(4)  # rows: confidence, answered, whether novelty is known, novelty
@@ -124,6 +126,11 @@ class Watch:
 
     def _append(self, rows: int, call: tuple[Any, ...]) -> None:
         with self._lock:
+            if call[0] != "shadow":
+                if call[1] < self._latest - _LATE:
+                    self._settle()
+                    self._seconds.set_back(int(call[1]))
+                self._latest = call[1]
             self._pending.append(call)
             self._pending_rows += rows
             if len(self._pending) >= _MOST_PENDING or self._pending_rows >= _MOST_ROWS:
@@ -303,6 +310,7 @@ class Watch:
             made._judged = [latest, before]
             made._recent = np.frombuffer(bytes.fromhex(state["recent"]), np.uint8).copy()
             made._seconds = Seconds.from_state(state["seconds"])
+            made._latest = float(made._seconds.second.max())
             of_errors, of_novelty = state["alarms"]
             made._alarms = [Alarms.from_state(of_errors, "error"), Alarms.from_state(of_novelty, "unseen")]
             made._shadows = {str(name): Shadow.from_state(one) for name, one in state["shadows"].items()}
