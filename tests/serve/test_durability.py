@@ -175,10 +175,13 @@ def test_a_full_disk_stops_learning_and_nothing_else(models: dict[str, Path], tm
         lines = service("POST", f"{path}/learn", json.dumps({"row": row, "label": "b"}).encode() + b"\n", NDJSON).lines
         assert "File too large" in lines[0]["error"]
         assert service("GET", f"{path}/model").body == before
+        ready = service("GET", "/readyz")
+        assert (ready.status, ready.json["no_labels"]) == (200, ["names"])
         assert service("POST", f"{path}/learn", {"row": {"red": 1.0}, "label": "b"}).status in (200, 507)  # a short one
         short = int(service("GET", path).json["version"].split(".")[1]) - learned
         resource.prlimit(service.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         assert service("POST", f"{path}/learn", {"row": row, "label": "b"}).status == 200
+        assert service("GET", "/readyz").json["no_labels"] == []
         service.kill()
     rows = [(row, "a")] * learned + [({"red": 1.0}, "b")] * short + [(row, "b")]
     assert learned_from(tmp_path / "state" / "names") == rows
@@ -200,8 +203,9 @@ def test_a_log_is_bounded_by_snapshots_and_what_is_kept_can_be_replayed(
         octets = {"Content-Type": "application/octet-stream"}
         file = models["text"].read_bytes()
         for round in range(200):
-            oldest = min((int(path.name[9:]) for path in folder.glob("snapshot-*")), default=0)
-            if round >= 24 and oldest > 1:
+            kept = sorted(int(path.name[9:]) for path in folder.glob("snapshot-*"))
+            calibrated = int(answers[-1]["answer"]["version"].split(".")[2]) if answers else 0
+            if round >= 24 and kept[0] > 1 and calibrated >= kept[-1]:  # those that are kept at the end tell of it
                 break
             time.sleep(0 if round < 24 else 0.2)  # snapshots are written beside the learning: some come late
             if round == 5:
@@ -321,3 +325,30 @@ def test_predictions_wait_for_their_labels_across_a_kill(models: dict[str, Path]
         ]
     assert statuses == [409, 200, 409, 409]
     assert learned_from(state / "names") == [({"red": 1.0}, "a"), ({"red": 1.0}, "b")]
+
+
+def test_labels_that_are_read_from_the_log_again_are_no_rate_and_are_judged_as_they_were(
+    models: dict[str, Path], tmp_path: Path
+) -> None:
+    state, rows = tmp_path / "state", rows_of("text", 6000, seed=3)
+    keeping = Keeping("none", max_error=0.05)
+    with serving(Settings(state, [("text", models["text"])], keeping=keeping)) as service:
+        for start in range(0, len(rows), 500):
+            part = rows[start : start + 500]
+            body = {"rows": [row for row, _ in part], "labels": [label for _, label in part]}
+            assert service("POST", "/v1/models/text/learn", body).status == 200
+            served = service.running.house.get("text")
+            served.lineup.calibrate()
+        before = served.watch.snapshot()
+    for snapshot in sorted((state / "text").glob("snapshot-*"))[1:]:
+        shutil.rmtree(snapshot)
+    with serving(Settings(state, keeping=keeping)) as again:
+        watch = again.running.house.get("text").watch
+        after = watch.snapshot()
+        assert again("POST", "/v1/models/text/learn", {"row": rows[0][0], "label": rows[0][1]}).status == 200
+        assert watch.to_state()["seconds"]["counts"] == [[0, 0, 1]]
+    assert (after["labels"], after["mistakes"]) == (before["labels"], before["mistakes"])
+    assert sum(after["pace"]["labels"]) == 0
+    [then], [now] = before["judged"]["coverage"]["promises"], after["judged"]["coverage"]["promises"]
+    assert then["coverage"] > 0.5
+    assert abs(now["coverage"] - then["coverage"]) < 0.2

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import http.client
 import json
 import os
 import random
+import shutil
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,9 +23,11 @@ from service import NDJSON, PATIENCE, Here, Reply, Settings, ask_on, process, se
 
 import sureline
 from sureline import cli
+from sureline.serve.batching import Batching
 from sureline.serve.errors import Refused, StateError
 from sureline.serve.limits import Limits
 from sureline.serve.names import checked_name
+from sureline.serve.rows import Rows
 from sureline.serve.running import Running
 from sureline.serve.served import Keeping
 from sureline.serve.tokens import Right, Tokens, parsed_token, tokens_of_file
@@ -31,7 +36,7 @@ LIMITS = Limits(
     body=100_000, rows=50, depth=20, name=100, upload=1 << 20, stream=1 << 20, head=4000, sockets=20, head_time=0.5,
     body_time=0.5, idle_time=5,
 )  # fmt: skip
-PREDICT = "/v1/models/many/predict"
+MANY, PREDICT = "/v1/models/many", "/v1/models/many/predict"
 OCTETS = {"Content-Type": "application/octet-stream"}
 
 
@@ -80,6 +85,10 @@ def head(method: str, path: str, **headers: object) -> bytes:
         (b'{"row":{"a":1,"\\u0061":2}}', 400, 'The key "a" comes twice'),
         (b'{"row":{"a" :1,"a"\n:2}}', 400, 'The key "a" comes twice'),
         (b'{"row":{"a":1},"row":{"b":1}}', 400, 'The key "row" comes twice'),
+        (b'{"row":"a","row" :"b"}', 400, 'The key "row" comes twice'),
+        (b'{"row" : "a", "row":"b"}', 400, 'The key "row" comes twice'),
+        (b'{"row":"a","novelty" :true,"novelty"\t:false}', 400, 'The key "novelty" comes twice'),
+        (b'{"row":"a\\":","row" :"b"}', 400, 'The key "row" comes twice'),
         (b'{"rows":[{"a":1},{"a":1,"x\\":":3,"a":2}]}', 400, 'The key "a" comes twice'),
         (b'{"row":' + b"[" * 10_000 + b"]" * 10_000 + b"}", 400, "nested"),
         (b'{"row":' + b'{"a":' * 10_000 + b"1" + b"}" * 10_000 + b"}", 400, "nested"),
@@ -116,6 +125,67 @@ def test_bodies_that_are_refused(service: Here, body: bytes, status: int, why: s
 def test_a_body_that_only_looks_as_if_a_key_came_twice_is_taken(service: Here) -> None:
     for body in (b'{"row":{"a\\":":1}}', b'{"row":{"a\\":\\":":1,"b":2}}', b'{ "row" : {"a" : 1} }'):
         assert service("POST", PREDICT, body).status == 200
+
+
+def test_a_number_that_no_record_has_room_for_is_answered_and_cannot_be_taught(service: Here) -> None:
+    """Whoever asks in the same turn gets an answer too."""
+    row = {"a": 10**25}
+    answer = service("POST", PREDICT, {"row": row})
+    assert (answer.status, "prediction_id" in answer.json) == (200, True)
+    assert answer.json["prediction_id"] is None
+    assert service("POST", PREDICT, {"rows": [row, {"a": 1}]}).status == 200
+    taught = service("POST", f"{MANY}/learn", {"row": row, "label": "red"})
+    assert (taught.status, "more than 64 bits" in taught.json["error"]) == (422, True)
+
+
+def test_a_fault_in_one_answer_is_not_that_of_its_neighbours(service: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, loop = Rows.read, service.running.house._loop
+    assert loop is not None
+
+    def faulty(rows: Rows, examples: list[object]) -> object:
+        if {"bad": 1} in examples:
+            raise RuntimeError("a fault")
+        return read(rows, examples)
+
+    async def ask() -> list[object]:
+        batching = Batching(service.running.house.get("many"))
+        told = [batching.answer(row, remember=False) for row in ({"a": 1}, {"bad": 1}, {"b": 1})]
+        return await asyncio.gather(*told, return_exceptions=True)
+
+    monkeypatch.setattr(Rows, "read", faulty)
+    told = asyncio.run_coroutine_threadsafe(ask(), loop).result(60)
+    assert [type(one) for one in told] == [bytes, RuntimeError, bytes]
+
+
+def test_a_label_of_another_type_is_refused_before_it_is_logged(service: Here) -> None:
+    before = service("GET", MANY).json["version"].split(".")[1]
+    for label in (1, 1.5, True, 2**63, -0.0):
+        reply = service("POST", f"{MANY}/learn", {"row": {"a": 1}, "label": label})
+        assert (reply.status, "of another type" in reply.json["error"]) == (422, True)
+    assert service("GET", MANY).json["version"].split(".")[1] == before
+
+
+def test_uploads_of_one_name_at_a_time(models: dict[str, Path], tmp_path: Path) -> None:
+    file, state, statuses = models["many"].read_bytes(), tmp_path / "state", []
+    with serving(Settings(state)) as service:
+
+        def upload() -> None:
+            statuses.append(service("POST", "/v1/models?name=new", file, OCTETS).status)
+
+        for _ in range(4):
+            statuses.clear()
+            threads = [threading.Thread(target=upload) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert sorted(statuses) == [201] + [409] * 7
+            assert service("POST", "/v1/models/new/predict", {"row": {"a": 1}}).status == 200
+            assert service("DELETE", "/v1/models/new").status == 200
+        assert service("POST", "/v1/models?name=new", file, OCTETS).status == 201
+    assert sorted(path.name for path in state.iterdir()) == ["lock", "new"]
+    with serving(Settings(state)) as again:
+        assert again("POST", "/v1/models/new/predict", {"row": {"a": 1}}).status == 200
 
 
 def test_half_of_a_surrogate_pair_does_no_harm(service: Here) -> None:
@@ -328,6 +398,30 @@ def test_what_is_left_of_an_upload_goes(service: Here) -> None:
     assert [path for path in state.rglob("*") if "upload" in path.name or path.name.startswith("model-")] == []
 
 
+def test_what_a_kill_leaves_of_uploads_goes_at_the_next_start(models: dict[str, Path], tmp_path: Path) -> None:
+    state, file = tmp_path / "state", models["many"].read_bytes()
+    with serving(Settings(state, [("many", models["many"])])) as here:
+        assert here("POST", f"{MANY}/shadows?name=other", models["names"].read_bytes(), OCTETS).status == 201
+    for snapshot in sorted((state / "many").glob("snapshot-*"))[1:]:  # so that the log refers to the shadow's file
+        shutil.rmtree(snapshot)
+    kept = {path.name for path in state.rglob("*")}
+    digest = "0123456789abcdef" * 4
+    for left in (
+        state / ".upload-0123456789abcdef.new",
+        state / "many" / ".upload-0123456789abcdef.new",
+        state / "many" / f"model-{digest}.sureline",
+        state / "many" / ".snapshot-0000000000000009.tmp" / "champion.sureline",
+        state / "many" / ".snapshot-0000000000000000.gone" / "champion.sureline",
+    ):
+        left.parent.mkdir(exist_ok=True)
+        left.write_bytes(file)
+    mine = state / "many" / "model-of-mine.sureline"
+    mine.write_bytes(file)
+    with serving(Settings(state)) as again:
+        assert [one["name"] for one in again("GET", MANY).json["shadows"]] == ["other"]
+        assert {path.name for path in state.rglob("*")} - {"predictions-00000001.bin"} == kept | {mine.name}
+
+
 # -- texts ---------------------------------------------------------------------------------------------------
 
 PAYLOADS = [
@@ -453,6 +547,9 @@ def test_pages_of_others_may_not_ask(service: Here) -> None:
     assert status(Host="elsewhere.example") == 403  # a name that somebody made point here
     assert status(Host=f"elsewhere.example:{service.port}") == 403
     assert status(Host=f"[::1]:{service.port}") == 200
+    for hosts in ((own, "elsewhere.example"), ("elsewhere.example", own), (own, own)):
+        lines = ["GET /readyz HTTP/1.1", *(f"Host: {host}" for host in hosts), "Connection: close", "", ""]
+        assert b" 403 " in raw(service.port, "\r\n".join(lines).encode()).split(b"\r\n")[0]
 
 
 def test_without_a_token_it_listens_here_alone(
@@ -497,8 +594,8 @@ def test_what_is_wrong_with_a_command_is_one_sentence(
         ([model, "--tcp", "x"], 2, "is not a port, or NAME=PORT"),
         ([model, "--tcp", "other=0"], 1, "there is no other"),
         ([model, "--tls-cert", model], 2, "come together"),
-        ([model, "--tls-cert", model, "--tls-key", model], 1, "certificate or its key cannot be read"),
-        ([model, "--port", port], 1, "cannot be listened on"),
+        ([model, "--tls-cert", model, "--tls-key", model], 1, "must be a certificate and its key in PEM, and are not."),
+        ([model, "--port", port], 1, "cannot be listened on: Address already in use."),
         ([model, "--host", "no such host", "--token", "abcdefghi"], 1, "--host no such host"),
         ([str(tmp_path / "nothing.sureline")], 1, "nothing.sureline: No such file"),
         ([str(tmp_path / "bad.sureline")], 1, "is not a sureline model file"),

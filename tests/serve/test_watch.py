@@ -268,3 +268,26 @@ def test_seconds_keep_five_minutes() -> None:
     counts, _ = seconds.latest(1000, 300, 5)
     assert counts[:, 1].sum() == sum(range(700, 1000))
     assert len(seconds.counts) == 300
+
+
+def test_a_clock_that_is_set_back_stops_nothing() -> None:
+    now = [100_000.0]
+    watch = Watch(["a", "b"], None, clock=lambda: now[0])
+
+    def rates(seconds: int) -> list[float]:
+        for _ in range(seconds):
+            now[0] += 1
+            watch.answered(rows=3, seconds=0.001, confidences=np.full(3, 0.9))
+        now[0] += 1
+        return [float(watch.snapshot()["now"]["rows"]), sum(watch.snapshot()["pace"]["rows"]) * 5]
+
+    assert rates(20) == [3.0, 60.0]
+    for back, left in ((1000, 0), (15, 5), (86_400, 0), (1, 19)):
+        before = now[0]
+        now[0] -= back
+        latest, all_of_them = rates(20)
+        assert latest == 3.0, back
+        assert 60 <= all_of_them <= 60 + 3 * (left + 20), (back, before)
+    watch = Watch.from_state(watch.to_state(), clock=lambda: now[0])
+    now[0] -= 5000
+    assert rates(20)[0] == 3.0

@@ -331,24 +331,29 @@ class OnlineLearner(RuleLearner, ClassLearner):
     def _codes(self) -> dict[Any, int]:
         return {label: k for k, label in enumerate(self.classes_.tolist())}
 
-    def _one_class_more(self, y: Any) -> OneByOne:
+    def classes_with(self, y: Any) -> Array:
+        """The classes and one more, of a label; ValueError if it cannot be one of them."""
         known = self.classes_.tolist()
         if isinstance(y, str):
             same = all(isinstance(label, str) for label in known)
-            classes = exact_labels([*known, str(y)] if same else [y])
+            classes: Array = exact_labels([*known, str(y)] if same else [y])
         else:
             label = np.array([y])
             same = label.ndim == 1 and {label.dtype.kind, self.classes_.dtype.kind} <= set("biuf")
-            classes = np.concatenate([self.classes_, label]) if same else None
+            classes = np.concatenate([self.classes_, label]) if same else self.classes_
         if y != y or not same:
             raise ValueError(f"y is {y!r}, and the classes so far are of another type: {known}.")
         if classes.tolist() != [*known, y]:
             raise ValueError(f"y is {y!r}, which {classes.dtype}, the type of all classes together, cannot hold.")
         if not self._may_grow:
             raise ValueError(f"y is {y!r}, which is not among the classes {known}; set growing=True to add classes.")
-        self.refuse_classes(len(known) + 1)
+        self.refuse_classes(len(classes))
+        return classes
+
+    def _one_class_more(self, y: Any) -> OneByOne:
+        classes = self.classes_with(y)
         state = self._state.copy()
-        self._add_classes(state, len(known) + 1)
+        self._add_classes(state, len(classes))
         self.classes_ = classes
         self._state = state
         return OneByOne.begun(self)

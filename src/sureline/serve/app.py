@@ -133,11 +133,16 @@ class Application:
         return reply({"status": "alive"})
 
     async def readyz(self, request: Request) -> Response:
-        """Ready to answer and to learn."""
+        """Ready to answer; and of which models labels or snapshots cannot be kept now."""
         house = self.house
-        unwritable = [name for name in house.names() if house.get(name).snapshot_failed]
-        ready = house.ready and not any(house.get(name).parted for name in house.names())
-        told = {"status": "ready" if ready else "not ready", "models": house.names(), "no_snapshot": unwritable}
+        served = [house.get(name) for name in house.names()]
+        ready = house.ready and not any(one.parted for one in served)
+        told = {
+            "status": "ready" if ready else "not ready",
+            "models": house.names(),
+            "no_labels": [one.name for one in served if one.log_failed or one.parted],
+            "no_snapshot": [one.name for one in served if one.snapshot_failed],
+        }
         return reply(told, 200 if ready else 503)
 
     async def metrics_text(self, request: Request) -> Response:

@@ -41,19 +41,15 @@ class Batching:
         self._rows, self._told = [], []
         try:
             self._answer(rows, told)
-        except Refused as refused:
+        except Exception as error:
             if len(rows) == 1:
-                _refuse(told[0][0], refused)
+                _refuse(told[0][0], error)
                 return
             for row, one in zip(rows, told, strict=True):  # which of them it is
                 try:
                     self._answer([row], [one])
-                except Refused as alone:
+                except Exception as alone:
                     _refuse(one[0], alone)
-        except Exception as error:
-            for future, _ in told:
-                if not future.done():
-                    future.set_exception(error)
 
     def _answer(self, rows: list[Any], told: list[tuple[asyncio.Future[bytes], bool]]) -> None:
         served = self._served
@@ -69,9 +65,9 @@ class Batching:
         tell_page(served, rows, answers, chunk, verdicts, seconds, requests=len(rows))
 
 
-def _refuse(future: asyncio.Future[bytes], refused: Refused) -> None:
+def _refuse(future: asyncio.Future[bytes], error: Exception) -> None:
     if not future.done():
-        future.set_exception(refused)
+        future.set_exception(error)
 
 
 def finish(served: Served, rows: list[Any], answers: list[dict[str, Any]], remember: list[bool]) -> None:

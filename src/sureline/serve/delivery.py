@@ -21,6 +21,7 @@ def deliver(outcomes: Sequence[tuple[Writing, int | OSError]]) -> None:
     while at < len(outcomes):
         writing, seq = outcomes[at]
         served, entry, read, future, size = writing.told
+        served.log_failed = (seq.strerror or str(seq)) if isinstance(seq, OSError) else None
         if isinstance(seq, OSError):
             _tell(future, refusal_of(seq))
             at += 1

@@ -38,7 +38,7 @@ class Guard:
             host = origin = None
             for name, text in scope["headers"]:
                 if name == b"host":
-                    host = text
+                    host = text if host is None else b""  # two of them are none that is served
                 elif name == b"origin":
                     origin = text
             if host is not None and host not in self._known and not self._serves(host):

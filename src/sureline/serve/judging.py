@@ -18,8 +18,8 @@ from .watch import Watch
 class Judging:
     """Tells a watch which labels were as predicted. Whatever fails in that is said, and keeps nothing from learning."""
 
-    def __init__(self, watch: Watch, max_error: float | None, say: Callable[[str], None]) -> None:
-        self.watch, self._max_error, self._say = watch, max_error, say
+    def __init__(self, watch: Watch, max_error: float | None, say: Callable[[str], None], *, again: bool) -> None:
+        self.watch, self._max_error, self._say, self._again = watch, max_error, say, again
 
     def __call__(self, name: str | None, member: Member, chunks: list[Chunk | None], entries: list[Learned]) -> None:
         try:
@@ -52,7 +52,7 @@ class Judging:
             answered = None
             if self._max_error is not None and len(read) == len(chunks) and verdicts is not None:
                 answered = member.answered(verdicts, self._max_error)
-            self.watch.learned(right=right, confidences=confidences, answered=answered)
+            self.watch.learned(right=right, confidences=confidences, answered=answered, again=self._again)
         else:
             self.watch.shadow(name, right=right)
 

@@ -16,6 +16,7 @@ from ..learners.calibration import Curve, curve_of
 from ..learners.explanation import Explainer, Explanation
 from ..learners.learner import ClassLearner, Learner
 from ..learners.novelty import spread, unseen_share, usual_std
+from ..learners.online import OnlineLearner
 from ..learners.probabilities import Link
 from ..models.record import is_empty
 from ..stream import Chunk
@@ -122,6 +123,23 @@ class Member:
         """Answer once, so that nobody waits for what is imported then."""
         none = np.zeros(0, np.int32)
         self.judge(Chunk(np.zeros(0, self.learner.model.dtype), none, np.zeros(2, np.int32), (none, []), 0))
+
+    def describe(self) -> dict[str, Any]:
+        """What it is and how much it has learned, for JSON."""
+        learner = self.learner
+        return {
+            "learner": type(learner).__name__,
+            "parameters": learner.parameters(),
+            "format": learner.origin.options.get("format"),
+            "labels": self.labels if self.is_classifier else None,
+            "learns": self.can_learn,
+            "rows": learner.n_seen_,
+            "learned": self.learned,
+            "wrong": self.wrong,
+            "refused": self.refused,
+            "features": learner.model.n_columns,
+            "bytes": learner.model.nbytes if hasattr(learner.model, "nbytes") else None,
+        }
 
     # -- how sure it is --------------------------------------------------------------------------------------
 
@@ -242,6 +260,11 @@ class Member:
             )
         if len(self._labels) >= MAX_CLASSES:
             raise Refused(422, f"The model has {MAX_CLASSES:,} labels, and takes no more.")
+        if isinstance(self.learner, OnlineLearner):
+            try:
+                self.learner.classes_with(label)
+            except ValueError as error:
+                raise Refused(422, in_one_sentence(error)) from None
 
     def refuse(self, n: int) -> list[str | None]:
         """Rows that it cannot read."""

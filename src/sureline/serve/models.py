@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from ..learners.learner import Learner
 from ..learners.saving import read_learner
@@ -30,7 +31,8 @@ _EVERY = 0.25  # seconds between looks at what is to be calibrated or saved
 _OURS = re.compile(
     r"\.?name\.json(\.[0-9a-f]{16}\.tmp)?$|\.?(snapshot|log|model|predictions|upload)-"
 )  # files in the folder of a name
-_SHARE = 50  # of the time, one in so many may go into calibrations, so that hardly one answer in a hundred meets one
+_UPLOAD = re.compile(r"\.upload-[0-9a-f]{16}\.new")
+_SHARE = 20  # of the processor's time, one in so many may go into calibrations
 
 
 class House:
@@ -42,6 +44,7 @@ class House:
         self._lock: int | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.writer: Writer | None = None
+        self._coming: set[str] = set()  # names that are being uploaded
         self._tasks: set[asyncio.Task[None]] = set()
         self.ready = False
         self.stopping = False  # what goes on without an end has to end now
@@ -60,6 +63,8 @@ class House:
         for path in self.state.iterdir():  # what a crash has left of one that was being made or removed
             if _is_left_behind(path):
                 shutil.rmtree(path, ignore_errors=True)
+            elif _UPLOAD.fullmatch(path.name) and path.is_file() and not path.is_symlink():
+                path.unlink(missing_ok=True)
         for name, file in files:
             if not is_name(name):
                 raise StateError(f"{file}: a model's name has {RULE}; give another one with NAME=FILE.")
@@ -117,26 +122,24 @@ class House:
         """Calibrate and save, now and then."""
         calibrate_at = 0.0
         while True:
-            began = time.monotonic()
-            for served in list(self._served.values()):
-                if began >= calibrate_at:
-                    await self._calibrate(served)
-            if began >= calibrate_at:
-                now = time.monotonic()
-                calibrate_at = now + _SHARE * (now - began)
+            if time.monotonic() >= calibrate_at:
+                seconds = [await self._calibrate(served) for served in list(self._served.values())]
+                calibrate_at = time.monotonic() + _SHARE * sum(seconds)
             for served in list(self._served.values()):
                 if served.wants_snapshot:
                     await self._snapshot(served)
             await asyncio.sleep(_EVERY)
 
     @staticmethod
-    async def _calibrate(served: Served) -> None:
+    async def _calibrate(served: Served) -> float:
+        """The processor time that it took."""
         facts = served.calibrations_wanted()
         if facts is None:
-            return
+            return 0.0
         seq, members = served.seq, [member for _, member in served.lineup.members]
-        made = [None if each is None else await asyncio.to_thread(Calibration.of, *each) for each in facts]
-        served.install(members, seq, made)
+        made = [(None, 0.0) if each is None else await asyncio.to_thread(_calibration, each) for each in facts]
+        served.install(members, seq, [calibration for calibration, _ in made])
+        return sum(seconds for _, seconds in made)
 
     async def _snapshot(self, served: Served) -> None:
         failed = served.snapshot_failed
@@ -189,15 +192,23 @@ class House:
             digest = await asyncio.to_thread(_taken_in, served.folder, file)
             await self._referred(served, Replaced(digest), digest, learner)
             return served
-        if len(self._served) >= self.limits.models:
+        if len(self._served) + len(self._coming) >= self.limits.models:
             raise Refused(409, f"There are {len(self._served)} models, and no more are taken.")
         folder = self.state / name
+        if name in self._coming:
+            raise Refused(409, f"A model {name} is being uploaded already.")
         if folder.exists():
             raise Refused(409, f"There is something else called {name} in the state.")
-        await asyncio.to_thread(Served.create, folder, file, {"file": None})
-        served = await asyncio.to_thread(Served.open, folder, self.keeping)
-        self._begin(served)
-        self._served[name] = served
+        self._coming.add(name)
+        try:
+            await asyncio.to_thread(Served.create, folder, file, {"file": None})
+            served = await asyncio.to_thread(Served.open, folder, self.keeping)
+            self._begin(served)
+            self._served[name] = served
+        except OSError as error:
+            raise Refused(507, f"The model could not be kept: {error.strerror or error}.") from None
+        finally:
+            self._coming.discard(name)
         return served
 
     async def add_shadow(self, served: Served, name: str, file: Path) -> str:
@@ -233,6 +244,12 @@ class House:
         await asyncio.to_thread(shutil.rmtree, gone, True)
 
 
+def _calibration(facts: tuple[Any, ...]) -> tuple[Calibration, float]:
+    """A calibration, and the processor time that it took."""
+    began = time.thread_time()
+    return Calibration.of(*facts), time.thread_time() - began
+
+
 def _is_left_behind(path: Path) -> bool:
     """True of the folder of a name that was not made or removed to the end, and of nothing else that lies there."""
     name, ending = path.name[1:].removesuffix(path.suffix), path.suffix
@@ -247,7 +264,8 @@ def _readable(file: Path) -> Learner:
     try:
         return read_learner(file).learner
     except ModelFileError as error:
-        raise Refused(422, f"That is no model: it {error.reason}.") from None
+        it = "" if error.reason.startswith("its ") else "it "
+        raise Refused(422, f"That is no model: {it}{error.reason}.") from None
 
 
 def _taken_in(folder: Path, file: Path) -> str:

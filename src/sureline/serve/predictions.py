@@ -66,10 +66,13 @@ class Predictions:
     # -- keeping ---------------------------------------------------------------------------------------------
 
     def keep(self, fact: Any) -> str | None:
-        """Keep a prediction, and return its id; None if there is no room for it now."""
+        """Keep a prediction, and return its id; None if there is no room for it."""
         if self._backlog > _BACKLOG or self.max_bytes <= 0 or time.monotonic() < self._failed_until:
             return None
-        payload = self._encode(fact)
+        try:
+            payload = self._encode(fact)
+        except (OverflowError, TypeError, ValueError):  # a number that none has room for: its label comes with the row
+            return None
         size = _HEADER.size + len(payload)
         if size > self._segment_bytes:
             return None

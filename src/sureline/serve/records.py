@@ -69,7 +69,9 @@ def packed(entry: Entry) -> bytes:
     """The payload of a record. Refused if it holds a number that none has room for."""
     try:
         return _encoder.encode(entry)
-    except (OverflowError, TypeError, ValueError) as error:
+    except OverflowError:
+        raise Refused(422, "The rows cannot be kept: they have a whole number of more than 64 bits.") from None
+    except (TypeError, ValueError) as error:
         raise Refused(422, f"The rows cannot be kept: {str(error).rstrip('.')}.") from None
 
 

@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import gc
 import ipaddress
+import os
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -146,7 +148,10 @@ class Running:
             config.load()  # whatever is wrong with a certificate, before anything is promised
         except OSError as error:
             self.close()
-            raise StateError(f"The certificate or its key cannot be read: {error.strerror or error}.") from None
+            files = f"--tls-cert {settings.certificate} and --tls-key {settings.key}"
+            if isinstance(error, ssl.SSLError):
+                raise StateError(f"{files} must be a certificate and its key in PEM, and are not.") from None
+            raise StateError(f"{files} cannot be read: {error.strerror or error}.") from None
         self._server = _Server(config)
 
     def _model_of_lines(self) -> str | None:
@@ -204,7 +209,8 @@ def _listening(host: str, port: int) -> socket.socket:
     except socket.gaierror as error:
         raise StateError(f"--host {host}: {error.strerror}.") from None
     except OSError as error:
-        raise StateError(f"{host}:{port} cannot be listened on: {error.strerror}.") from None
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise StateError(f"{host}:{port} cannot be listened on: {reason}.") from None
 
 
 def _is_loopback(host: str) -> bool:

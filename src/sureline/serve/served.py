@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ..learners.learner import ClassLearner, Learner
+from ..learners.learner import Learner
 from .errors import Refused, StateError
 from .judging import Judging
 from .lineup import Fault, Lesson, Lineup, Read, model_path
@@ -25,6 +25,7 @@ from .snapshots import (
     file_digest,
     newest_snapshot,
     read_json,
+    remove_left_behind,
     remove_snapshot,
     snapshots,
     write_json,
@@ -33,7 +34,7 @@ from .snapshots import (
 from .watch import Watch
 from .writer import Writer, Writing
 
-_AT_ONCE, _ROWS = 256, 4096  # records that are judged together when a log is read again, and their rows
+_AT_ONCE, _CALIBRATED = 64, 2048  # rows of a log that are judged together when it is read again, and that calibrate
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class Served:
         self._writing_snapshot = False
         self.notes: list[str] = []  # what was found when it was opened
         self.snapshot_failed: str | None = None
+        self.log_failed: str | None = None  # why the latest record could not be written
         self.closed = False
         self.parted: str | None = None  # why the models may be others than those of the log
         self._say: Callable[[str], None] = self.notes.append
@@ -114,14 +116,17 @@ class Served:
     def recover(self, until: int | None = None) -> None:
         """Apply the records after the snapshot, or those of them up to `until`. Raises Fault if one cannot be."""
         batch: list[Lesson] = []
-        rows = 0
+        rows = since = 0
 
         def flush() -> None:
-            nonlocal rows
+            nonlocal rows, since
             if batch:
                 self._learn(batch)
                 batch.clear()
-            rows = 0
+            rows, since = 0, since + rows
+            if since >= _CALIBRATED:  # so that the page tells of these labels about what it told of them before
+                self._lineup.calibrate()
+                since = 0
 
         for seq, entry, missed, size in history(self.folder, self._lineup.seq):
             if until is not None and seq > until:
@@ -130,7 +135,7 @@ class Served:
             if isinstance(entry, Learned):
                 batch.append(Lesson(seq, entry, None, missed))
                 rows += len(entry.y)
-                if len(batch) >= _AT_ONCE or rows >= _ROWS:
+                if rows >= _AT_ONCE:
                     flush()
             else:
                 flush()
@@ -168,6 +173,7 @@ class Served:
                 self.folder, writer, max_bytes=keeping.predictions, max_count=keeping.most_predictions
             )
         self._recover_or_note()
+        remove_left_behind(self.folder, [model_path(self.folder, digest) for digest in self._lineup.files])
         self.champion.warm_up()
         self._writer = writer
         size = max(keeping.snapshot_every // 4, 1 << 16)
@@ -207,10 +213,10 @@ class Served:
         return {
             "name": self.name,
             "version": self.version,
-            **_facts(self.champion),
+            **self.champion.describe(),
             "log_bytes": self.log_bytes,
             "durability": self.keeping.durability,
-            "shadows": [{"name": name, **_facts(member)} for name, member in self._lineup.shadows.items()],
+            "shadows": [{"name": name, **member.describe()} for name, member in self._lineup.shadows.items()],
         }
 
     # -- learning --------------------------------------------------------------------------------------------
@@ -284,8 +290,9 @@ class Served:
             raise Refused(500, "The change was not made, by a fault of the service; its log says which.") from error
 
     def _learn(self, lessons: Sequence[Lesson]) -> list[list[str | None]]:
+        judging = Judging(self.watch, self.keeping.max_error, self._say, again=self.log is None)
         try:
-            return self._lineup.learn(lessons, Judging(self.watch, self.keeping.max_error, self._say))
+            return self._lineup.learn(lessons, judging)
         finally:
             for prediction in (one for lesson in lessons for one in lesson.entry.p or ()):
                 if self.predictions is not None:
@@ -386,20 +393,3 @@ class Served:
         """So many bytes were appended to the log."""
         self.log_bytes += size
         self._since_snapshot += size
-
-
-def _facts(member: Member) -> dict[str, Any]:
-    learner = member.learner
-    return {
-        "learner": type(learner).__name__,
-        "parameters": learner.parameters(),
-        "format": learner.origin.options.get("format"),
-        "labels": member.labels if isinstance(learner, ClassLearner) else None,
-        "learns": member.can_learn,
-        "rows": learner.n_seen_,
-        "learned": member.learned,
-        "wrong": member.wrong,
-        "refused": member.refused,
-        "features": learner.model.n_columns,
-        "bytes": learner.model.nbytes if hasattr(learner.model, "nbytes") else None,
-    }

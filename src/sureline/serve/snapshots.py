@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,8 @@ from .names import is_digest, is_name
 
 CHAMPION = "champion.sureline"
 FORMAT = 1
+_LEFT = re.compile(r"\.upload-[0-9a-f]{16}\.new|\.snapshot-[0-9]{16}\.(tmp|gone)")
+_MODEL = re.compile(r"model-[0-9a-f]{64}\.sureline")
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,16 @@ def remove_snapshot(folder: Path, seq: int) -> None:
     with suppress(OSError):
         os.rename(path, gone)  # so that no half of it is taken for one
     shutil.rmtree(gone, ignore_errors=True)
+
+
+def remove_left_behind(folder: Path, files: Sequence[Path]) -> None:
+    """Remove what a crash has left of uploads and snapshots, and models of which none of these files is one."""
+    for path in folder.iterdir():
+        with suppress(OSError):
+            if _LEFT.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif _LEFT.fullmatch(path.name) or (_MODEL.fullmatch(path.name) and path not in files):
+                path.unlink()
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -88,6 +88,10 @@ class Seconds:
             bins = np.log10(np.maximum(times, _FASTEST) / _FASTEST) * _PER_DECADE
             self.times[at] += np.bincount(np.minimum(bins.astype(np.int64), _BINS - 1), minlength=_BINS)
 
+    def set_back(self, second: int) -> None:
+        """Forget what the clock, which was set back, has not come to yet."""
+        self.second[self.second > second] = -1
+
     def latest(self, now: int, seconds: int, step: int) -> tuple[Ints, list[Floats]]:
         """Counts of the last whole `seconds` in steps, the earliest first; and quantiles 0.5 and 0.99 of the times."""
         wanted = np.arange(now - seconds, now)

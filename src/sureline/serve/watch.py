@@ -23,6 +23,7 @@ _GENERATION = 10_000  # labels, of which reliability and coverage are told; one 
 _MOST_SHADOWS, _MOST_QUEUED, _LONGEST_TEXT = 16, 40, 400
 _WRONG, _ANSWERED = 1, 2
 _STEP = 5  # seconds of a point
+_LATE = 1.0  # seconds by which the clock may go back without more ado
 
 
 class Watch:
@@ -55,6 +56,7 @@ class Watch:
         self._clock, self._lock = clock, threading.Lock()
         self._pending: list[tuple[Any, ...]] = []
         self._pending_rows = 0
+        self._latest = 0.0  # time of a call
         self._latest_right: Flags | None = None  # of `learned`, which shadows are compared with
         self.requests = self.rows = self.answered_rows = self.n_labels = self.mistakes = 0
         self._along = Stretches(4)  # rows: confidence, answered, whether novelty is known, novelty
@@ -85,11 +87,14 @@ class Watch:
         """
         self._append(rows, ("answered", self._clock(), rows, seconds, confidences, novelties, answered, requests))
 
-    def learned(self, *, right: Flags, confidences: Floats, answered: Flags | None = None) -> None:
-        """Labels came, and were compared with the model's answers before it learned from them."""
+    def learned(self, *, right: Flags, confidences: Floats, answered: Flags | None = None, again: bool = False) -> None:
+        """Labels came, and were compared with the model's answers before it learned from them.
+
+        With `again` they came some time ago, and are read from a log.
+        """
         right = np.asarray(right, bool)
         self._latest_right = right
-        self._append(len(right), ("learned", self._clock(), right, confidences, answered))
+        self._append(len(right), ("learned", self._clock(), right, confidences, answered, again))
 
     def shadow(self, name: str, *, right: Flags) -> None:
         """A shadow judged the rows of the latest call of `learned`."""
@@ -121,6 +126,11 @@ class Watch:
 
     def _append(self, rows: int, call: tuple[Any, ...]) -> None:
         with self._lock:
+            if call[0] != "shadow":
+                if call[1] < self._latest - _LATE:
+                    self._settle()
+                    self._seconds.set_back(int(call[1]))
+                self._latest = call[1]
             self._pending.append(call)
             self._pending_rows += rows
             if len(self._pending) >= _MOST_PENDING or self._pending_rows >= _MOST_ROWS:
@@ -173,8 +183,8 @@ class Watch:
 
     def _add_labels(self, calls: list[tuple[Any, ...]]) -> None:
         sizes = np.array([len(call[2]) for call in calls], np.int64)
-        seconds = np.array([call[1] for call in calls]).astype(np.int64)
-        for second in np.unique(seconds).tolist():
+        seconds = np.array([-1 if call[5] else call[1] for call in calls]).astype(np.int64)
+        for second in np.unique(seconds[seconds >= 0]).tolist():
             self._seconds.add(second, (0, 0, int(sizes[seconds == second].sum())))
         wrong = ~np.concatenate([call[2] for call in calls])
         confidences = np.concatenate([call[3] for call in calls])
@@ -300,6 +310,7 @@ class Watch:
             made._judged = [latest, before]
             made._recent = np.frombuffer(bytes.fromhex(state["recent"]), np.uint8).copy()
             made._seconds = Seconds.from_state(state["seconds"])
+            made._latest = float(made._seconds.second.max())
             of_errors, of_novelty = state["alarms"]
             made._alarms = [Alarms.from_state(of_errors, "error"), Alarms.from_state(of_novelty, "unseen")]
             made._shadows = {str(name): Shadow.from_state(one) for name, one in state["shadows"].items()}
