@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 from command_line import fail, succeed
 from forge import canonical, put_together, take_apart
+from scipy.sparse import csr_matrix
 from stream_files import write, write_rows
 
 import sureline
 from sureline import datasets, scale
 from sureline.learners.catalogue import learner_named
-from sureline.scale import learn_shard
+from sureline.scale import learn_shard, learning
 from sureline.scale.team import Team
 from sureline.scale.train import learners_of
 from sureline.stream import DataError, read
@@ -80,6 +81,21 @@ def test_one_shard_is_the_file_of_train(data: Path, tmp_path: Path) -> None:
         assert np.array_equal(ours.model.weights, theirs.model.weights)
         assert np.array_equal(ours.model.record, theirs.model.record)
         assert ours.progressive_.mistakes.tolist() == theirs.progressive_.mistakes.tolist()
+
+
+@pytest.mark.parametrize(("name", "options"), [("bcw", {"C": 0.1}), ("arow", {"covariance": "full", "r": 1.0})])
+def test_one_shard_is_the_file_of_train_with_a_full_covariance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, Any]
+) -> None:
+    """Batches end after as many rows, wherever the blocks of the file do."""
+    draw = np.random.default_rng(0)
+    X = csr_matrix(draw.standard_normal((600, 20)) * (draw.random((600, 20)) < 0.5))
+    path = write_rows(tmp_path / "few.svm", X, (X.sum(axis=1).A1 > 0).astype(int))
+    monkeypatch.setattr(learning, "BATCH", 250)
+    batch = {"batch": 250} if name == "bcw" else {}
+    sureline.train(path, name, model=tmp_path / "alone", **batch, **options)
+    scale.train(path, name, model=tmp_path / "shard", shard_size=1 << 30, **options)
+    assert (tmp_path / "shard").read_bytes() == (tmp_path / "alone").read_bytes()
 
 
 @pytest.mark.parametrize("compression", ["", ".gz"])

@@ -32,6 +32,8 @@ LEARNERS: list[tuple[str, dict[str, Any]]] = [
     ("FTRL", {"l1": 0.1}),
     ("FOBOS", {"lam": 1e-3, "dtype": "float32"}),
     ("AdaFOBOS", {"lam": 1e-3}),
+    ("BCW", {}),
+    ("AROW", {"covariance": "full"}),
 ]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, issparse
 
 import sureline
 from sureline import datasets, scale
@@ -19,6 +19,7 @@ from sureline.learners.catalogue import LEARNERS, learner_named
 from sureline.learners.saving import learner_bytes, read_learner
 from sureline.models.merging import begun
 from sureline.models.numbers import Policy, Shape
+from sureline.models.precision.triangle import Triangle
 from sureline.models.state import State
 from sureline.reference.merging import Merging, Sums, added
 from sureline.scale import ArrayRows, Delta, DeltaError, Shard, learn_shard, merge
@@ -36,6 +37,8 @@ def is_mergeable(name: str) -> bool:
 
 
 MERGEABLE = [name for name in LEARNERS if is_mergeable(name)]
+FEW = [name for name in MERGEABLE if name != "BCW"]  # a shard changes the weights of its features, and no others
+FULL = [("BCW", {}), ("BCW", {"q": 2}), *((n, {"covariance": "full"}) for n in ("AROW", "SCW", "SOP", "NAROW", "SSOL"))]
 
 
 def rows(n: int = 1200, classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
@@ -43,6 +46,20 @@ def rows(n: int = 1200, classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
     X = rng.standard_normal((n, 12)) * (rng.random((n, 12)) < 0.6)
     scores = X @ rng.standard_normal((12, classes)) + 0.3 * rng.standard_normal((n, classes))
     return X, scores.argmax(axis=1)
+
+
+def numbers_of(learner) -> list[np.ndarray]:
+    """Everything that was learned, but for the tally."""
+    model = learner.model
+    if isinstance(model, State):
+        return [model.weights, model.record, *([] if model.factors is None else [model.factors])]
+    precision = model.precision
+    held = precision.R if isinstance(precision, Triangle) else precision.Z
+    return [model.mu, model.record, held.toarray() if issparse(held) else held]
+
+
+def same(one, other) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(numbers_of(one), numbers_of(other), strict=True))
 
 
 def learner_of(name: str, **parameters: object):
@@ -67,31 +84,32 @@ def in_rounds(base: bytes, *rounds) -> bytes:
 
 def test_most_learners_can_be_merged() -> None:
     assert set(MERGEABLE) >= {"AROW", "SCW", "PA", "FTRL", "SSOL", "NHERD", "OGD", "Perceptron", *SPARSE}
-    for name in ("CW", "ROMMA", "BCW"):
+    for name in ("CW", "ROMMA", "ODCA", "SBCW", "FGM"):
         with pytest.raises(ValueError, match=f"{name} with these parameters cannot be learned in shards"):
             mergeable(learner_named(name)())
-    with pytest.raises(ValueError, match="cannot be learned in shards"):
-        mergeable(learner_named("AROW")(covariance="full"))
-    with pytest.raises(ValueError, match="cannot be learned in shards"):
-        mergeable(learner_named("AROW")(average=True))
+    for name, parameters in FULL:
+        mergeable(learner_named(name)(**parameters))
+    for one in (learner_named("AROW")(average=True), learner_named("NHERD")(covariance="full")):
+        with pytest.raises(ValueError, match="cannot be learned in shards"):
+            mergeable(one)
 
 
-@pytest.mark.parametrize("name", MERGEABLE)
+@pytest.mark.parametrize(("name", "parameters"), [*((name, {}) for name in FEW), *FULL])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_one_shard_is_one_machine(name: str, n_classes: int) -> None:
+def test_one_shard_is_one_machine(name: str, parameters: dict[str, object], n_classes: int) -> None:
     X, y = rows(classes=n_classes)
-    base = begin(learner_of(name), list(range(n_classes)))
+    base = begin(learner_of(name, **parameters), list(range(n_classes)))
     alone = read_learner(base).learner
     again = in_rounds(base, shards(X[:700], y[:700], []), shards(X[700:], y[700:], []))
     model = getattr(sureline, name)(**alone.parameters())
-    model.partial_fit(csr_matrix(X), y, classes=np.arange(n_classes))  # as shards have them
+    for part in (slice(0, 700), slice(700, None)):  # a round is a batch
+        model.partial_fit(csr_matrix(X[part]), y[part], classes=np.arange(n_classes))  # as shards have them
     merged = read_learner(again).learner
-    assert np.array_equal(merged.model.weights, model.model.weights)
+    assert same(merged, model)
     assert np.array_equal(merged.model.tally, model.model.tally)
-    assert np.array_equal(merged.model.record, model.model.record)
 
 
-@pytest.mark.parametrize("name", MERGEABLE)
+@pytest.mark.parametrize("name", FEW)
 def test_a_shard_begins_with_the_weights_of_its_base(name: str) -> None:
     X, y = rows()
     base = read_learner(in_rounds(begin(learner_of(name), [0, 1]), shards(X, y, []))).learner
@@ -105,14 +123,14 @@ def test_a_shard_begins_with_the_weights_of_its_base(name: str) -> None:
         np.testing.assert_allclose(state.coefficients(), base.model.coefficients(), rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("name", MERGEABLE)
-def test_no_rows_change_nothing(name: str) -> None:
+@pytest.mark.parametrize(("name", "parameters"), [*((name, {}) for name in FEW), *FULL])
+def test_no_rows_change_nothing(name: str, parameters: dict[str, object]) -> None:
     X, y = rows()
-    base = in_rounds(begin(learner_of(name), [0, 1]), shards(X, y, [600]))
-    nothing = [Shard(k, 3, share, ArrayRows(X[:0], y[:0])) for k, share in enumerate((0.5, 0.25, 0.25))]
+    base = in_rounds(begin(learner_of(name, **parameters), [0, 1]), shards(X, y, [600]))
+    nothing = [Shard(k, 3, share, ArrayRows(X[:0], y[:0])) for k, share in enumerate((0.5, 0.2, 0.3))]
     deltas = [learn_nothing(base, shard) for shard in nothing]
     after, before = read_learner(merge(base, deltas)).learner, read_learner(base).learner
-    assert np.array_equal(after.model.weights, before.model.weights)
+    assert same(after, before)
     assert np.array_equal(after.model.tally, before.model.tally)
     np.testing.assert_allclose(after.model.coefficients(), before.model.coefficients(), rtol=1e-9, atol=1e-12)
 
@@ -209,7 +227,7 @@ def test_grouping_matters_to_rounding_only() -> None:
     np.testing.assert_allclose(after.weights[:, 0, 0], merging.merged(right, np.zeros(1))[:, 0], rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", MERGEABLE)
+@pytest.mark.parametrize("name", FEW)
 @pytest.mark.parametrize(("dtype", "n_classes"), [("float32", 2), ("float64", 3)])
 def test_the_core_merges_as_the_formulas(name: str, dtype: str, n_classes: int) -> None:
     """Bit for bit: a base that has learned, shards that met different features, and one that met none."""
@@ -329,7 +347,7 @@ def test_changes_that_do_not_fit_leave_the_model_as_it_is() -> None:
 
 
 @given(
-    name=st.sampled_from(MERGEABLE),
+    name=st.sampled_from(FEW),
     cuts=st.lists(st.integers(1, 299), min_size=1, max_size=6, unique=True).map(sorted),
     split=st.integers(1, 5),
     empty=st.integers(0, 6),
@@ -360,7 +378,7 @@ def test_the_algebra_of_any_shards(name: str, cuts: list[int], split: int, empty
     assert np.array_equal(again.model.tally, trained.model.tally)
 
 
-@pytest.mark.parametrize("name", MERGEABLE)
+@pytest.mark.parametrize("name", FEW)
 def test_deltas_hold_touched_features_only_in_order(name: str) -> None:
     X = np.zeros((400, 5000))
     draw = np.random.default_rng(0)
@@ -377,7 +395,88 @@ def test_deltas_hold_touched_features_only_in_order(name: str) -> None:
         base = merge(base, deltas)
 
 
-@pytest.mark.parametrize("name", ["AROW", "FTRL"])
+@given(
+    q=st.sampled_from([1, 2]),
+    n_columns=st.sampled_from([12, 700]),  # a matrix, and the rows that it is made of
+    cuts=st.lists(st.integers(1, 199), min_size=1, max_size=5, unique=True).map(sorted),
+    sparse=st.booleans(),
+)
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_precisions_of_bcw_add_exactly(q: int, n_columns: int, cuts: list[int], sparse: bool) -> None:
+    """They are those of one machine, and means count by them; in a second round too."""
+    X, y = rows(400)
+    X = np.pad(X, ((0, 0), (0, n_columns - 12)))
+    if not sparse:
+        X[::7] += 0.01
+    base = begin(learner_of("BCW", C=0.5, q=q, normalize="none"), [0, 1])
+    alone = merged = base
+    for part in (slice(0, 200), slice(200, 400)):
+        some = shards(X[part], y[part], cuts)
+        deltas = [learn_shard(merged, shard) for shard in some]
+        before = read_learner(merged).learner.model
+        backwards = merge(merged, deltas[::-1])
+        merged, alone = merge(merged, deltas), in_rounds(alone, shards(X[part], y[part], []))
+        assert backwards == merged
+        one, all_of_them = (read_learner(model).learner.model for model in (alone, merged))
+        np.testing.assert_allclose(all_of_them.covariance(), one.covariance(), rtol=1e-9, atol=1e-12)
+        ends = [read_learner(Delta.of(delta).model).learner.model for delta in deltas]
+        start = before.grown(n_columns, 2, before.policy)
+        by_hand = sum(
+            shard.share * np.linalg.solve(end.covariance(), (end.grown(n_columns, 2, end.policy).mu - start.mu)[0])
+            for shard, end in zip(some, ends, strict=True)
+        )
+        expected = start.mu[0] + one.covariance() @ by_hand
+        np.testing.assert_allclose(all_of_them.mu[0], expected, rtol=1e-7, atol=1e-10)
+        assert all_of_them.tally.sum() == sum((end.tally - start.tally).sum() for end in ends) + start.tally.sum()
+
+
+@pytest.mark.parametrize(("name", "power"), [("AROW", 1.0), ("NAROW", 1.0), ("SOP", 1.0), ("SCW", 0.5)])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_full_covariances_by_hand(name: str, power: float, n_classes: int) -> None:
+    X, y = rows(classes=n_classes)
+    own = {"covariance": "full", "normalize": "none"}
+    base = in_rounds(begin(learner_of(name, **own), list(range(n_classes))), shards(X[:200], y[:200], []))
+    some = shards(X[200:], y[200:], [250, 600])
+    deltas = [learn_shard(base, shard) for shard in some]
+    assert merge(base, deltas) == merge(base, deltas[::-1])
+    begun_with, merged = (read_learner(model).learner.model for model in (base, merge(base, deltas)))
+    w, before = 0.0, np.linalg.inv(begun_with.covariance())
+    precision = before
+    for shard, delta in zip(some, deltas, strict=True):
+        model = getattr(sureline, name)(**own)
+        model.partial_fit(csr_matrix(X[:200]), y[:200], classes=np.arange(n_classes))
+        weight = 1 / np.full(len(shard.rows.y), shard.share**power)
+        model.partial_fit(csr_matrix(shard.rows.X), shard.rows.y, sample_weight=weight)
+        assert same(read_learner(Delta.of(delta).model).learner, model)
+        w = w + shard.share * model.model.coefficients()
+        precision = precision + shard.share**power * (np.linalg.inv(model.model.covariance()) - before)
+    np.testing.assert_allclose(merged.coefficients(), w, rtol=1e-9)
+    np.testing.assert_allclose(merged.covariance(), np.linalg.inv(precision), rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "parameters"), [("BCW", {}), ("AROW", {"covariance": "full"})])
+def test_models_of_shards_that_do_not_fit(name: str, parameters: dict[str, object]) -> None:
+    X, y = rows(400)
+    base = begin(learner_of(name, **parameters), [0, 1])
+    deltas = [Delta.of(learn_shard(base, shard)) for shard in shards(X, y, [200])]
+    others = (
+        None,
+        begin(learner_of("PA"), [0, 1]),
+        begin(learner_of(name, **parameters), [0, 2]),
+        begin(learner_of(name, **parameters, dtype="float32"), [0, 1]),
+        begin(learner_of(name, **parameters, fit_intercept=False), [0, 1]),
+        deltas[0].model[:-8],
+    )
+    for other in others:
+        with pytest.raises(DeltaError, match="does not fit the model"):
+            merge(base, [replace(deltas[0], model=other).to_bytes(), deltas[1].to_bytes()])
+    few = begin(learner_of("PA"), [0, 1])
+    mixed = [Delta.of(learn_shard(few, shard)) for shard in shards(X, y, [200])]
+    with pytest.raises(DeltaError, match="does not fit the model"):
+        merge(few, [replace(mixed[0], model=few).to_bytes(), mixed[1].to_bytes()])
+
+
+@pytest.mark.parametrize("name", ["AROW", "FTRL", "BCW"])
 def test_shards_that_meet_new_labels(name: str) -> None:
     X, y = rows(classes=4)
     words = np.array(["d", "a", "c", "b"])[y]
@@ -424,6 +523,30 @@ def test_scales_names_and_counts_add_up() -> None:
     np.testing.assert_allclose(means, np.abs(X).sum(axis=0) / counts, rtol=1e-12)
     assert merged.n_seen_ == len(y)
     assert learner_bytes(merged)
+
+
+@pytest.mark.parametrize(
+    ("name", "own"), [("BCW", {"C": 0.1}), ("AROW", {"covariance": "full"}), ("SCW", {"covariance": "full", "C": 0.1})]
+)
+def test_shards_with_full_covariances_learn_as_if_they_were_the_whole_stream(name: str, own: dict[str, object]) -> None:
+    X, y = datasets.make_stream_like("rcv1", 12_000, random_state=1)
+    fold = csr_matrix((np.ones(X.shape[1]), (np.arange(X.shape[1]), np.arange(X.shape[1]) % 100)))
+    X = csr_matrix(X @ fold)
+    X.sort_indices()
+    base = begin(learner_of(name, **own), [0, 1])
+    rest = X[8000:]
+
+    def error(model: bytes) -> float:
+        learner = read_learner(model).learner
+        values, n = rest.data.astype(learner.dtype), rest.shape[1]
+        scores, _ = learner.judge_rows(values, rest.indices.astype(np.int32), rest.indptr.astype(np.int32), n)
+        return float(np.mean(learner.chosen(scores) != y[8000:]))
+
+    one = error(in_rounds(base, shards(X[:8000], y[:8000], [])))
+    cuts = range(500, 4000, 500)
+    halves = shards(X[:4000], y[:4000], cuts), shards(X[4000:8000], y[4000:8000], cuts)
+    assert error(in_rounds(base, shards(X[:8000], y[:8000], range(1000, 8000, 1000)))) < 1.1 * one
+    assert error(in_rounds(base, *halves)) < 1.1 * one
 
 
 @pytest.mark.parametrize("name", ["AROW", "SCW", "PA", "FTRL", "SSOL"])

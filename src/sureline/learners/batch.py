@@ -20,6 +20,7 @@ from ..models.state import State
 from .class_weight import Weighing, row_weights
 from .learner import ClassLearner
 from .parameters import AutoFlag
+from .sharding import Sharding
 
 Weights = npt.NDArray[np.float64] | None
 
@@ -86,6 +87,17 @@ class BatchLearner(ClassLearner):
         self._state = self.fresh_state(n_columns, len(classes))
         self._normalizer = self.fresh_normalizer()
         self.n_features_in_ = n_columns
+
+    @property
+    def sharding(self) -> Sharding | None:
+        """How it learns from a shard of a stream; None if what shards have learned cannot be merged."""
+        return None
+
+    def add_labels(self, classes: Array) -> None:
+        """Make room for these classes, the first of which are those that it has."""
+        self.refuse_classes(len(classes))
+        self._state = self._state.grown(self._state.n_columns, len(classes), self._policy())
+        self.classes_ = classes
 
     def take_batch(self, X: Any, labels: Labels, weight: Weights = None, weighing: Weighing | None = None) -> None:
         """Learn from the rows of X, an array or CSR.

@@ -20,6 +20,7 @@ from .batch import BatchLearner, Weights, checked_rows
 from .docstrings import BATCH, documented
 from .grids import PRICES
 from .parameters import POSITIVE, Number, OneOf
+from .sharding import COUNTED, Sharding
 
 
 @documented(BATCH)
@@ -78,6 +79,10 @@ class BCW(BatchLearner):
     search_space: ClassVar[dict[str, tuple[Any, ...]]] = {"C": PRICES}
     has_variances: ClassVar[bool] = True
     records_rows: ClassVar[bool] = True
+
+    @property
+    def sharding(self) -> Sharding | None:
+        return COUNTED
 
     def fresh_state(self, n_columns: int, n_classes: int) -> PrecisionState:
         return PrecisionState.fresh(n_columns, n_classes, self._policy(), bool(self.fit_intercept), self.dtype)

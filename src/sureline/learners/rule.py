@@ -61,8 +61,7 @@ class RuleLearner(Learner):
     @property
     def sharding(self) -> Sharding | None:
         """The rule for learning from shards of a stream; None if shards cannot be merged."""
-        alone = self._shape().has_factors or self._shape() is Shape.simplex or bool(self.average)
-        return None if alone else self._sharding
+        return None if self._shape() is Shape.simplex or self.average else self._sharding
 
     @property
     def shape(self) -> Shape:

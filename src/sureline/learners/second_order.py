@@ -263,6 +263,10 @@ class NHERD(GaussianLearner):
         {"C": 4.0, "normalize": "row"},
     )
 
+    @property
+    def sharding(self) -> Sharding | None:
+        return None if self.covariance == "full" else super().sharding  # merged it errs more: docs/guide/scale-out.md
+
     def _rule(self) -> _core.Rule:
         return _core.NHERD(self.C)
 

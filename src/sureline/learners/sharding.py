@@ -9,6 +9,7 @@ a row of a shard with the share a of the stream counts m = 1 / a times. docs/gui
   cap would hardly ever hold, and a shard would follow noise as CW does. So m is sqrt(1 / a).
 - The rate of an adaptive learner would cancel a weight: gradients that count m times in the sum and in the sum of
   squares are plain gradients with the rate times sqrt(m), if sums and sums of squares begin divided by m.
+- Precisions that come from the rows alone (BCW) add up exactly, and each mean counts by its precision.
 - A clock that the rate or the penalty follows begins divided by m, and the rate at t is that at m t.
 """
 

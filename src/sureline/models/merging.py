@@ -125,7 +125,8 @@ def merged(base: State, shards: Sequence[Learned], rule: Rule, *, sums: bool) ->
             for shard in shards
         ]
         _core.merge_changes(state.core, of_core, sums=sums)
-        state.record = _merged_record(base, changes)
+        records = [change.record for change in changes if change.record is not None]
+        state.record = None if base.record is None else merged_record(base.record, records)
     for change in changes:
         state.tally += change.tally
     state.refresh(rule)
@@ -148,15 +149,13 @@ def _merge_memory(memory: Floats, shards: Sequence[Learned], base: State) -> Non
     memory[:, BOUND] = np.maximum(base.memory[:, BOUND], total[:, BOUND])
 
 
-def _merged_record(base: State, changes: Sequence[Change]) -> Floats | None:
-    if base.record is None:
-        return None
-    gained = np.zeros_like(base.record)
-    for change in changes:
-        assert change.record is not None
-        gained += change.record - base.record
-    record: Floats = base.record + gained
-    guards = base.record[GUARDS] + gained[GUARDS] / len(changes)  # no sums: the mean of the shards
-    record[GUARDS] = np.clip(guards, 0.0, HIGHEST_GUARD)
-    np.maximum(record[CELLS], 0.0, out=record[CELLS])
-    return record
+def merged_record(base: Floats, records: Sequence[Floats]) -> Floats:
+    """The record with the predictions of all shards, each of which went on with that of the base."""
+    gained = np.zeros_like(base)
+    for record in records:
+        gained += record - base
+    merged: Floats = base + gained
+    guards = base[GUARDS] + gained[GUARDS] / len(records)  # no sums: the mean of the shards
+    merged[GUARDS] = np.clip(guards, 0.0, HIGHEST_GUARD)
+    np.maximum(merged[CELLS], 0.0, out=merged[CELLS])
+    return merged

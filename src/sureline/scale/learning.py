@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._inputs import Array, Floats, Ints, label_array
+from ..learners.batch import BatchLearner
 from ..learners.learner import ClassLearner, Learner
 from ..learners.online import OnlineLearner
 from ..learners.saving import learner_bytes, read_learner
@@ -22,16 +23,22 @@ from ..learners.sharding import Sharding
 from ..models.file import ModelFileError
 from ..models.file.container import digest_of
 from ..models.merging import Change, Learned, begun, change, merged
+from ..models.merging_full import merged_full
+from ..models.precision.merging import merged as merged_precision
 from ..models.scaling import Normalizer
 from ..models.state import State
 from ..stream import Chunk, Label, Stream
+from ..stream.buffer import RowBuffer
 from ..stream.chunk import merged_names
 from ..stream.classes import Classes
 from ..training.chunks import LabelledChunk
+from ..training.room import refuse_batch
+from ..training.train import BATCH
 from .delta import Delta, DeltaError
 from .shards import Shard
 from .team import HeldBack, JudgingRows, Team
 
+_MERGED = OnlineLearner | BatchLearner
 _ROUNDING = 1e-6  # of the shares of all shards
 
 
@@ -52,7 +59,15 @@ def can_merge(learner: Learner) -> bool:
 
 
 def _sharding_of(learner: Learner) -> Sharding | None:
-    return learner.sharding if isinstance(learner, OnlineLearner) and not learner.in_python else None
+    return learner.sharding if isinstance(learner, _MERGED) and not learner.in_python else None
+
+
+def _changes_few(model: Any) -> bool:
+    """True if a shard changes the weights of its features and no others, so that a delta has these alone.
+
+    Otherwise precisions are of all pairs of features, and a delta has the model of its shard.
+    """
+    return isinstance(model, State) and model.factors is None
 
 
 def begin(learner: Learner, labels: Sequence[Label]) -> bytes:
@@ -107,12 +122,14 @@ class _Pupil:
     def __init__(self, model: bytes, shard: Shard) -> None:
         base = read_learner(model).learner
         self.sharding, self.shard = mergeable(base), shard
-        assert isinstance(base, OnlineLearner)
+        assert isinstance(base, _MERGED)
         self.base, self.labels = base, base.labels
-        self.start = begun(base.model, self.sharding.part(shard.share), sums=self.sharding.sums)
         learner = in_shard(base, self.sharding, shard.share)
-        self.start.refresh(learner.rule)
-        learner.adopt(self.start.copy(), base.normalizer.copy())
+        self.start: Any = base.model
+        if isinstance(base, OnlineLearner) and isinstance(learner, OnlineLearner):
+            self.start = begun(base.model, self.sharding.part(shard.share), sums=self.sharding.sums)
+            self.start.refresh(learner.rule)
+        learner.adopt(self.start.copy() if isinstance(self.start, State) else self.start, base.normalizer.copy())
         learner.classes_, learner.n_features_in_ = base.classes_, base.n_features_in_
         if hasattr(base, "feature_names_in_"):
             learner.feature_names_in_ = base.feature_names_in_
@@ -120,26 +137,48 @@ class _Pupil:
         if shard.count > 1:
             learner.origin.names = None
         self.learner = learner
+        self._rows, self._codes = RowBuffer(), np.empty(0, np.int32)  # of a batch that is to come
 
     def learn(self, chunk: Chunk, codes: npt.NDArray[np.int32], classes: Array, *, record: bool) -> None:
-        labelled = LabelledChunk(_counted(chunk, self.sharding, self.shard.share), codes, classes)
+        chunk = _counted(chunk, self.sharding, self.shard.share)
+        if isinstance(self.learner, BatchLearner):
+            self._rows.add(chunk)
+            self._codes = np.concatenate([self._codes, codes])
+            self._learn_batches(classes, last=False)
+            return
+        labelled = LabelledChunk(chunk, codes, classes)
         labelled.record = record
         labelled.fit(self.learner, 0, chunk.n_rows)
         labelled.end(self.learner)
 
+    def _learn_batches(self, classes: Array, *, last: bool) -> None:
+        """Learn from the rows that are pending; `last` from the rest, whatever its number."""
+        learner = self.learner
+        assert isinstance(learner, BatchLearner)
+        for batch in self._rows.batches(BATCH, last=last):
+            refuse_batch(learner, batch, len(classes))
+            codes, self._codes = np.split(self._codes, [batch.n_rows])
+            learner.take_batch(batch.X, codes, batch.weights, learner.weighing(len(classes), classes))
+            learner.classes_ = classes
+            self._rows.done(batch.n_rows)
+
     def finished(self, delta: Delta) -> Delta:
         """The delta with what was learned."""
-        if self.shard.count == 1:
+        if isinstance(self.learner, BatchLearner):
+            self._learn_batches(self.learner.classes_, last=True)
+        if self.shard.count == 1 or not _changes_few(self.start):
             return replace(delta, model=learner_bytes(self.learner))
+        before: Any = self.base.model
+        after: Any = self.learner.model
         return replace(
             delta,
-            change=change(self.base.model, self.start, self.learner.model),
+            change=change(before, self.start, after),
             scales=_changed_scales(self.base.normalizer, self.learner.normalizer),
             names=self.learner.origin.names,
         )
 
 
-def in_shard(base: OnlineLearner, sharding: Sharding, share: float) -> OnlineLearner:
+def in_shard(base: OnlineLearner | BatchLearner, sharding: Sharding, share: float) -> OnlineLearner | BatchLearner:
     """The learner with the parameters with which it learns from a share of the stream."""
     parameters = base.parameters()
     if share != 1:
@@ -167,7 +206,7 @@ def with_labels(model: bytes, labels: Sequence[Label]) -> bytes:
     if (team := Team.of(model)) is not None:
         return replace(team, members=tuple(with_labels(one, labels) for one in team.members)).to_bytes()
     learner = read_learner(model).learner
-    assert isinstance(learner, OnlineLearner)
+    assert isinstance(learner, _MERGED)
     learner.add_labels(label_array([*learner.labels, *labels]))
     return learner_bytes(learner)
 
@@ -185,11 +224,11 @@ def merge(model: bytes, deltas: Sequence[bytes]) -> bytes:
     _check(model, found)
     if (team := Team.of(model)) is not None:
         return _merged_team(team, found).to_bytes()
-    if found[0].model is not None:
+    if len(found) == 1 and found[0].model is not None:
         return _readable(found[0].model)
     learner = read_learner(model).learner
     sharding = mergeable(learner)
-    assert isinstance(learner, OnlineLearner)
+    assert isinstance(learner, _MERGED)
     try:
         return _readable(_merged(learner, found, sharding))
     except DeltaError:
@@ -198,26 +237,51 @@ def merge(model: bytes, deltas: Sequence[bytes]) -> bytes:
         raise DeltaError(f"A delta does not fit the model: {str(error).rstrip('.')}.") from None
 
 
-def _merged(learner: OnlineLearner, deltas: Sequence[Delta], sharding: Sharding) -> bytes:
+def _merged(learner: OnlineLearner | BatchLearner, deltas: Sequence[Delta], sharding: Sharding) -> bytes:
+    """The model, all numbers of which are looked at when it is read."""
     base: Any = learner.model
-    assert isinstance(base, State)
-    shards: list[Learned] = []
-    for delta in deltas:
-        if delta.change is None:
-            raise DeltaError("A delta does not fit the model: it has no change.")
-        _check_change(delta.change, base)
-        shards.append(Learned(delta.change, delta.share, sharding.part(delta.share)))
-    normalizer = _merged_scales(learner.normalizer, [delta.scales for delta in deltas if delta.scales is not None])
-    with np.errstate(over="ignore", invalid="ignore"):  # what comes of that is looked at
-        learner.adopt(merged(base, shards, learner.rule, sums=sharding.sums), normalizer)
-    learner.n_features_in_ = learner.model.n_columns
-    for delta in deltas:
-        if delta.names is not None:
-            if learner.origin.names is None:
-                learner.origin.names = delta.names
+    shares, parts = [delta.share for delta in deltas], [sharding.part(delta.share) for delta in deltas]
+    with np.errstate(all="ignore"):
+        if isinstance(learner, OnlineLearner) and _changes_few(base):
+            changes = [_checked(delta, base) for delta in deltas]
+            learned = [Learned(*each) for each in zip(changes, shares, parts, strict=True)]
+            state: Any = merged(base, learned, learner.rule, sums=sharding.sums)
+            names, scales = [delta.names for delta in deltas], [delta.scales for delta in deltas]
+        else:
+            ends = [_end_of(delta, learner) for delta in deltas]
+            states = [end.model for end in ends]
+            if isinstance(learner, OnlineLearner):
+                state = merged_full(base, states, shares, parts, learner.rule)
             else:
-                learner.origin.names.merge(delta.names)
+                state = merged_precision(base, states, shares)
+            names = [end.origin.names for end in ends]
+            scales = [_changed_scales(learner.normalizer, end.normalizer) for end in ends]
+    learner.adopt(state, _merged_scales(learner.normalizer, [each for each in scales if each is not None]))
+    learner.n_features_in_ = learner.model.n_columns
+    for each in names:
+        if each is not None:
+            if learner.origin.names is None:
+                learner.origin.names = each
+            else:
+                learner.origin.names.merge(each)
     return learner_bytes(learner)
+
+
+def _end_of(delta: Delta, base: OnlineLearner | BatchLearner) -> Any:
+    """The learner that a shard ended with. DeltaError if it cannot have begun as this one."""
+    try:
+        end: Any = None if delta.model is None else read_learner(delta.model).learner
+    except ModelFileError as error:
+        raise DeltaError(f"A delta does not fit the model: its own {error.reason}.") from None
+    if (
+        type(end) is not type(base)
+        or end.labels != base.labels
+        or end.model.n_columns < base.model.n_columns
+        or any(getattr(end, name) != getattr(base, name) for name in ("dtype", "normalize", "fit_intercept"))
+        or getattr(end.model, "shape", None) != getattr(base.model, "shape", None)
+    ):
+        raise DeltaError("A delta does not fit the model: it has no model of the same learner.")
+    return end
 
 
 def _readable(model: bytes) -> bytes:
@@ -251,14 +315,15 @@ def _check(model: bytes, deltas: list[Delta]) -> None:
         raise DeltaError(f"A round of {count:,} shards needs each of its deltas once. Got {found}.")
     if abs(sum(delta.share for delta in deltas) - 1) > _ROUNDING:
         raise DeltaError("The shares of the shards of a round must add up to 1.")
-    if count > 1 and any(delta.model is not None for delta in deltas):
-        raise DeltaError("A delta of one of several shards has a change, and no model.")
     if labels := {label for delta in deltas for label in delta.labels}:
         raise DeltaError(f"Shards met labels that the model does not know: {sorted(map(str, labels))}.")
 
 
-def _check_change(change: Change, base: State) -> None:
-    """Of deltas that are whole, but made up."""
+def _checked(delta: Delta, base: State) -> Change:
+    """The change of a shard. DeltaError if the delta is whole, but made up."""
+    change = delta.change
+    if change is None or delta.model is not None:
+        raise DeltaError("A delta does not fit the model: of several shards each has a change, and no model.")
     n_places = (max(change.n_columns, base.n_columns) + 1) * base.n_heads
     if (
         change.numbers.shape[1] != base.shape.width
@@ -272,6 +337,7 @@ def _check_change(change: Change, base: State) -> None:
         or not np.isfinite(change.numbers).all()
     ):
         raise DeltaError("A delta does not fit the model.")
+    return change
 
 
 def _changed_scales(before: Normalizer, after: Normalizer) -> tuple[Ints, Floats, Ints] | None:

@@ -10,13 +10,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..._inputs import Array, Floats, Ints, Labels, is_sparse
 from ..._system import usable_memory
 from ..numbers import Policy
+
+if TYPE_CHECKING:
+    from .triangle import Triangle
 
 BLOCK_BYTES = 4 << 20  # of whitened rows that are worked on at a time
 TOO_LARGE = (
@@ -139,6 +142,18 @@ class Precision(ABC):
 
         Counts in the tally, and fills in the steps.
         """
+
+    @abstractmethod
+    def times(self, V: Floats) -> Floats:
+        """P V."""
+
+    @abstractmethod
+    def solve(self, V: Floats) -> Floats:
+        """P^-1 V."""
+
+    @abstractmethod
+    def triangle(self) -> Triangle:
+        """The same precision as a triangular factor."""
 
     @abstractmethod
     def variances(self, X: Any, intercept: bool, dtype: Any) -> Floats:

@@ -62,7 +62,7 @@ class Span(Precision):
 
     def absorbed(self, batch: Batch) -> Precision:
         if not span_is_smaller(self.Z.shape[0] + batch.n_rows, self.n_slots):
-            return self._triangle().absorbed(batch)
+            return self.triangle().absorbed(batch)
         root = np.sqrt(batch.C)
         if is_sparse(batch.X):
             from scipy import sparse
@@ -81,7 +81,7 @@ class Span(Precision):
             Z = np.concatenate([old, new])
         return Span(Z)
 
-    def _triangle(self) -> Triangle:
+    def triangle(self) -> Triangle:
         refuse_too_wide(self.n_slots)
         start = Triangle(np.eye(self.n_slots, order="F"))
         if self.Z.shape[0] == 0:
@@ -116,6 +116,12 @@ class Span(Precision):
 
         solution, _ = lapack.dpotrs(self.L, B, lower=1)
         return np.asarray(solution)
+
+    def times(self, V: Floats) -> Floats:
+        return np.asarray(V + self.Z.T @ (self.Z @ V))
+
+    def solve(self, V: Floats) -> Floats:
+        return np.asarray(V - self.Z.T @ self._solve(self.Z @ V)) if self.Z.shape[0] else V
 
     def pass_over(self, mu: Floats, batch: Batch, q: int, policy: Policy, tally: Ints, steps: Steps) -> Floats:
         n = batch.n_rows

@@ -89,7 +89,7 @@ class PrecisionState:
             refuse_too_many_weights(n_columns, max(self.n_heads, n_classes if n_classes > 2 else 1))
             more = n_columns - self.n_columns
             mu = np.insert(mu, self.n_columns, np.zeros((more, 1)), axis=1)
-            precision = precision.grown(self.n_columns, more)
+            precision = precision.grown(self.n_columns, more) if tally.any() else fresh_precision(mu.shape[1])
         if n_classes > len(tally):
             tally = np.concatenate([tally, fresh_tally(n_classes - len(tally))])
         if n_classes > max(self.n_heads, 2):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -97,6 +97,32 @@ class Triangle(Precision):
     @property
     def _is_identity(self) -> bool:
         return bool((self.R.diagonal() == 1).all()) and np.count_nonzero(self.R) == self.n_slots
+
+    @classmethod
+    def sum_of(cls, parts: Sequence[Triangle], factors: Sequence[float]) -> Triangle:
+        """The weighted sum of precisions, by rotations: without the rounding errors of the matrices themselves."""
+        from scipy.linalg import lapack
+
+        n = parts[0].n_slots
+        R = np.asfortranarray(parts[0].R * np.sqrt(factors[0]))
+        for part, factor in zip(parts[1:], factors[1:], strict=True):
+            rows = np.asfortranarray(part.R * np.sqrt(factor))
+            R, _, _, _ = lapack.dtpqrt(n, min(32, n), R, rows, overwrite_a=1, overwrite_b=1)
+        R = np.triu(R)
+        R *= np.where(R.diagonal() < 0, -1.0, 1.0)[:, np.newaxis]
+        return cls(np.asfortranarray(R))
+
+    def triangle(self) -> Triangle:
+        return self
+
+    def times(self, V: Floats) -> Floats:
+        return np.asarray(self.R.T @ (self.R @ V))
+
+    def solve(self, V: Floats) -> Floats:
+        from scipy.linalg import lapack
+
+        solution, _ = lapack.dpotrs(self.R, np.asfortranarray(V), lower=0)
+        return np.asarray(solution)
 
     def pass_over(self, mu: Floats, batch: Batch, q: int, policy: Policy, tally: Ints, steps: Steps) -> Floats:
         from scipy.linalg import blas
