@@ -200,9 +200,9 @@ void bind_tables(nb::module_& m) {
         "The cells of the first rows, and where the last of these ends.");
   bind_encode_columns(m);
   bind_encode_rows(m);
-  m.def("number_in", &number_in, "text"_a, "how"_a = 0,
+  m.def("number_in", &number_in, "text"_a, "how"_a = Written::plain,
         "0 and the number that a text is; 1 if it is none, 2 if it is not finite.");
-  m.def("time_in", &time_in, "text"_a, "how"_a = 0,
+  m.def("time_in", &time_in, "text"_a, "how"_a = Written::plain,
         "Microseconds since 1970, and whether there is an hour; None if it is no time.");
   m.def("list_in", &list_in, "text"_a, "How many numbers a list has, -1 if it has texts; None if it is no list.");
   m.def(

@@ -13,7 +13,7 @@ import numpy as np
 from .. import data as data_module
 from ..data import Rows, Split
 from ..entry import Entry, Learner
-from ..learners import build, in_words, passes_of_tuning, permutation, tuned
+from ..learners import build, fit_as_far_as_it_goes, in_words, passes_of_tuning, permutation, tuned
 from ..outcome import Cell, Column, Findings, Missing, Row, Table, Verdict
 from ..progress import Progress
 from ..statistics import LONGER, SAME, TIMES, all_of, best_of, difference, how_many_hold, longer, lower, mean_of
@@ -52,6 +52,7 @@ class Runs:
     point: dict[str, float]
     error: list[float]
     seconds: list[float]
+    stopped: list[bool] = field(default_factory=list)  # whether it could not learn from all rows
 
 
 def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Progress) -> Findings:
@@ -118,7 +119,8 @@ def _runs(entry: Entry, learner: Learner, name: str, split: Split, parameters: P
             X, y = split.X[order], split.y[order]
             model = build(entry, learner, point)
             began = time.process_time()
-            model.fit(X, y)
+            learned = fit_as_far_as_it_goes(model, X, y)
+            made.stopped.append(learned < len(y))
             made.seconds.append(time.process_time() - began)
             made.error.append(1 - float(model.score(split.X_test, split.y_test)))
             progress.advance(1, f"{name}, {learner.name}")
@@ -150,6 +152,12 @@ def _table(entry: Entry, name: str, runs: Mapping[str, Runs], split: Split, para
         f"Ours: means ± standard deviations over {orders} orders of the training rows{once}. Tuned on the "
         f"first {min(parameters.tuning_rows_of(name), len(split.y)):,} of them, by {parameters.folds} folds."
     )
+    for who, made in runs.items():
+        if any(made.stopped):
+            note += (
+                f" {who} stopped learning in {sum(made.stopped)} of {len(made.stopped)} orders, at a step larger than "
+                "its numbers can hold. It is judged by the weights until there, and its time counts those rows twice."
+            )
     return Table(title, ("learner",), columns, tuple(rows), note, stand_in)
 
 
