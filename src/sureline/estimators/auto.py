@@ -102,7 +102,7 @@ class Auto(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-lear
     # -- learning --------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train anew: run a race over the rows of X, in one pass.
+        """Train from scratch: run a race over the rows of X, in one pass.
 
         Parameters
         ----------

@@ -21,7 +21,7 @@ class BatchClassifier(Classifier, BatchLearner):
     """A batch learner as an estimator. Learners that go `by_rows`, such as `KernelSCW`, ignore batch limits."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train anew on the rows of X as one batch, or row by row in their order (`KernelSCW`).
+        """Train from scratch on the rows of X as one batch, or row by row in their order (`KernelSCW`).
 
         Parameters
         ----------

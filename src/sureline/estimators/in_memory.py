@@ -127,7 +127,7 @@ class InMemoryClassifier(Guarded, ClassifierMixin, BaseEstimator):  # type: igno
     # -- learning --------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train anew on the rows of X.
+        """Train from scratch on the rows of X.
 
         Parameters
         ----------

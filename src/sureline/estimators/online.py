@@ -23,7 +23,7 @@ class OnlineClassifier(Classifier, OnlineLearner):
     """A learner of classes with a rule, as an estimator."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train anew on the rows of X, in `passes` passes.
+        """Train from scratch on the rows of X, in `passes` passes.
 
         Parameters
         ----------

@@ -44,7 +44,7 @@ class OnlineRegressor(RegressorMixin, BaseEstimator, TargetLearner):  # type: ig
         return with_sparse_input(super().__sklearn_tags__())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train anew on the rows of X, in `passes` passes.
+        """Train from scratch on the rows of X, in `passes` passes.
 
         Parameters
         ----------
