@@ -323,8 +323,10 @@ def _check(model: bytes, deltas: list[Delta]) -> None:
 def _checked(delta: Delta, base: State) -> Change:
     """The change of a shard. DeltaError if the delta is whole, but made up."""
     change = delta.change
-    if change is None or delta.model is not None:
-        raise DeltaError("A delta does not fit the model: of several shards each has a change, and no model.")
+    if change is None:
+        raise DeltaError("A delta does not fit the model: it has no change.")
+    if delta.model is not None:
+        raise DeltaError("A delta does not fit the model: one of several shards has a change, and no model.")
     n_places = (max(change.n_columns, base.n_columns) + 1) * base.n_heads
     if (
         change.numbers.shape[1] != base.shape.width
