@@ -225,7 +225,7 @@ def test_a_refused_batch_leaves_the_model_as_it_was() -> None:
 def test_what_does_not_fit_into_memory_is_refused_before_it_is_tried(monkeypatch: Any) -> None:
     at = np.arange(4000)
     X = sparse.csr_matrix((np.ones(4000), (at, 700 * at)), shape=(4000, 3_000_000))
-    monkeypatch.setattr(Span, "absorbed", lambda span, batch: span._triangle().absorbed(batch))
+    monkeypatch.setattr(Span, "absorbed", lambda span, batch: span.triangle().absorbed(batch))
     with pytest.raises(ValueError, match=r"3000001 of them need \d+ GiB.*SBCW"):
         BCW(normalize="none").fit(X, at % 2)
 

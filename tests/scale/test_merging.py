@@ -495,6 +495,17 @@ def test_shards_that_meet_new_labels(name: str) -> None:
     assert scale.run(begin(learner_of(name), ["a", "d"]), plan, Backwards()) == model
 
 
+@pytest.mark.parametrize("name", ["AROW", "BCW"])
+def test_one_shard_learns_new_labels_as_they_come(name: str) -> None:
+    X, y = rows(classes=3)
+    y[:1100] = y[:1100] % 2
+    model = in_rounds(begin(learner_of(name), [0, 1]), shards(X, y, []))
+    learner = read_learner(model).learner
+    assert learner.labels == [0, 1, 2]
+    assert learner.n_seen_ == len(y)
+    assert learner.model.n_heads == 3
+
+
 def test_deltas_that_do_not_belong() -> None:
     X, y = rows()
     base = begin(learner_of("PA"), [0, 1])

@@ -138,22 +138,23 @@ class _Pupil:
             learner.origin.names = None
         self.learner = learner
         self._rows, self._codes = RowBuffer(), np.empty(0, np.int32)  # of a batch that is to come
+        self._classes = base.classes_
 
     def learn(self, chunk: Chunk, codes: npt.NDArray[np.int32], classes: Array, *, record: bool) -> None:
         chunk = _counted(chunk, self.sharding, self.shard.share)
         if isinstance(self.learner, BatchLearner):
             self._rows.add(chunk)
-            self._codes = np.concatenate([self._codes, codes])
-            self._learn_batches(classes, last=False)
+            self._codes, self._classes = np.concatenate([self._codes, codes]), classes
+            self._learn_batches(last=False)
             return
         labelled = LabelledChunk(chunk, codes, classes)
         labelled.record = record
         labelled.fit(self.learner, 0, chunk.n_rows)
         labelled.end(self.learner)
 
-    def _learn_batches(self, classes: Array, *, last: bool) -> None:
+    def _learn_batches(self, *, last: bool) -> None:
         """Learn from the rows that are pending; `last` from the rest, whatever its number."""
-        learner = self.learner
+        learner, classes = self.learner, self._classes
         assert isinstance(learner, BatchLearner)
         for batch in self._rows.batches(BATCH, last=last):
             refuse_batch(learner, batch, len(classes))
@@ -165,7 +166,7 @@ class _Pupil:
     def finished(self, delta: Delta) -> Delta:
         """The delta with what was learned."""
         if isinstance(self.learner, BatchLearner):
-            self._learn_batches(self.learner.classes_, last=True)
+            self._learn_batches(last=True)
         if self.shard.count == 1 or not _changes_few(self.start):
             return replace(delta, model=learner_bytes(self.learner))
         before: Any = self.base.model
@@ -322,8 +323,10 @@ def _check(model: bytes, deltas: list[Delta]) -> None:
 def _checked(delta: Delta, base: State) -> Change:
     """The change of a shard. DeltaError if the delta is whole, but made up."""
     change = delta.change
-    if change is None or delta.model is not None:
-        raise DeltaError("A delta does not fit the model: of several shards each has a change, and no model.")
+    if change is None:
+        raise DeltaError("A delta does not fit the model: it has no change.")
+    if delta.model is not None:
+        raise DeltaError("A delta does not fit the model: one of several shards has a change, and no model.")
     n_places = (max(change.n_columns, base.n_columns) + 1) * base.n_heads
     if (
         change.numbers.shape[1] != base.shape.width

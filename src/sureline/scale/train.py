@@ -156,7 +156,8 @@ def learners_of(algorithm: str | Estimator, parameters: dict[str, Any]) -> list[
     """The settings to choose from, each a learner that has not begun."""
     if isinstance(algorithm, str):
         if algorithm.lower() == AUTO:
-            return [learner for learner in candidates(parameters) if can_merge(learner)]
+            # How wide the rows of all shards are is not known, and a full covariance may not fit into memory.
+            return [one for one in candidates(parameters) if can_merge(one) and not one.shape.has_factors]
         kind = learner_named(algorithm)
         return [kind(**{"dtype": kind.stream_dtype, **settings}) for settings in settings_of(kind, parameters)]
     if parameters:

@@ -1,8 +1,8 @@
 """The precision of a Gaussian over weights, batch by batch: P = I + sum of C_i x_i x_i', and steps along P^-1 x.
 
 Only inner products x'P^-1 x enter the algorithm, so any factor of P will do. There are two forms, one for each side of
-eq. 6 of the paper: a triangular factor of P, in _triangle, and for few rows of many columns the rows themselves, in
-_span. All matrices here include the intercept, if there is one, as a last column of ones.
+eq. 6 of the paper: a triangular factor of P, in triangle.py, and for few rows of many columns the rows themselves, in
+span.py. All matrices here include the intercept, if there is one, as a last column of ones.
 """
 
 from __future__ import annotations
