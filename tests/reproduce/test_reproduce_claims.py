@@ -11,6 +11,7 @@ import pytest
 
 from sureline import reproduce
 from sureline.reproduce import statistics
+from sureline.reproduce.data import Split
 from sureline.reproduce.protocols import (
     feature_selection,
     held_out,
@@ -60,6 +61,17 @@ def test_verdicts_on_times_need_a_clear_margin(factor: float, expected: bool | N
     paths = {name: SimpleNamespace(accuracy=np.ones((2, 1)), seconds=np.full((2, 1), s)) for name, s in seconds.items()}
     told = verdicts_on_times(feature_selection, {"a": paths}, (5,))
     assert told == [statistics.opposite(expected)]
+
+
+@pytest.mark.parametrize("stopped", [[False, True, True], [False, False, False], []])
+def test_a_held_out_table_says_which_learners_stopped(stopped: list[bool]) -> None:
+    entry = reproduce.entry("sbcw-table2")
+    X, y = np.eye(4), np.array([0, 1, 0, 1])
+    runs = {"CW": held_out.Runs({}, [0.2, 0.3], [1.0, 1.0], stopped), "PA": held_out.Runs({}, [0.2, 0.3], [1.0, 1.0])}
+    parameters = held_out.Parameters(3, 0, 5, 0, 100, 0, {})
+    note = held_out.table_of(entry, "a", runs, Split(X, y, X, y, None), parameters).note
+    assert ("CW stopped learning in 2 of 3 orders" in note) == any(stopped)
+    assert "PA stopped" not in note
 
 
 # -- error against sparsity -------------------------------------------------------------------------------------------

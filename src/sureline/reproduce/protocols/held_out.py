@@ -71,7 +71,7 @@ def run(entry: Entry, parameters: Parameters, folder: Path | None, progress: Pro
         split = _split(one.name, rows.dense(), parameters)
         label = rows.label(one.name)
         results[label] = {who.name: _runs(entry, who, one.name, split, parameters, progress) for who in learners}
-        tables.append(_table(entry, one.name, results[label], split, parameters))
+        tables.append(table_of(entry, one.name, results[label], split, parameters))
     return Findings(
         tables=tuple(tables),
         verdicts=tuple(verdicts(results)),
@@ -127,7 +127,7 @@ def _runs(entry: Entry, learner: Learner, name: str, split: Split, parameters: P
     return made
 
 
-def _table(entry: Entry, name: str, runs: Mapping[str, Runs], split: Split, parameters: Parameters) -> Table:
+def table_of(entry: Entry, name: str, runs: Mapping[str, Runs], split: Split, parameters: Parameters) -> Table:
     stand_in = split.stand_in
     best = best_of({who: made.error for who, made in runs.items()})
     rows = []
