@@ -14,8 +14,8 @@ from .served import Learnt, Served
 class Teaching:
     """Labels for one name. Those that arrive in one turn of the event loop are one record of the log.
 
-    With the durability "fsync" so are those that arrive while records are on their way to the disk, for which they would
-    wait in any case.
+    With the durability "fsync" so are those that arrive while records are on their way to the disk, which
+    they would wait for anyway.
     """
 
     def __init__(self, served: Served) -> None:
