@@ -14,17 +14,20 @@ import argparse
 import contextlib
 import http.client
 import json
+import os
 import pickle
 import re
 import shutil
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from ratios import failures, report
 
@@ -84,7 +87,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def running(words: list[str], port: int) -> Iterator[int]:
-    """A service, once it accepts connections."""
+    """A service, once it accepts connections: its process."""
     process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
     try:
         for _ in range(600):
@@ -93,10 +96,18 @@ def running(words: list[str], port: int) -> Iterator[int]:
             if process.poll() is not None:
                 raise SystemExit(f"{words[:4]} has ended with status {process.returncode}.")
             time.sleep(0.05)
-        yield port
+        yield process.pid
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(60)
+
+
+def processor_seconds(pid: int) -> float:
+    """What a process has used; 0 where the system does not say."""
+    with contextlib.suppress(OSError):
+        numbers = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(numbers[11]) + int(numbers[12])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 def scripted(source: str, *arguments: object) -> list[str]:
@@ -120,6 +131,19 @@ def wrk(port: int, script: Path, seconds: int) -> tuple[float, float, float]:
         number, unit = re.search(rf"{share}%\s+([\d.]+)(us|ms|s)", told).groups()  # type: ignore[union-attr]
         latency[share] = float(number) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[unit]
     return rate, latency["50"], latency["99"]
+
+
+class Measured(NamedTuple):
+    """Requests a second, the median and the 99th percentile of the latency, and processor seconds of a request."""
+
+    rate: float
+    median: float
+    slow: float
+    used: float
+
+    @property
+    def tail(self) -> float:
+        return self.slow / self.median
 
 
 class Bench:
@@ -147,29 +171,41 @@ class Bench:
         script.write_text(LUA.format(bodies=self.folder / f"{name}.txt"))
         return script
 
-    def in_turns(self, services: dict[str, tuple[list[str], int]], script: Path) -> dict[str, float]:
-        """The best rate of each of several services."""
-        found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in services}
+    def in_turns(self, services: dict[str, tuple[list[str], int, Path]]) -> dict[str, Measured]:
+        """The best of each of several services."""
+        found: dict[str, list[Measured]] = {name: [] for name in services}
         with contextlib.ExitStack() as stack:
-            for words, port in services.values():
-                stack.enter_context(running(words, port))
-            for _, port in services.values():
+            pids = {name: stack.enter_context(running(words, port)) for name, (words, port, _) in services.items()}
+            for _, port, script in services.values():
                 wrk(port, script, 1)
             for _ in range(self.rounds):
-                for name, (_, port) in services.items():
-                    found[name].append(wrk(port, script, self.seconds))
+                for name, (_, port, script) in services.items():
+                    used = processor_seconds(pids[name])
+                    rate, median, slow = wrk(port, script, self.seconds)
+                    used = processor_seconds(pids[name]) - used
+                    found[name].append(Measured(rate, median, slow, used / (rate * self.seconds)))
         for name, several in found.items():
-            rates = ", ".join(f"{rate:,.0f}" for rate, _, _ in several)
-            _, median, slow = max(several)
-            print(f"  {name}: {rates} requests/s; half within {median:.2f} ms, 99 % in {slow:.2f} ms")
-        return {name: max(several)[0] for name, several in found.items()}
+            rates = ", ".join(f"{one.rate:,.0f}" for one in several)
+            used, tail = (
+                statistics.median(values) for values in zip(*((one.used, one.tail) for one in several), strict=True)
+            )
+            print(f"  {name}: {rates} requests/s; medians: {1e6 * used:.1f} us of processor time each, 99 % within "
+                  f"{tail:.1f} times the time of half")  # fmt: skip
+        return {
+            name: Measured(
+                max(one.rate for one in several),
+                *min((one.median, one.slow) for one in several if one.tail == min(other.tail for other in several)),
+                min(one.used for one in several),
+            )
+            for name, several in found.items()
+        }
 
-    def fresh(self, name: str, durability: str = "fsync") -> tuple[list[str], int]:
+    def fresh(self, name: str, script: Path, durability: str = "fsync") -> tuple[list[str], int, Path]:
         state, port = self.folder / f"state-{name}", free_port()
         shutil.rmtree(state, ignore_errors=True)
-        return serve(state, self.model, port, durability), port
+        return serve(state, self.model, port, durability), port, script
 
-    def single(self) -> dict[str, float]:
+    def single(self) -> dict[str, Measured]:
         from sklearn.feature_extraction.text import HashingVectorizer
         from sklearn.linear_model import SGDClassifier
         from sklearn.pipeline import make_pipeline
@@ -178,26 +214,20 @@ class Bench:
         (self.folder / "peer.pickle").write_bytes(pickle.dumps(peer))
         constant, fastapi = free_port(), free_port()
         services = {
-            "constant": (scripted(CONSTANT, constant), constant),
-            "fastapi": (scripted(FASTAPI, fastapi, self.folder / "peer.pickle"), fastapi),
-            "sureline": self.fresh("single"),
+            "constant": (scripted(CONSTANT, constant), constant, self.predict),
+            "fastapi": (scripted(FASTAPI, fastapi, self.folder / "peer.pickle"), fastapi, self.predict),
+            "sureline": self.fresh("single", self.predict),
         }
-        return self.in_turns(services, self.predict)
+        return self.in_turns(services)
 
-    def learning(self) -> dict[str, float]:
-        return self.in_turns({kind: self.fresh(kind, kind) for kind in ("fsync", "none")}, self.learn)
+    def learning(self) -> dict[str, Measured]:
+        return self.in_turns({kind: self.fresh(kind, self.learn, kind) for kind in ("fsync", "none")})
 
-    def latency(self) -> tuple[float, float]:
-        words, port = self.fresh("mixed")
-        with running(words, port):
-            wrk(port, self.mixed, 1)
-            found = [wrk(port, self.mixed, self.seconds) for _ in range(self.rounds)]
-        for rate, median, slow in found:
-            print(
-                f"  {rate:,.0f} requests/s, a fifth of them labels: half within {median:.2f} ms, 99 % in {slow:.2f} ms"
-            )
-        _, median, slow = min(found, key=lambda one: one[2] / one[1])
-        return median, slow
+    def latency(self) -> dict[str, Measured]:
+        """A fifth of the requests labels, beside a constant answer, which has the delays of the machine."""
+        constant = free_port()
+        alone = scripted(CONSTANT, constant), constant, self.predict
+        return self.in_turns({"constant": alone, "sureline": self.fresh("mixed", self.mixed)})
 
     def lines(self, n: int) -> dict[str, float]:
         """Seconds for a file of rows: `sureline predict`, and the service."""
@@ -240,7 +270,7 @@ def main() -> int:
         print("wrk is missing, which sends the requests (Debian, Ubuntu: apt install wrk; macOS: brew install wrk).")
         return 1
     try:
-        import fastapi  # noqa: F401
+        import fastapi
     except ImportError:
         print("FastAPI is missing, which is compared with: pip install fastapi.")
         return 1
@@ -249,15 +279,17 @@ def main() -> int:
         print("Single predictions:")
         single = bench.single()
         print("Mixed load:")
-        median, slow = bench.latency()
+        mixed = bench.latency()
         print("Learning:")
         learning = bench.learning()
         print("NDJSON:")
         lines = bench.lines(given.rows)
-    report("rate of single predictions, of a constant's", single["sureline"] / single["constant"], 0.5, at_least=True)
-    report("rate of single predictions, of FastAPI's", single["sureline"] / single["fastapi"], 3.0, at_least=True)
-    report("99th percentile of the latency, of the median", slow / median, 5.0)
-    report("time of a durable label, of a plain one", learning["none"] / learning["fsync"], 1.3)
+    ours, constant, fastapi = (single[name] for name in ("sureline", "constant", "fastapi"))
+    report("rate of single predictions, of a constant's", ours.rate / constant.rate, 0.5, at_least=True)
+    report("processor time of a constant, of a prediction's", constant.used / (ours.used or 1.0), 0.5, at_least=True)
+    report("rate of single predictions, of FastAPI's", ours.rate / fastapi.rate, 3.0, at_least=True)
+    report("99th percentile of the latency, of the median", mixed["sureline"].tail, 5.0)
+    report("time of a durable label, of a plain one", learning["none"].rate / learning["fsync"].rate, 1.3)
     report("rate of NDJSON, of sureline predict", lines["predict"] / lines["service"], 0.3, at_least=True)
     return 1 if failures else 0
 

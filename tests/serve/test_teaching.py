@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ from service import Here, Settings, serving
 
 import sureline
 from sureline.serve.errors import Refused
-from sureline.serve.log import read_log
+from sureline.serve.log import Log, read_log
 from sureline.serve.records import Learned, unpacked
-from sureline.serve.served import Learnt, Served
+from sureline.serve.served import Keeping, Learnt, Served
 from sureline.serve.teaching import Teaching
 
 MODEL = "/v1/models/names/model"
@@ -121,3 +122,33 @@ def test_what_cannot_be_logged_is_learned_by_nobody(models: dict[str, Path], tmp
         assert served.waiting == 0
         assert here("POST", "/v1/models/names/learn", {"prediction_id": asked, "label": "a"}).status == 200
     assert [one.status for one in outcomes] == [503, 503]
+
+
+@pytest.mark.parametrize(("durability", "records"), [("fsync", 2), ("none", 5)])
+def test_labels_that_come_while_the_disk_is_busy_are_one_record(
+    models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: str, records: int
+) -> None:
+    append = Log.append
+
+    def slow(log: Log, payloads: list[bytes]) -> int:
+        time.sleep(0.3)
+        return append(log, payloads)
+
+    monkeypatch.setattr(Log, "append", slow)
+    settings = Settings(tmp_path / "state", [("names", models["names"])], keeping=Keeping(durability))
+    with serving(settings) as here:
+
+        def turn(served: Served, teaching: Teaching) -> list[Any]:
+            async def later(k: int) -> Learnt:
+                for _ in range(5 * k):
+                    await asyncio.sleep(0)
+                return await teaching.learn(Learned([{"red": float(k)}], ["a"]))
+
+            return [later(k) for k in range(5)]
+
+        outcomes = outcomes_of(here, turn)
+        assert all(isinstance(one, Learnt) for one in outcomes)
+        assert here.running.house.get("names").waiting == 0
+    entries = entries_of(tmp_path / "state" / "names")
+    assert len(entries) == records
+    assert [row["red"] for entry in entries for row in entry.x] == [0.0, 1.0, 2.0, 3.0, 4.0]

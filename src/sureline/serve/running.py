@@ -81,6 +81,8 @@ def run(settings: Settings, pages: Pages = lambda house: ()) -> None:
         contextlib.closing(Running(settings, pages)) as running,
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
+        gc.collect()
+        gc.freeze()
         loop = runner.get_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
@@ -168,8 +170,6 @@ class Running:
         settings, house, lines = self.settings, self.house, None
         try:
             house.start()
-            gc.collect()
-            gc.freeze()
             if self._tcp_model is not None and settings.tcp is not None:
                 server = LineServer(house, self._tcp_model, settings.tokens, settings.limits)
                 lines = await server.start(settings.host, settings.tcp)

@@ -12,11 +12,17 @@ from .served import Learnt, Served
 
 
 class Teaching:
-    """Labels for one name. Those that arrive in one turn of the event loop are one record of the log."""
+    """Labels for one name. Those that arrive in one turn of the event loop are one record of the log.
+
+    With the durability "fsync" so are those that arrive while records are on their way to the disk, which
+    they would wait for anyway.
+    """
 
     def __init__(self, served: Served) -> None:
         self._served = served
         self._waiting: list[tuple[Learned, asyncio.Future[Learnt]]] = []
+        self._under_way = 0  # records
+        self._patient = served.keeping.durability == "fsync"
 
     def learn(self, entry: Learned) -> asyncio.Future[Learnt]:
         """Learn from a record of one row, with others; the outcome is its own."""
@@ -29,6 +35,8 @@ class Teaching:
         return future
 
     def _flush(self) -> None:
+        if self._under_way and self._patient:
+            return
         waiting, self._waiting = self._waiting, []
         for by_prediction in (False, True):
             group = [one for one in waiting if (one[0].p is not None) is by_prediction]
@@ -59,8 +67,10 @@ class Teaching:
         rows = self._served.champion.rows
         read = Read(rows, rows.read(together.x))
         record = self._served.put(together, read)
+        self._under_way += 1
 
         def end(record: asyncio.Future[Any]) -> None:
+            self._under_way -= 1
             error = asyncio.CancelledError() if record.cancelled() else record.exception()
             for k, one in enumerate(group):
                 if error is not None:
@@ -68,6 +78,8 @@ class Teaching:
                 else:
                     outcome: Learnt = record.result()
                     self._end(one, Learnt(outcome.version, [outcome.refused[k]]))
+            if self._waiting:
+                self._flush()
 
         record.add_done_callback(end)
 
