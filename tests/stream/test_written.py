@@ -223,6 +223,16 @@ def test_columns_without_a_name(tmp_path):
     [
         ("a.csv", b"sep=;\na;label\n1;2\n", r"1:1: the line is for Excel.*--delimiter ';'"),
         ("a.csv", "a,label\n1,2\n".encode("utf-16"), r"the file is UTF-16; iconv -f UTF-16 -t UTF-8"),
+        ("a.csv", "a,label\n1,2\n".encode("utf-16-le"), r"the file is UTF-16; iconv -f UTF-16LE -t UTF-8"),
+        ("a.csv", "a,label\n1,2\n".encode("utf-16-be"), r"the file is UTF-16; iconv -f UTF-16BE -t UTF-8"),
+        ("a.csv", "a,label\n1,2\n".encode("utf-32"), r"the file is UTF-32; iconv -f UTF-32 -t UTF-8"),
+        ("a.csv", "a,label\n1,2\n".encode("utf-32-be"), r"the file is UTF-32; iconv -f UTF-32BE -t UTF-8"),
+        (
+            "a.csv",
+            b"PK\x03\x04" + bytes(60),
+            r"is an archive or a spreadsheet; unpack it, or save the spreadsheet as CSV",
+        ),
+        ("a.xlsx", b"PK\x03\x04" + bytes(60), r"is an archive or a spreadsheet; unpack it, or save the spreadsheet as"),
         (
             "a.csv",
             "city,label\nKöln,2\n".encode("cp1252"),
@@ -241,6 +251,9 @@ def test_an_error_says_what_to_do(tmp_path, name, content, words):
     path.write_bytes(content)
     with pytest.raises(DataError, match=words):
         rows_of(stream.read(path))
+    if "UTF-16" in words or "UTF-32" in words:
+        with pytest.raises(DataError, match=words):
+            stream.read(path, format="text")
 
 
 def test_lists_that_cannot_be_read_can_be_ignored(tmp_path):

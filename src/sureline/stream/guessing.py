@@ -82,6 +82,8 @@ def guess(file: str, samples: Mapping[str, Sequence[Any]], options: Options) -> 
             columns.append(column)
         else:
             columns.append(_as(file, usual, column, samples[name], kind, how))
+    if len(columns) == 1 and columns[0].name not in asked:
+        columns = [_alone(columns[0], samples[columns[0].name])]
     try:
         interact = crossings(options.interact, columns, options.max_features)
     except ValueError as error:
@@ -90,6 +92,14 @@ def guess(file: str, samples: Mapping[str, Sequence[Any]], options: Options) -> 
     target, doubt = usual.decide(usual.noticed(Column(options.label, "categorical"), labels), labels)
     how = _way_of_label(options) or (target.how if target.kind == "numeric" else "")
     return Schema(tuple(columns), tuple(ids), tuple(ignored), interact, options.words, how, doubtful, doubt)
+
+
+def _alone(column: Column, cells: Sequence[Any]) -> Column:
+    """The only column of features: if it has several words, these tell more than their combinations, however few."""
+    values = [str(cell) for cell in cells if not _missing(cell)]
+    if column.kind != "categorical" or sum(len(value.split()) for value in values) < 2 * len(values):
+        return column
+    return replace(column, kind="text")
 
 
 def _asked(file: str, features: list[str], names: list[str], options: Options) -> dict[str, tuple[str, str]]:
