@@ -35,6 +35,7 @@ _CELLS = 200_000  # or fewer, of a wide table
 _ALIKE = 20  # rows, at most, of columns that are compared with each other
 _MOST = 0.98  # of at least _ENOUGH values; the others are errors, later, that say where they are
 _ENOUGH = 50
+_SENTENCE = 2.5  # words
 _INDICATED = 0.1  # share of rows with a value from which on a missing one says something
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _FAR = 2.0  # standard deviations
@@ -97,7 +98,7 @@ def guess(file: str, samples: Mapping[str, Sequence[Any]], options: Options) -> 
 def _alone(column: Column, cells: Sequence[Any]) -> Column:
     """The only column of features: if it has several words, these tell more than their combinations, however few."""
     values = [str(cell) for cell in cells if not _missing(cell)]
-    if column.kind != "categorical" or sum(len(value.split()) for value in values) < 2 * len(values):
+    if column.kind != "categorical" or sum(len(value.split()) for value in values) < _SENTENCE * len(values):
         return column
     return replace(column, kind="text")
 
@@ -335,4 +336,4 @@ def _is_text(values: Sequence[str]) -> bool:
     distinct = len(Counter(values)) / len(values)
     if words >= 8:
         return distinct >= 0.1
-    return (words >= 2.5 and distinct >= 0.5) or (words >= 1.5 and distinct >= 0.9 and len(values) >= 100)
+    return (words >= _SENTENCE and distinct >= 0.5) or (words >= 1.5 and distinct >= 0.9 and len(values) >= 100)
