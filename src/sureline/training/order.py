@@ -81,6 +81,8 @@ def decide(stream: Stream, learner: Learner, asked: Asked, *, buffer: int = BUFF
     Of what can be read only once, or only from its beginning, the first rows are looked at: as many as the buffer
     holds, or those that a pipe gives at first.
     """
+    if not isinstance(asked, bool) and asked != "auto":
+        raise ValueError(f"The 'shuffle' parameter must be True, False or 'auto'. Got {asked!r} instead.")
     if asked is False:
         return Order()
     if asked is True:
