@@ -67,7 +67,7 @@ def recognise(sources: list[Source], before: str | None = None) -> str:
 
 
 def foreign(head: bytes) -> str | None:
-    """What a file is that is no text in UTF-8, and how to make that of it; None if nothing is known against it."""
+    """The reason why a file is no text in UTF-8, and how to make that of it; None if nothing is known against it."""
     if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
         return "the file is an archive or a spreadsheet; unpack it, or save the spreadsheet as CSV"
     big, *_, little = zeros = [not any(head[k:256:4]) for k in range(4)]  # which of four bytes no letter takes
