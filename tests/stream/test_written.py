@@ -442,3 +442,23 @@ def test_columns_of_plain_numbers_take_one_look(monkeypatch):
     assert {c.kind for c in guess("f", {k: columns[k] for k in ("c1", "c399", "far")}, Options()).columns} == {
         "numeric"
     }
+
+
+def test_files_of_several_formats_are_not_read_together(tmp_path):
+    table = write(tmp_path / "a.csv", "label,x\n1,2\n0,3\n")
+    write(tmp_path / "b.jsonl", '{"label": 1, "x": 2}\n')
+    with pytest.raises(DataError, match=r"b.jsonl: the name says jsonl, and that of .*a.csv says csv"):
+        stream.read([table, tmp_path / "b.jsonl"])
+    write(tmp_path / "b.data", "label,x\n1,2\n")
+    assert len(rows_of(stream.read([table, tmp_path / "b.data"]))) == 3
+    write(tmp_path / "c.vw", "label,x\n1,2\n")
+    assert len(rows_of(stream.read([table, tmp_path / "c.vw"], format="csv"))) == 3
+
+
+@pytest.mark.parametrize(("word", "hint"), [("NA", ": leave out rows that have none"), ("dear", "predicted$")])
+def test_a_target_that_is_missing(tmp_path, word, hint):
+    path = write(tmp_path / "a.csv", f"label,x\n1,2\n{word},3\n,4\n")
+    with pytest.raises(DataError, match=f"row 2 has the label '{word}', which is no number to be .*{hint}"):
+        sureline.train(path, "odca-regressor", errors="skip", max_error_share=1)
+    path = write(tmp_path / "a.csv", "label,x\n1,2\n,3\n")
+    assert sureline.train(path, "odca-regressor", errors="skip", max_error_share=1).n_seen_ == 1

@@ -93,8 +93,21 @@ def refuse_foreign(source: Source) -> None:
             raise DataError(source.path, reason)
 
 
+def _refuse_mixed(sources: list[Source]) -> None:
+    """Raise DataError for files whose names say that they are of different formats: all are read in the same way."""
+    named = [(format, source.path) for source in sources if (format := _ENDINGS.get(ending_of(source.path)))]
+    for format, path in named:
+        if format != named[0][0]:
+            raise DataError(
+                path,
+                f"the name says {format}, and that of {named[0][1]} says {named[0][0]}: files that are read together "
+                "have one format, which --format names if their names do not",
+            )
+
+
 def recognised(sources: list[Source], before: str | None) -> str:
     """The format, where that of earlier data helps if there is doubt."""
+    _refuse_mixed(sources)
     try:
         format = recognise(sources, before)
     except DataError:
