@@ -320,8 +320,6 @@ def test_what_is_mistyped_is_named_with_what_may_be_meant(tmp_path: Path) -> Non
         sureline.train(data, "arow", shuffle="yes")
     with pytest.raises(TypeError, match="a data frame is read by itself, and fit takes arrays"):
         sureline.train((np.zeros((3, 2)), [0, 1, 0]), "arow")
-    with pytest.raises(ValueError, match="A path is empty"):
-        sureline.train("", "arow")
 
 
 def test_a_table_without_features_is_told(tmp_path: Path) -> None:

@@ -38,8 +38,6 @@ def expand(paths: PATH | Iterable[PATH]) -> list[str]:
     files: list[str] = []
     for each in given:
         path = os.fspath(each) if isinstance(each, (str, os.PathLike)) else None
-        if path == "":
-            raise ValueError("A path is empty: it must be that of a file.")
         if not isinstance(path, str):
             rows = "; a data frame is read by itself, and fit takes arrays" if hasattr(each, "__array__") else ""
             raise TypeError(f"A path must be text or a pathlib.Path. Got a {type(each).__name__} instead{rows}.")
