@@ -74,3 +74,11 @@ def test_help_of_an_unknown_learner_is_refused() -> None:
 def test_the_shell_completes_names_of_learners(command: str, typed: str, completed: set[str]) -> None:
     shell = ShellComplete(sureline, {}, "sureline", "_SURELINE_COMPLETE")
     assert {item.value for item in shell.get_completions([command, "--algorithm"], typed)} == completed
+
+
+def test_the_help_of_a_penalty_says_where_to_begin() -> None:
+    """With names of options, though the text is that of the parameter in Python."""
+    words = " ".join(told("train", "--algorithm", "ssol", "--help").split())
+    assert "makes weights zero: try the value of --eta, then up to tenfold, or --max-nonzero instead." in words
+    words = " ".join(told("train", "--algorithm", "fobos", "--help").split())
+    assert "makes weights zero: try 0.001, then tenfold more or less." in words

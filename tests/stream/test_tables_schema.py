@@ -8,6 +8,7 @@ import random
 import pytest
 from stream_files import outcome, rows_of, write
 
+import sureline
 from sureline import stream
 from sureline.stream import DataError
 from sureline.stream.guessing import guess
@@ -199,3 +200,30 @@ def test_one_line_for_each_column():
     lines = list(many.lines("y", None))
     assert len(lines) == 101
     assert lines[-1] == "  and 201 numeric, 200 text columns"
+
+
+def test_messages_that_repeat_are_text_if_there_is_nothing_else():
+    """Files of labels and texts need no option, even if a few texts come again and again."""
+    few = ["free cash now", "see you", "call me back later"] * 50
+    (alone,) = guess("f", {"label": [], "message": few}, Options()).columns
+    assert alone.kind == "text"
+    beside = guess("f", {"message": few, "x": ["1"] * 150}, Options()).columns
+    assert [column.kind for column in beside] == ["categorical", "numeric"]
+    (asked,) = guess("f", {"message": few}, Options(categorical=["message"])).columns
+    assert asked.kind == "categorical"
+    (city,) = guess("f", {"city": ["Rome", "New York", "Oslo"] * 50}, Options()).columns
+    assert city.kind == "categorical"
+
+
+def test_json_lines_of_another_table_are_refused(tmp_path):
+    """A row may lack any column of the model. Where none has one, it is another file than was meant."""
+    ours = write(tmp_path / "ours.jsonl", '{"x": 1, "label": 1}\n{"x": 2, "label": 0}\n' * 20)
+    other = write(tmp_path / "other.jsonl", '{"y": 1, "label": 1}\n{"z": 2, "label": 0}\n' * 20)
+    clf = sureline.train(ours, "arow", r=1, shuffle=False)
+    said = "its first rows have none of the columns of the model: they have y, label, z, and the model x"
+    with pytest.raises(DataError, match=said):
+        sureline.predict(clf, other)
+    with pytest.raises(DataError, match=said):
+        sureline.train(other, start=clf)
+    some = write(tmp_path / "some.jsonl", '{"y": 1}\n{"x": 1}\n{}\n')
+    assert len(sureline.predict(clf, some)) == 3

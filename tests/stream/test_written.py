@@ -223,6 +223,16 @@ def test_columns_without_a_name(tmp_path):
     [
         ("a.csv", b"sep=;\na;label\n1;2\n", r"1:1: the line is for Excel.*--delimiter ';'"),
         ("a.csv", "a,label\n1,2\n".encode("utf-16"), r"the file is UTF-16; iconv -f UTF-16 -t UTF-8"),
+        ("a.csv", "a,label\n1,2\n".encode("utf-16-le"), r"the file is UTF-16; iconv -f UTF-16LE -t UTF-8"),
+        ("a.csv", "a,label\n1,2\n".encode("utf-16-be"), r"the file is UTF-16; iconv -f UTF-16BE -t UTF-8"),
+        ("a.csv", "a,label\n1,2\n".encode("utf-32"), r"the file is UTF-32; iconv -f UTF-32 -t UTF-8"),
+        ("a.csv", "a,label\n1,2\n".encode("utf-32-be"), r"the file is UTF-32; iconv -f UTF-32BE -t UTF-8"),
+        (
+            "a.csv",
+            b"PK\x03\x04" + bytes(60),
+            r"is an archive or a spreadsheet; unpack it, or save the spreadsheet as CSV",
+        ),
+        ("a.xlsx", b"PK\x03\x04" + bytes(60), r"is an archive or a spreadsheet; unpack it, or save the spreadsheet as"),
         (
             "a.csv",
             "city,label\nKöln,2\n".encode("cp1252"),
@@ -241,6 +251,9 @@ def test_an_error_says_what_to_do(tmp_path, name, content, words):
     path.write_bytes(content)
     with pytest.raises(DataError, match=words):
         rows_of(stream.read(path))
+    if "UTF-16" in words or "UTF-32" in words:
+        with pytest.raises(DataError, match=words):
+            stream.read(path, format="text")
 
 
 def test_lists_that_cannot_be_read_can_be_ignored(tmp_path):
@@ -429,3 +442,23 @@ def test_columns_of_plain_numbers_take_one_look(monkeypatch):
     assert {c.kind for c in guess("f", {k: columns[k] for k in ("c1", "c399", "far")}, Options()).columns} == {
         "numeric"
     }
+
+
+def test_files_of_several_formats_are_not_read_together(tmp_path):
+    table = write(tmp_path / "a.csv", "label,x\n1,2\n0,3\n")
+    write(tmp_path / "b.jsonl", '{"label": 1, "x": 2}\n')
+    with pytest.raises(DataError, match=r"b.jsonl: the name says jsonl, and that of .*a.csv says csv"):
+        stream.read([table, tmp_path / "b.jsonl"])
+    write(tmp_path / "b.data", "label,x\n1,2\n")
+    assert len(rows_of(stream.read([table, tmp_path / "b.data"]))) == 3
+    write(tmp_path / "c.vw", "label,x\n1,2\n")
+    assert len(rows_of(stream.read([table, tmp_path / "c.vw"], format="csv"))) == 3
+
+
+@pytest.mark.parametrize(("word", "hint"), [("NA", ": leave out rows that have none"), ("dear", "predicted$")])
+def test_a_target_that_is_missing(tmp_path, word, hint):
+    path = write(tmp_path / "a.csv", f"label,x\n1,2\n{word},3\n,4\n")
+    with pytest.raises(DataError, match=f"row 2 has the label '{word}', which is no number to be .*{hint}"):
+        sureline.train(path, "odca-regressor", errors="skip", max_error_share=1)
+    path = write(tmp_path / "a.csv", "label,x\n1,2\n,3\n")
+    assert sureline.train(path, "odca-regressor", errors="skip", max_error_share=1).n_seen_ == 1

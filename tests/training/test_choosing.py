@@ -25,6 +25,7 @@ from sureline.datasets import make_sparse_stream
 from sureline.learners.catalogue import LEARNERS
 from sureline.learners.race.candidates import CANDIDATES
 from sureline.stream import DataError, Position
+from sureline.stream.runs import LabelRunsWarning
 from sureline.training import Training, choosing
 from sureline.training.choosing import candidates, choose, settings_of
 from sureline.training.grid import every_learner
@@ -305,3 +306,24 @@ def test_what_cannot_be_read_is_said_in_its_turn(tmp_path: Path) -> None:
     assert len(next(chunks)) == 300
     with pytest.raises(DataError, match=r"rows\.svm:301:5"):
         next(chunks)
+
+
+def test_what_is_mistyped_is_named_with_what_may_be_meant(tmp_path: Path) -> None:
+    data = tmp_path / "a.csv"
+    data.write_text("label,x\n" + "1,2\n0,3\n" * 20)
+    for algorithm, error in (("auto", ValueError), ("arow", TypeError)):
+        with pytest.raises(error, match=r"There is no parameter 'lable'.* \(did you mean 'label'\?\)\."):
+            sureline.train(data, algorithm, lable="x")
+        with pytest.raises(error, match=r"\(did you mean 'shuffle'\?\)"):
+            sureline.train(data, algorithm, shufle=True)
+    with pytest.raises(ValueError, match=r"'shuffle' parameter must be True, False or 'auto'\. Got 'yes'"):
+        sureline.train(data, "arow", shuffle="yes")
+    with pytest.raises(TypeError, match="a data frame is read by itself, and fit takes arrays"):
+        sureline.train((np.zeros((3, 2)), [0, 1, 0]), "arow")
+
+
+def test_a_table_without_features_is_told(tmp_path: Path) -> None:
+    data = tmp_path / "a.csv"
+    data.write_text("label,id\n" + "".join(f"{k % 2},{k}\n" for k in range(40)))
+    with pytest.warns(LabelRunsWarning, match="there are no columns of features: all rows look the same to the model"):
+        sureline.train(data, "arow", r=1, shuffle=False)

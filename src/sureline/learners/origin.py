@@ -123,6 +123,7 @@ class Origin:
                 f"its names are hashed to 2^{now['bits']} columns (bits), and those of the model to "
                 f"2^{self.options['bits']}, so they do not mean the same",
             )
+        stream.refuse_strangers()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"options": self.options, "names": None if self.names is None else self.names.to_arrays()}

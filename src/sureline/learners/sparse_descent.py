@@ -36,7 +36,7 @@ class STG(OnlineLearner):
     eta : float, default=1/32
         The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
-        The penalty: the larger, the fewer nonzero weights.
+        The penalty, which makes weights zero: try 0.001, then tenfold more or less.
     K : int, default=10
         Number of examples between two truncations.
     theta : float, default=inf
@@ -80,7 +80,7 @@ class FOBOS(OnlineLearner):
     eta : float, default=0.7
         The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
-        The penalty: the larger, the fewer nonzero weights.
+        The penalty, which makes weights zero: try 0.001, then tenfold more or less.
     {common}
     """
 
@@ -114,7 +114,7 @@ class RDA(OnlineLearner):
     gamma : float, default=1.0
         Inverse of a learning rate: the larger, the more cautious.
     lam : float, default=0.0
-        The penalty: the larger, the fewer nonzero weights.
+        The penalty, which makes weights zero: try 0.001, then tenfold more or less.
     rho : float, default=0.0
         Enhancement of the threshold.
     {common}
@@ -158,7 +158,7 @@ class AdaFOBOS(OnlineLearner):
     eta : float, default=0.35
         The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
-        The penalty: the larger, the fewer nonzero weights.
+        The penalty, which makes weights zero: try 0.001, then tenfold more or less.
     delta : float, default=0.5
         Initial value of H.
     {common}
@@ -207,7 +207,7 @@ class AdaRDA(OnlineLearner):
     eta : float, default=0.35
         The learning rate. It depends on the scale of X: the paper tries the powers of 2 from 1/2 to 512.
     lam : float, default=0.0
-        The penalty: the larger, the fewer nonzero weights.
+        The penalty, which makes weights zero: try 0.001, then tenfold more or less, or `max_nonzero` instead.
     delta : float, default=0.5
         Initial value of H.
     {common}

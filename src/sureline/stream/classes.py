@@ -15,7 +15,7 @@ from . import Chunk, DataError, Label
 from .errors import shown
 from .runs import LabelRuns
 from .schema import Schema
-from .written import NUMBERS, number_of
+from .written import NUMBERS, as_bytes, number_of
 
 MAX_CLASSES = 1000  # more are taken for a mistake: a label column that holds measurements
 
@@ -99,11 +99,19 @@ def targets_of(chunk: Chunk, file: str, rows_before: int, schema: Schema | None 
     for code, number in enumerate(numbers):
         if isinstance(number, str) or number is None:
             row = rows_before + int(np.argmax(codes == code)) + 1
-            name = names[code]
-            written = isinstance(name, str) and any(number_of(name, way) is not None for way in NUMBERS)
-            doubt = f": {schema.target_doubt}" if schema is not None and schema.target_doubt and written else ""
-            raise DataError(file, f"row {row} has the label {name!r}, which is no number to be predicted{doubt}")
+            why = _hint(names[code], schema)
+            raise DataError(file, f"row {row} has the label {names[code]!r}, which is no number to be predicted{why}")
     return np.array([float(number) for number in numbers if number is not None])[codes]
+
+
+def _hint(label: Any, schema: Schema | None) -> str:
+    """A way out for whoever has such a label where a number must be."""
+    if not isinstance(label, str):
+        return ""
+    if _core.says_missing(as_bytes(label)):
+        return ": leave out rows that have none, or leave their cells empty and say --errors skip"
+    written = any(number_of(label, way) is not None for way in NUMBERS)
+    return f": {schema.target_doubt}" if schema is not None and schema.target_doubt and written else ""
 
 
 def _refuse_unlabelled(chunk: Chunk, file: str, rows_before: int) -> None:

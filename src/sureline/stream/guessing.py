@@ -35,6 +35,7 @@ _CELLS = 200_000  # or fewer, of a wide table
 _ALIKE = 20  # rows, at most, for comparing columns with each other
 _MOST = 0.98  # of at least _ENOUGH values; others are reported later as errors with their place
 _ENOUGH = 50
+_SENTENCE = 2.5  # words
 _INDICATED = 0.1  # share of rows with a value above which missing values are informative
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _FAR = 2.0  # standard deviations
@@ -82,6 +83,8 @@ def guess(file: str, samples: Mapping[str, Sequence[Any]], options: Options) -> 
             columns.append(column)
         else:
             columns.append(_as(file, usual, column, samples[name], kind, how))
+    if len(columns) == 1 and columns[0].name not in asked:
+        columns = [_alone(columns[0], samples[columns[0].name])]
     try:
         interact = crossings(options.interact, columns, options.max_features)
     except ValueError as error:
@@ -90,6 +93,14 @@ def guess(file: str, samples: Mapping[str, Sequence[Any]], options: Options) -> 
     target, doubt = usual.decide(usual.noticed(Column(options.label, "categorical"), labels), labels)
     how = _way_of_label(options) or (target.how if target.kind == "numeric" else "")
     return Schema(tuple(columns), tuple(ids), tuple(ignored), interact, options.words, how, doubtful, doubt)
+
+
+def _alone(column: Column, cells: Sequence[Any]) -> Column:
+    """The only column of features: if it has several words, these tell more than their combinations, however few."""
+    values = [str(cell) for cell in cells if not _missing(cell)]
+    if column.kind != "categorical" or sum(len(value.split()) for value in values) < _SENTENCE * len(values):
+        return column
+    return replace(column, kind="text")
 
 
 def _asked(file: str, features: list[str], names: list[str], options: Options) -> dict[str, tuple[str, str]]:
@@ -327,4 +338,4 @@ def _is_text(values: Sequence[str]) -> bool:
     distinct = len(Counter(values)) / len(values)
     if words >= 8:
         return distinct >= 0.1
-    return (words >= 2.5 and distinct >= 0.5) or (words >= 1.5 and distinct >= 0.9 and len(values) >= 100)
+    return (words >= _SENTENCE and distinct >= 0.5) or (words >= 1.5 and distinct >= 0.9 and len(values) >= 100)

@@ -10,9 +10,9 @@ from .follow import Followed
 from .formats.arrow_metadata import pyarrow
 from .formats.frames import FrameSource, is_frame
 from .kafka import is_topic
-from .options import BINARY, FORMATS, MESSAGES, Options
+from .options import BINARY, FORMATS, MESSAGES, TEXT, Options
 from .reading import Part
-from .recognise import recognised
+from .recognise import recognised, refuse_foreign
 from .remote import source_at
 from .source import PATH, STDIN, Source, expand
 from .stream import Stream
@@ -203,6 +203,8 @@ def read(
         sources = [*(source_at(path) for path in named), *([] if follow is None else [_followed(os.fspath(follow))])]
     before = (fallback or {}).get("format")
     by_files = True if format is None and before is None and STDIN not in [s.path for s in sources] else None
+    if format in TEXT and sources:
+        refuse_foreign(sources[0])
     format = format or recognised(sources, before)
     options.check_format(format)
     options = options.with_fallback(format, fallback or {})

@@ -46,8 +46,8 @@ def recognise(sources: list[Source], before: str | None = None) -> str:
         named = named or _ENDINGS.get(ending_of(source.path))
         head = source.peek(LOOK, partial(_enough, named=named, before=before))
         if head:
-            if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-                raise DataError(source.path, "the file is UTF-16; iconv -f UTF-16 -t UTF-8 makes UTF-8 of it")
+            if (reason := foreign(head)) is not None:
+                raise DataError(source.path, reason)
             found = _binary(head) or named or _text(head)
             if found is None:
                 array = "; of a JSON array, jq -c '.[]' makes JSON lines" if head.lstrip().startswith(b"[") else ""
@@ -66,8 +66,48 @@ def recognise(sources: list[Source], before: str | None = None) -> str:
     return named
 
 
+def foreign(head: bytes) -> str | None:
+    """The reason why a file is no text in UTF-8, and how to make that of it; None if nothing is known against it."""
+    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        return "the file is an archive or a spreadsheet; unpack it, or save the spreadsheet as CSV"
+    big, *_, little = zeros = [not any(head[k:256:4]) for k in range(4)]  # which of four bytes no letter takes
+    if len(head) < 8 or all(zeros):
+        big = little = False
+    marks = ("UTF-32", (b"\xff\xfe\0\0", b"\0\0\xfe\xff"), 3), ("UTF-16", (b"\xff\xfe", b"\xfe\xff"), 2)
+    for encoding, mark, unused in marks:
+        marked = head.startswith(mark)
+        if marked or ((big or little) and sum(zeros) == unused):
+            name = encoding if marked else encoding + ("BE" if big else "LE")
+            return f"the file is {encoding}; iconv -f {name} -t UTF-8 makes UTF-8 of it"
+    return None
+
+
+def refuse_foreign(source: Source) -> None:
+    """Raise DataError if a file at hand is known to be no text in UTF-8, whatever its format is said to be."""
+    if source.regular and source.status is not None:
+        try:
+            reason = foreign(source.peek(LOOK, bool))
+        except (DataError, OSError):  # it is said where it is read
+            return
+        if reason is not None:
+            raise DataError(source.path, reason)
+
+
+def _refuse_mixed(sources: list[Source]) -> None:
+    """Raise DataError for files whose names say that they are of different formats: all are read in the same way."""
+    named = [(format, source.path) for source in sources if (format := _ENDINGS.get(ending_of(source.path)))]
+    for format, path in named:
+        if format != named[0][0]:
+            raise DataError(
+                path,
+                f"the name says {format}, and that of {named[0][1]} says {named[0][0]}: files that are read together "
+                "have one format, which --format names if their names do not",
+            )
+
+
 def recognised(sources: list[Source], before: str | None) -> str:
     """The format; the format of earlier data decides if there is doubt."""
+    _refuse_mixed(sources)
     try:
         format = recognise(sources, before)
     except DataError:

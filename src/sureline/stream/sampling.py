@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from .blocks import QuotedLines
-from .errors import DataError, shown
+from .errors import DataError, listed, shown
 from .formats.arrow import first_rows
 from .formats.arrow_cells import first_values, flat_fields, is_cell
 from .formats.delimited import Dialect, dialect_of, header_of
@@ -82,6 +82,25 @@ def left_out(sources: Sequence[Source], format: str, options: Options) -> dict[s
             if name not in known:
                 found.setdefault(name, source.path)
     return found
+
+
+def refuse_strangers(sources: Sequence[Source], options: Options, schema: Schema) -> None:
+    """Raise DataError for a file of JSON lines at hand whose first rows have no column of the schema.
+
+    A row of JSON may lack any column; other tables have a header, which is checked where it is read.
+    """
+    for source in {source.path: source for source in sources}.values():
+        if not source.regular or source.status is None:
+            continue
+        samples = None
+        with contextlib.suppress(DataError, OSError):  # it is said where it is read
+            samples = _json(source, "jsonl", options, at_once=False)
+        if samples and schema.names and not {*schema.names} & {*samples}:
+            raise DataError(
+                source.path,
+                f"its first rows have none of the columns of the model: they have {listed([*samples])}, and the model "
+                f"{listed(schema.names)}",
+            )
 
 
 def _head(source: Source, least: int | None) -> tuple[bytes, bool]:

@@ -39,7 +39,8 @@ def expand(paths: PATH | Iterable[PATH]) -> list[str]:
     for each in given:
         path = os.fspath(each) if isinstance(each, (str, os.PathLike)) else None
         if not isinstance(path, str):
-            raise TypeError(f"A path must be text or a pathlib.Path. Got a {type(each).__name__} instead.")
+            rows = "; a data frame is read by itself, and fit takes arrays" if hasattr(each, "__array__") else ""
+            raise TypeError(f"A path must be text or a pathlib.Path. Got a {type(each).__name__} instead{rows}.")
         path = urls.local_path(path)
         if urls.is_url(path):
             files.extend(_found(path, urls.matches(path)) if urls.has_magic(path) else [path])

@@ -14,7 +14,7 @@ from .options import BINARY, Options
 from .position import Position
 from .reading import Part, Reading, again
 from .recognise import recognise
-from .sampling import guessed, left_out
+from .sampling import guessed, left_out, refuse_strangers
 from .schema import Schema
 from .shards import cut
 from .source import Source
@@ -80,6 +80,11 @@ class Stream:
         if self._left_out is None:
             self._left_out = left_out(self.sources, self.format, self.options)
         return self._left_out
+
+    def refuse_strangers(self) -> None:
+        """Raise DataError for files whose columns are all others than those of the model."""
+        if self.format == "jsonl" and self.options.schema is not None:
+            refuse_strangers(self.sources, self.options, self.options.schema)
 
     @property
     def sources(self) -> list[Source]:

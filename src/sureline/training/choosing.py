@@ -5,8 +5,9 @@ Where no learner is named, the choice is among settings of several; where one is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from .._inputs import Array
 from .._system import threads
-from ..learners.catalogue import LEARNERS
+from ..learners.catalogue import LEARNERS, learner_named
 from ..learners.learner import Learner
 from ..learners.online import OnlineLearner
 from ..learners.race.candidates import entrants
@@ -68,6 +69,21 @@ _SHARED = {field.name for field in fields(OnlineLearner)}
 def chosen(learner: Learner) -> dict[str, Any]:
     """The parameters that the first rows decide: the learner's own, and the normalisation."""
     return {name: value for name, value in learner.parameters().items() if name not in _SHARED - {"normalize"}}
+
+
+def refuse_unknown(algorithm: Any, parameters: Collection[str], others: Collection[str]) -> None:
+    """Refuse a parameter that no learner of this name has, with one that may be meant."""
+    if not isinstance(algorithm, str):
+        return
+    auto = algorithm.lower() == AUTO
+    kinds = [*LEARNERS.values()] if auto else [learner_named(algorithm)]
+    known = {field.name for kind in kinds for field in fields(kind)}
+    for name in parameters:
+        if name not in known:
+            near = get_close_matches(name, sorted({*known, *others}), 1)
+            meant = f" (did you mean {near[0]!r}?)" if near else ""
+            of = "" if auto else f" of {kinds[0].__name__}, of training or of reading"
+            raise (ValueError if auto else TypeError)(f"There is no parameter {name!r}{of}{meant}.")
 
 
 def settings_of(kind: type[Learner], parameters: dict[str, Any]) -> list[dict[str, Any]]:

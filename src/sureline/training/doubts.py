@@ -20,6 +20,7 @@ def doubts(learner: Any, labels: Sequence[Label], stream: Stream) -> str | None:
     return either(
         without_rows(learner, labels),
         _one_class(learner),
+        _nothing_to_tell_by(stream),
         idle_penalty(learner),
         _missing(labels),
         *(f"the column {name!r}: {said}" for name, said in columns.items()),
@@ -43,6 +44,12 @@ def _one_class(learner: Any) -> str | None:
     if len(came) != 1:
         return None
     return f"only one class came, {came[0]!r}: there was nothing to tell apart, and the error says nothing"
+
+
+def _nothing_to_tell_by(stream: Stream) -> str | None:
+    if stream.schema is None or stream.schema.columns:
+        return None
+    return "there are no columns of features: all rows look the same to the model"
 
 
 def _missing(labels: Sequence[Label]) -> str | None:

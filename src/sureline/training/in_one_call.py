@@ -17,7 +17,7 @@ from ..stream.outputs import check_outputs
 from ..stream.runs import LabelRunsWarning
 from ..stream.shuffling import BUFFER
 from .checkpoint import Checkpointing
-from .choosing import AUTO, candidates, settings_of
+from .choosing import AUTO, candidates, refuse_unknown, settings_of
 from .identity import Verify
 from .metric import Metric
 from .order import Asked, decide
@@ -28,6 +28,10 @@ from .train import Training
 
 if TYPE_CHECKING:
     from ..estimators.saving import Estimator
+
+
+# Parameters of `train` itself that are easily mistyped.
+_OWN = ("model", "labels", "batch", "checkpoint", "metric", "committee", "resume", "shuffle", "shuffle_buffer", "seed")
 
 
 def train(
@@ -115,6 +119,8 @@ def train(
 
     reading = {name: options.pop(name) for name in READING if name in options}
     parameters = options
+    if start is None:
+        refuse_unknown(algorithm, parameters, (*READING, *_OWN))
     learners: Sequence[Learner]
     racers: Sequence[OnlineLearner] = ()
     begin = None if start is None else _begin(start, algorithm, parameters, labels)

@@ -81,6 +81,8 @@ def decide(stream: Stream, learner: Learner, asked: Asked, *, buffer: int = BUFF
     For data that can be read only once, or only from the beginning, the first rows decide: as many as the buffer holds,
     or the first ones available in a pipe.
     """
+    if not isinstance(asked, bool) and asked != "auto":
+        raise ValueError(f"The 'shuffle' parameter must be True, False or 'auto'. Got {asked!r} instead.")
     if asked is False:
         return Order()
     if asked is True:
