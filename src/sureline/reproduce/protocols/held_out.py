@@ -219,9 +219,9 @@ def _accuracy(results: Results) -> Verdict:
         best = min(rivals, key=lambda name: rivals[name])
         holds.append(min(ours.values()) <= rivals[best] + NEAR)
         words = ", ".join(f"{name} {value:.4f}" for name, value in ours.items())
-        shown.append(f"{data}: {words}; {best} {rivals[best]:.4f}")
+        shown.append(f"{data}: {words}, against {best} {rivals[best]:.4f}")
     claim = f"The better of the two BCW has a test error comparable to the lowest of all others (at most {NEAR} more)."
-    return Verdict(claim, all(holds), f"{'. '.join(shown)}.")
+    return Verdict(claim, all(holds), f"{'; '.join(shown)}.")
 
 
 def _pa(results: Results) -> Verdict:
