@@ -209,10 +209,10 @@ def _stable(label: str, results: Mapping[str, Timed]) -> Verdict:
     found = {name: one.low_multiples() for name, one in results.items()}
     ratios = {name: some for name, some in found.items() if some}
     told = [opposite(longer(max(*some, *(1 / one for one in some)))) for some in ratios.values()]
-    shown = "; ".join(f"{name} {_span(some)}" for name, some in ratios.items())
-    lead = f"{how_many_hold(told)}As a multiple of that without a penalty: {shown}." if ratios else ""
+    shown = ", ".join(f"{name} {_span(some)}" for name, some in ratios.items())
+    lead = f"{how_many_hold(told)}These are multiples of the time without a penalty: {shown}." if ratios else ""
     others = ", ".join(name for name in found if name not in ratios)
-    return Verdict(claim, all_of(told), f"{lead}{f' No such model: {others}.' if others else ''}".strip())
+    return Verdict(claim, all_of(told), f"{f'No such model: {others}. ' if others else ''}{lead}".strip())
 
 
 def _grows(label: str, results: Mapping[str, Timed]) -> Verdict:
