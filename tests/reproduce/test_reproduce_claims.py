@@ -184,7 +184,7 @@ def test_verdicts_on_times() -> None:
     assert holds(1.0, 1.6, FSOL=5.0)[3] is False
     assert holds(1.0, 1.0, (0.0,)) == [None, None, True, True]  # there is nothing but the model without a penalty
     low, _, _, faster = told(1.0, 1.6)
-    assert "STG 1.00; FOBOS 1.00" in low.evidence
+    assert "STG 1.00, FOBOS 1.00" in low.evidence
     assert faster.evidence == "SSOL takes 2.00 to 2.00 times as long as FSOL, at 3 sparsities from 0 to 99 %."
     assert told(1.0, 1.6, (0.0, 0.6, 0.99))[0].evidence.startswith("No such model: STG, FOBOS")
 
