@@ -354,6 +354,11 @@ def test_start_up_is_quick(folder: Path, tmp_path: Path) -> None:
 
     (tmp_path / "tiny.svm").write_text("1 1:1\n-1 2:1\n")
     assert shortest("--version") < 0.2
+    program = (
+        "import sys; from sureline import cli; status = cli.run(['--version']); "
+        "sys.exit(status or bool({'numpy', 'sureline._core'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], stdout=subprocess.DEVNULL).returncode == 0
     for algorithm in ("arow", "auto"):
         assert shortest("train", tmp_path / "tiny.svm", "--algorithm", algorithm, "--model", tmp_path / "m") < 0.7
     program = (

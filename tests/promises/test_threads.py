@@ -70,7 +70,8 @@ def declared(estimator: type) -> list[tuple[str, Any]]:
 
 # What looks at parameters, rows or numbers that are passed, or is the way of those who own a learner alone.
 UNGUARDED = {
-    "add_labels", "adopt", "as_recorded", "begin", "check_parameters", "chosen", "confidences", "constraint_of",
+    "add_labels", "adopt", "as_recorded", "begin", "check_parameters", "chosen", "classes_with", "confidences",
+    "constraint_of",
     "forget", "fresh_normalizer", "fresh_state", "fresh_target_scale", "go_on", "judge", "judge_made",
     "judge_on_device", "judge_rows", "learn_targets", "most_bytes", "parameters", "probabilities", "refuse_asking",
     "refuse_classes", "refuse_stream", "standard_deviations", "step", "take", "take_asking", "take_batch",
@@ -78,8 +79,8 @@ UNGUARDED = {
 }  # fmt: skip
 GUARDED_INSIDE = {"fit", "partial_fit", "learn_one", "predict_one", "set_params"}
 OF_PARAMETERS = {
-    "belief_link", "costs", "has_begun", "has_probabilities", "has_weights", "labels", "model", "normalizer", "origin",
-    "recorded", "rule", "shape", "sharding", "takes_names", "target_scale",
+    "belief_link", "centres_columns", "costs", "has_begun", "has_probabilities", "has_weights", "labels", "model",
+    "normalizer", "origin", "recorded", "rule", "shape", "sharding", "takes_names", "target_scale",
 }  # fmt: skip
 
 

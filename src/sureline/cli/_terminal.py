@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
-from .._inputs import printable
+_KEPT = "\n\t\N{NO-BREAK SPACE}"
+_NO_LAYOUT = str.maketrans("", "", _KEPT)
 
 
 class Printable:
@@ -20,7 +21,10 @@ class Printable:
         self.unescaped = stream
 
     def write(self, text: str) -> int:
-        text = printable(text, but="\n\t\N{NO-BREAK SPACE}")
+        if not text.translate(_NO_LAYOUT).isprintable():
+            from .._inputs import printable  # with NumPy, which would double the time of --version
+
+            text = printable(text, but=_KEPT)
         encoding = getattr(self.unescaped, "encoding", None) or "utf-8"
         self.unescaped.write(text.encode(encoding, "backslashreplace").decode(encoding))
         return len(text)

@@ -48,7 +48,7 @@ class Replaced(msgspec.Struct, tag="replace", tag_field="k"):
 
 
 class Missed(msgspec.Struct, tag="missed", tag_field="k"):
-    """What a fault kept from being done of an earlier record: rows by the name of the model, "" for the champion.
+    """The rows of an earlier record that a fault kept from being learned, by the name of the model; "" is the champion.
 
     Without rows it is a change that was not made.
     """
