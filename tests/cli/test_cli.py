@@ -355,7 +355,7 @@ def test_start_up_is_quick(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "tiny.svm").write_text("1 1:1\n-1 2:1\n")
     assert shortest("--version") < 0.2
     program = (
-        "import sys; from sureline import cli; status = cli.run(['--version']); "
+        "import sys; from sureline.cli import run; status = run(['--version']); "
         "sys.exit(status or bool({'numpy', 'sureline._core'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", program], stdout=subprocess.DEVNULL).returncode == 0

@@ -14,7 +14,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Sums:
-    """What shards add up to: for each place they changed, the sums of its numbers, of shares and of parts."""
+    """Sums over shards: for each place they changed, of its numbers, of shares and of parts."""
 
     places: Array  # slot * heads + head, ascending
     numbers: Array

@@ -125,7 +125,7 @@ class Member:
         self.judge(Chunk(np.zeros(0, self.learner.model.dtype), none, np.zeros(2, np.int32), (none, []), 0))
 
     def describe(self) -> dict[str, Any]:
-        """What it is and how much it has learned, for JSON."""
+        """Its learner, its parameters and how much it has learned, for JSON."""
         learner = self.learner
         return {
             "learner": type(learner).__name__,
