@@ -195,9 +195,13 @@ def _n_rows(block: Any) -> int:
 def predict(model: Estimator, data: Any, *, probabilities: bool = False) -> Any:
     """Predict the labels of a Dataset, with `probabilities` also the probability of each class: a lazy Dataset.
 
-    Its columns are `label`, and with `probabilities` one for each class, such as `probability of spam`.
+    Its columns are `label`, and with `probabilities` one for each class, such as `probability of spam`. They are in the
+    order of the rows: `preserve_order` is set for `data` and what is made of it.
     """
-    return data.map_batches(_answer, fn_kwargs={"model": model, "probabilities": probabilities}, batch_format="pandas")
+    how = {"model": model, "probabilities": probabilities}
+    answers = data.map_batches(_answer, fn_kwargs=how, batch_format="pandas")
+    answers.context.execution_options.preserve_order = True  # otherwise blocks come as they are done
+    return answers
 
 
 def _answer(frame: Any, model: Any, probabilities: bool) -> Any:

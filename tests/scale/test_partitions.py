@@ -349,6 +349,7 @@ def test_ray_datasets(ray: Any, tmp_path: Path) -> None:
         found.append(checksum(tmp_path / "m"))
     assert found[0] == found[1]
     answers = predict(clf, data, probabilities=True).to_pandas()
+    assert answers.label.tolist() == clf.predict(rows).tolist()  # in the order of the rows
     assert np.mean(answers.label == rows.label) > 0.95
     np.testing.assert_allclose(answers["probability of no"] + answers["probability of yes"], 1)
     with pytest.raises(ValueError, match="shard_rows must be"):
